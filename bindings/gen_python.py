@@ -10,17 +10,53 @@ import surface as model
 
 NOTE = "# Written by bindings/raw.py from include/ggufx; a test compares them.\n# SPDX-License-Identifier: MIT\n"
 # Classes that modules by hand extend: ggufx exports those.
-EXTENDED = {"ggufx_runtime", "ggufx_file", "ggufx_tensor", "ggufx_kv", "ggufx_session", "ggufx_tokenizer", "ggufx_sampler",
-            "ggufx_matcher", "ggufx_imatrix", "ggufx_job", "ggufx_writer", "ggufx_embedder",
-            "ggufx_chat_parser", "ggufx_speculator", "ggufx_adapter"}
+EXTENDED = {"ggufx_runtime", "ggufx_file", "ggufx_tensor", "ggufx_session", "ggufx_tokenizer", "ggufx_matcher",
+            "ggufx_imatrix", "ggufx_job", "ggufx_writer", "ggufx_embedder", "ggufx_speculator"}
+# Bases by hand of generated classes, with the shapes that VIEWS need.
+BASES = {"ggufx_kv": "KvShapes", "ggufx_session": "SessionShapes", "ggufx_matcher": "MatcherShapes"}
+# Calls with views of arrays: shapes of the results, which may be given as buffers, and numbers that arrays tell.
+_QUERIES = {"n_queries": "self._queries(q_)", "out": "(n_queries, *self._result)", "lse": "n_queries * self._query[0]"}
+VIEWS = {
+    "ggufx_adapter_add_rows": {"n_rows": "len(rows_)"},
+    "ggufx_kv_append": {"n_tokens": "self._tokens(k_)"},
+    "ggufx_kv_append_batch": {},
+    "ggufx_kv_append_half": {"n_tokens": "self._tokens(k_)"},
+    "ggufx_kv_attend": _QUERIES,
+    "ggufx_kv_attend_batch": {"out": "(sequences_.size, *self._result)", "lse": "sequences_.size * self._query[0]"},
+    "ggufx_kv_read": {"k": "(n_tokens, *self._key)", "v": "(n_tokens, *self._value)"},
+    "ggufx_kv_scores": {**_QUERIES, "out": "(n_queries, self._query[0], self.length(sequence))"},
+    "ggufx_matcher_mask": {"out_bits": "(self._n_words,)"},
+    "ggufx_session_decode": {"logits": "(tokens_.size if flags & DecodeFlags.ALL_LOGITS else 0, self.n_vocab)"},
+    "ggufx_session_decode_batch": {
+        "logits": "(rows_of(items, BatchFlags.LOGITS, BatchFlags.ALL_LOGITS), self.n_vocab)",
+        "embeddings": "rows_of(items, BatchFlags.EMBED, BatchFlags.ALL_EMBED) * self.n_embedding"},
+    "ggufx_session_logits": {"out": "(self.n_vocab,)"},
+}
+# Hooks of one call: the type of the function, and the address of the struct.
+HOOKS = {"ggufx_attention_hook": ("AttentionHook", "self._attention({}, call_)")}
 # Structs that the modules by hand have in another form.
-INNER = {"ggufx_runtime_options", "ggufx_vulkan_options", "ggufx_device_options", "ggufx_batch_options",
-         "ggufx_decode_options", "ggufx_detokenize_state", "ggufx_candidate", "ggufx_batch_item",
-         "ggufx_chat_parser_options", "ggufx_sampling_facts"}
+INNER = {"ggufx_runtime_options", "ggufx_vulkan_options", "ggufx_detokenize_state", "ggufx_candidate",
+         "ggufx_sampling_facts"}
 # Calls that an idiom replaces.
 LEFT_OUT = {"ggufx_file_tensor"}
-# Fields that a module by hand fills.
-FILLED = {("ggufx_quantize_options", "imatrix")}
+# Calls with kept callbacks that are by hand here, too.
+KEPT_BY_HAND = {"ggufx_speculator_create", "ggufx_device_adopt_vulkan"}
+# Fields that a module by hand fills, or that are of no use without others.
+SKIPPED = {("ggufx_quantize_options", "imatrix"), ("ggufx_device_options", "cache_store")}
+# Names that the generated module uses; none is that of a parameter.
+SUPPORT = {
+    "._buffers": ["Array", "Buffer", "Doubles", "Floats", "Ints", "Ints32", "F32", "F64", "I32", "I64", "SIZE",
+                  "U16", "U32", "U64", "U8", "address", "address_or_none", "copied", "count", "fresh", "numbers",
+                  "raw_bytes", "reads", "records", "room_for", "writes", "equal"],
+    "._callbacks": ["Following", "Progress", "callback", "fill_whole"],
+    "._shapes": [*BASES.values(), "AttentionHook", "rows_of"],
+    "._facts": ["Path", "Text", "bytes_at", "path_bytes", "terminated", "text_at", "text_or_none", "to_bytes"],
+    "._handle": ["KINDS", "Object", "Self", "borrowed"],
+    "._keep": ["Keep", "Room", "Structs", "asked_twice"],
+    "._library": ["lib"],
+    "._error": ["present"],
+    ".errors": ["check"],
+}
 DTYPES = {"int8_t": "I8", "uint8_t": "U8", "int16_t": "I16", "uint16_t": "U16", "int32_t": "I32", "uint32_t": "U32",
           "int64_t": "I64", "uint64_t": "U64", "size_t": "SIZE", "float": "F32", "double": "F64"}
 CTYPES = {"void": "None", "float": "c_float", "double": "c_double", "size_t": "c_size_t", "ggufx_status": "c_int32"}
@@ -80,6 +116,8 @@ class Writer:
     def __init__(self, surface):
         self.surface = surface
         for call in surface.calls:
+            if call.name in VIEWS or (call.hand == "a callback that is kept" and call.name not in KEPT_BY_HAND):
+                call.hand = ""
             call.hand = call.hand or ("an idiom" if call.name in LEFT_OUT else "")
         self.calls = [c for c in surface.calls if not c.hand]
         self.structs = [s for s in surface.used_structs(surface.calls) if not self.is_inner(s)]
@@ -180,8 +218,9 @@ class Writer:
         inner = []
         for p in v.parameters:
             if p.way != "derived":
-                inner.append("int" if p.kind == "buffer" else self.type_out(p))
-        result = "Buffer" if any(p.kind == "buffer" for p in v.parameters) else "object"
+                inner.append("Array" if p.type in self.surface.structs else "int" if p.kind == "buffer"
+                             else self.type_out(p))
+        result = "Buffer" if "int" in inner and any(p.kind == "buffer" for p in v.parameters) else "object"
         return f"Callable[[{', '.join(inner)}], {result}]"
 
     # ---- callbacks ---------------------------------------------------------------------------------------------
@@ -192,37 +231,46 @@ class Writer:
 
     def convert(self, v):
         """A lambda that calls the function of a program with what C passed."""
-        raw = [name_of(q.name) for q in v.c.parameters if q.name != "user"]
+        raw = [f"{q.name}_" for q in v.c.parameters if q.name != "user"]  # no names of functions here
         given = []
         for p in v.parameters:
             if p.way == "derived":
                 continue
-            if p.kind == "buffer":
-                return f"lambda f, {', '.join(raw)}: fill_whole({p.name}, {p.length}, f)"
-            given.append(self.read(p, name_of(p.name), {q: name_of(q) for q in raw}))
+            if p.kind == "buffer" and p.type not in self.surface.structs:
+                return f"lambda f, {', '.join(raw)}: fill_whole({p.name}_, {p.length}_, f)"
+            given.append(self.read(p, f"{p.name}_"))
         return f"lambda f, {', '.join(raw)}: f({', '.join(given)})"
 
-    def read(self, p, at, names):
+    def read(self, p, at):
         """A parameter of a callback as Python has it."""
         if p.kind == "number":
             return f"{p.enumeration}({at})" if p.enumeration else at
         if p.kind == "bytes":
-            return f"string_at({at}, {names[p.length]})"
+            return f"string_at({at}, {p.length}_)"
         if p.kind == "text":
-            return f"text({at}, {names[p.length]})"
+            return f"text_at({at}, {p.length}_)"
+        if p.kind == "buffer":
+            return f"records(_raw.{p.type}, {at}, {p.length}_)"
         if p.kind == "facts":
             return f"{self.struct_name(p.struct)}._of(cast({at}, POINTER(_raw.{p.struct})).contents)"
         if p.kind == "structs":
             return (f"tuple({self.struct_name(p.struct)}._of(o) for o in "
-                    f"cast({at}, POINTER(_raw.{p.struct}))[:{names[p.length]}])")
+                    f"cast({at}, POINTER(_raw.{p.struct}))[:{p.length}_])")
         raise ValueError(p)
 
     # ---- structs -----------------------------------------------------------------------------------------------
 
     def fields_in(self, name):
-        shown = [v for v in self.surface.structs[name].shown if not self.surface.has_hook(v) and not v.kept and
-                 v.kind not in ("buffer", "address") and (name, v.name) not in FILLED]
+        shown = [v for v in self.surface.structs[name].shown if not self.surface.has_hook(v) and
+                 (v.kind != "callback" or v.type in ("void", "int32_t", "ggufx_status")) and
+                 v.kind not in ("buffer", "address") and (name, v.name) not in SKIPPED]
         return sorted(shown, key=lambda v: v.optional)
+
+    def views_in(self, call, v):
+        """Buffers and hooks of the options of a call."""
+        views = VIEWS.get(call.name, {})
+        return [f for f in self.surface.structs[v.struct].shown if f.struct in HOOKS or
+                (f.kind == "buffer" and f.name in views)] if views else []
 
     def default(self, v):
         if not v.optional:
@@ -239,12 +287,12 @@ class Writer:
         if v.kind in ("string", "path"):
             if v.fixed:
                 return f'{o}.decode("utf-8", "replace")'
-            return f"text_or_none({o})" if v.optional else f"text({o})"
+            return f"text_or_none({o})" if v.optional else f"text_at({o})"
         if v.kind in ("text", "bytes"):
-            n = f"o.{v.length}"
+            o, n = (o, f"o.{v.length}") if v.length else (f"{o}.data", f"{o}.size")
             if v.kind == "bytes":
                 return f"bytes_at({o}, {n})"
-            return f"text_or_none({o}, {n})" if v.optional else f"text({o}, {n})"
+            return f"text_or_none({o}, {n})" if v.optional else f"text_at({o}, {n})"
         if v.kind == "array" and v.fixed:
             each = f"{v.enumeration}(x) for x in {o}" if v.enumeration else o
             return f"tuple({each})" + (f"[: o.{v.arrays[0]}]" if v.arrays else "")
@@ -260,18 +308,20 @@ class Writer:
         if v.kind in ("number", "bool"):
             return f"{to} = {value}"
         if v.kind == "object":
-            return f"{to} = keep.object({value})"
+            return f'{to} = keep.object({value}, "{v.object}")'
         if v.kind in ("string", "path"):
             return f"{to} = keep.{v.kind}({value})"
         if v.kind == "text":
             method = "json" if v.json else "text"
-            return f"{to}, o.{n} = keep.{method}({value})"
+            return f"{to}, o.{n} = keep.{method}({value})" if n else f"{to}.data, {to}.size = keep.{method}({value})"
+        if v.kind == "texts":
+            return f"{to}, o.{n} = keep.texts_of(_raw.{v.struct}, {value})"
         if v.kind == "bytes":
             return f"{to}, o.{n} = keep.bytes({value}, \"{v.name}\")"
         if v.kind == "array":
-            if lengths and len(self.derived[n]) > 1 and self.derived[n][0] != v.name:
-                first = name_of(self.derived[n][0])
-                return f"{to} = keep.array({value}, {DTYPES[v.type]}, \"{v.name}\", None if self.{first} is None else len(self.{first}))[0]"
+            if lengths and len(self.derived[n]) > 1:
+                arrays = ", ".join(f"self.{name_of(a)}" for a in self.derived[n])
+                return f"{to}, o.{n} = keep.array({value}, {DTYPES[v.type]}, \"{v.name}\")[0], equal({arrays})"
             if lengths:
                 return f"{to}, o.{n} = keep.array({value}, {DTYPES[v.type]}, \"{v.name}\")"
             size = re.sub(r"([a-z_]\w*)", r"self.\1", n)
@@ -280,14 +330,15 @@ class Writer:
             of = f"_pairs({self.struct_name(v.struct)}, {value})" if self.is_mapping(v.struct) else value
             return f"{to}, o.{n} = keep.structs(_raw.{v.struct}, {of})"
         if v.kind == "objects":
-            return f"{to}, o.{n} = keep.objects({value})"
+            return f'{to}, o.{n} = keep.objects({value}, "{v.object}")'
         if v.kind in ("options", "struct"):
             return f"{to} = keep.struct(_raw.{v.struct}, {value})"
         if v.kind == "progress":
             return f"{to} = keep.follow({value})"
         if v.kind == "callback":
             user = name_of(v.c.meaning["user"])
-            return f"{to}, o.{user} = keep.on({self.thunk(v)}, {value}, {self.convert(v)})"
+            method = "stays" if v.kept else "on"
+            return f"{to}, o.{user} = keep.{method}({self.thunk(v)}, {value}, {self.convert(v)})"
         raise ValueError(v)
 
     def struct(self, name):
@@ -342,11 +393,22 @@ class Writer:
     def parameters(self, call):
         """(required, optional) as they stand in a signature."""
         first, more = [], []
+        views = VIEWS.get(call.name, {})
         for v in call.inputs:
-            if v.kind == "options":
+            if v.kind == "number" and v.name in views:
+                continue
+            if v.kind == "buffer":
+                if v.name in views:
+                    more.append(f"{name_of(v.name)}: Buffer | None = None")
+                else:
+                    first.append(f"{name_of(v.name)}: Buffer")
+            elif v.kind == "options":
                 for f in self.fields_in(v.struct):
                     (more if f.optional else first).append(f"{name_of(f.name)}: {self.type_in(f)}" +
                                                            (f" = {self.default(f)}" if f.optional else ""))
+                for f in self.views_in(call, v):
+                    kind = HOOKS[f.struct][0] if f.struct in HOOKS else "Buffer"
+                    more.append(f"{name_of(f.name)}: {kind} | None = None")
             elif v.optional:
                 more.append(f"{name_of(v.name)}: {self.type_in(v)} = {self.default(v)}")
             elif v.name == "flags":
@@ -355,6 +417,8 @@ class Writer:
                 first.append(f"{name_of(v.name)}: {self.type_in(v)}")
         names = [p.split(":")[0] for p in first + more]
         assert len(set(names)) == len(names), (call.name, names)
+        hidden = set(names) & {"e", "own", *(name for of in SUPPORT.values() for name in of)}
+        assert not hidden, f"{call.name}: {hidden}: give the function of the package another name"
         return first, more
 
     def prepare(self, call, v):
@@ -409,6 +473,8 @@ class Writer:
             if told:
                 length = self.derived_expression(call, told)
             return [f"{n} = fresh({length}, {DTYPES[v.type]})"], f"address({n})"
+        if v.kind == "text" and v.struct:
+            return [f"{n} = _raw.{v.struct}()"], f"byref({n})"
         if v.kind == "text":
             return [f"{n}, {n}_n = c_void_p(), c_size_t()"], f"byref({n})"
         return [f"{n} = {ctype(v.type)}()"], f"byref({n})"
@@ -424,8 +490,15 @@ class Writer:
 
     def prepare_input(self, call, v, n):
         no = f"None if {n} is None else " if v.optional else ""
+        views = VIEWS.get(call.name, {})
         if v.kind in ("number", "bool"):
-            return [], n
+            return [f"{n} = {views[v.name]}"] if v.name in views else [], n
+        if v.kind == "buffer" and v.optional and not views[v.name].startswith("("):
+            return [f'{n}_ = {no}writes({n}, {DTYPES[v.type]}, "{n}", {views[v.name]})'], f"address_or_none({n}_)"
+        if v.kind == "buffer" and v.name in views:
+            return [f'{n}_ = room_for({n}, {views[v.name]}, {DTYPES[v.type]}, "{n}")'], f"address({n}_)"
+        if v.kind == "buffer":
+            return [f'{n}_ = writes({n}, {DTYPES[v.type]}, "{n}")'], f"address({n}_)"
         if v.kind == "object":
             return [], f"{no}{n}._handle"
         if v.kind == "string":
@@ -443,23 +516,41 @@ class Writer:
             get = "address_or_none" if v.optional else "address"
             return [f'{n}_ = {no}{reader}({n}, {DTYPES[v.type]}, "{n}"{size})'], f"{get}({n}_)"
         if v.kind == "texts" and v.struct:
-            return [f"{n}_ = keep.texts_of(_raw.{v.struct}, {n})"], f"{n}_"
+            return [f"{n}_ = call_.texts_of(_raw.{v.struct}, {n})[0]"], f"{n}_"
         if v.kind == "texts":
-            return [f"{n}_, {n}_lengths = keep.texts({n})"], f"{n}_"
+            return [f"{n}_, {n}_lengths = call_.texts({n})"], f"{n}_"
         if v.kind == "structs":
-            return [f"{n}_ = keep.structs(_raw.{v.struct}, {n})[0]"], f"{n}_"
+            return [f"{n}_ = call_.structs(_raw.{v.struct}, {n})[0]"], f"{n}_"
         if v.kind == "objects":
-            return [f"{n}_ = keep.objects({n})[0]"], f"{n}_"
+            return [f'{n}_ = call_.objects({n}, "{v.object}")[0]'], f"{n}_"
         if v.kind == "struct":
-            return [f"{n}_ = keep.struct(_raw.{v.struct}, {n})"], f"{n}_"
+            return [f"{n}_ = call_.struct(_raw.{v.struct}, {n})"], f"{n}_"
         if v.kind == "options":
             given = ", ".join(f"{name_of(f.name)}={name_of(f.name)}" for f in self.fields_in(v.struct))
-            return [f"{n}_ = keep.struct(_raw.{v.struct}, {self.struct_name(v.struct)}({given}))"], f"{n}_"
+            made = f"{self.struct_name(v.struct)}({given})"
+            if self.views_in(call, v):
+                lines = [f"{n}_ = call_.made(_raw.{v.struct}, {made})"]
+                for f in self.views_in(call, v):
+                    lines += self.view(f, name_of(f.name), f"{n}_", views)
+                return lines, f"byref({n}_)"
+            if self.asks(call):
+                return [f"asked_ = {made}", f"{n}_ = call_.struct(_raw.{v.struct}, asked_)"], f"{n}_"
+            return [f"{n}_ = call_.struct(_raw.{v.struct}, {made})"], f"{n}_"
         if v.kind == "progress":
-            return [], f"keep.follow({n})"
+            return [], f"call_.follow({n})"
         if v.kind == "callback":
-            return [f"{n}_, user_ = keep.on({self.thunk(v)}, {n}, {self.convert(v)})"], f"{n}_"
+            return [f"{n}_, user_ = call_.on({self.thunk(v)}, {n}, {self.convert(v)})"], f"{n}_"
         raise ValueError(v)
+
+    def view(self, f, n, to, views):
+        """Statements that put a buffer or hook into options."""
+        if f.struct in HOOKS:
+            return [f"{to}.{n} = {HOOKS[f.struct][1].format(n)}"]
+        if views[f.name].startswith("("):
+            room = f'{n}_ = room_for({n}, {views[f.name]}, {DTYPES[f.type]}, "{n}")'
+        else:
+            room = f'{n}_ = None if {n} is None else writes({n}, {DTYPES[f.type]}, "{n}", {views[f.name]})'
+        return [room, f"{to}.{n}, {to}.{f.length} = address_or_none({n}_), count({n}_)"]
 
     def needs_own(self, call):
         """Whether the handle must live until the result is copied."""
@@ -469,10 +560,10 @@ class Writer:
         n = name_of(v.name)
         if v.name == "result":
             if v.kind == "bool":
-                return "result != 0"
+                return "result_ != 0"
             if v.kind == "string":
-                return 'None if result is None else result.decode()' if v.optional else '(result or b"").decode()'
-            return f"{v.enumeration}(result)" if v.enumeration else "result"
+                return 'None if result_ is None else result_.decode()' if v.optional else '(result_ or b"").decode()'
+            return f"{v.enumeration}(result_)" if v.enumeration else "result_"
         if v.kind in ("number", "bool"):
             value = f"{n}.value" + (" != 0" if v.kind == "bool" else "")
             return f"{v.enumeration}({value})" if v.enumeration else value
@@ -482,7 +573,7 @@ class Writer:
             kind = f".structs({self.struct_name(v.struct)}._of)" if v.kind == "structs" else f".{v.kind}()"
             return n + kind
         if v.kind == "text":
-            return f"text({n}.value, {n}_n.value)"
+            return f"text_at({n}.data, {n}.size)" if v.struct else f"text_at({n}.value, {n}_n.value)"
         return n
 
     def guard(self, call):
@@ -494,15 +585,20 @@ class Writer:
                 names.append(f"(nullcontext() if {name_of(v.name)} is None else {turns})" if v.optional else turns)
         if any(v.kind in ("progress", "callback") or (v.kind in ("options", "struct") and self.follows(v.struct))
                for v in call.inputs):
-            names.append("Following() as keep")
+            names.append("Following() as call_")
         elif any(v.kind in ("options", "struct", "structs", "texts", "objects") for v in call.inputs):
-            names.append("Keep() as keep")
+            names.append("Keep() as call_")
         return names
 
     def body(self, call):
         before, arguments = [], []
         # Results may depend on inputs, and inputs on others that tell their lengths.
-        for v in sorted(call.arguments, key=lambda v: (v.way == "out", "sum(" in v.length)):
+        views = VIEWS.get(call.name, {})
+
+        def order(v):
+            return (v.way == "out", v.kind == "buffer" and v.name in views, v.length in views or "sum(" in v.length,
+                    v.name in views)
+        for v in sorted(call.arguments, key=order):
             before += self.prepare(call, v)[0]
         if self.needs_own(call):
             before.insert(0, "own = self._handle")
@@ -511,17 +607,17 @@ class Writer:
         guards = self.guard(call)
         follow = any("Following" in g for g in guards)
         lines = ["e = _raw.ggufx_error()"] if call.fails else []
-        end = "keep.end" if follow else "check"
+        end = "call_.end" if follow else "check"
         if call.this and self.surface.classes[call.owner].mutable and call.this.exclusive:
             end = "self._check"
-        done = "e, keep" if end == "self._check" and follow else "e"
+        done = "e, call_" if end == "self._check" and follow else "e"
         rooms = [v.name for v in call.outputs if v.two_call]
         if rooms:
             run = [f"check(asked_twice(lambda: {invoked}, {', '.join(rooms)}), e)"]
         elif call.fails:
             run = [f"{end}({invoked}, {done})"]
         elif call.result:
-            run = [f"result = {invoked}"]
+            run = [f"result_ = {invoked}"]
         else:
             run = [invoked]
         after = self.ending(call)
@@ -538,20 +634,43 @@ class Writer:
 
     def ending(self, call):
         made = next((v for v in call.outputs if v.kind == "object"), None)
+        kept = any(f.kept and f.kind == "callback" for v in call.inputs if v.kind in ("options", "struct")
+                   for f in self.fields_in(v.struct))
         if made is None:
-            values = [self.result(v) for v in call.outputs]
-            return [f"return {', '.join(values)}"] if values else []
+            values = [self.result(v) for v in call.outputs] + [f"{name_of(v.name)}_" for v in self.filled(call)]
+            keeps = ["self._callbacks = [*self._callbacks, *call_.callbacks]"] if kept else []
+            return keeps + ([f"return {', '.join(values)}"] if values else [])
+        lasting = [v for v in call.inputs if v.keeps]
+        if lasting and call.kind in ("constructor", "static"):
+            after = [f"own.keeps = [{', '.join(f'{name_of(v.name)}._handle' for v in lasting)}]"]
+            self_ = "self" if call.kind == "constructor" else "made_"
+            with_ = [f"{self_}._turns = {name_of(v.name)}._turns" for v in lasting if v.exclusive]
+            first = f"self._take(own, {self.parent(call)})" if self_ == "self" else \
+                f"made_ = cls._made(own, {self.parent(call)})"
+            return [*after, first, *with_] + (["return made_"] if self_ != "self" else [])
         if call.kind == "constructor":
-            return [f"self._take(own, {self.parent(call)})"]
+            asked = ", asked_" if self.asks(call) else ", callbacks=call_.callbacks" if kept else ""
+            return [f"self._take(own, {self.parent(call)}{asked})"]
         if call.kind == "static":
             return [f"return cls._made(own, {self.parent(call)})"]
         if made.borrows:
-            return [f'return borrowed("{made.object}", result, own, self)']
+            return [f'return borrowed("{made.object}", result_, own, self)']
         return [f"return type(self)._made(own, {self.parent(call)})"]
+
+    def asks(self, call):
+        """Whether a class by hand looks at the options of a constructor."""
+        return call.kind == "constructor" and call.owner in BASES and any(v.kind == "options" for v in call.inputs)
+
+    def filled(self, call):
+        """Buffers that are results."""
+        views = VIEWS.get(call.name, {})
+        inner = [f for v in call.inputs if v.kind == "options" for f in self.views_in(call, v)]
+        return [v for v in call.inputs + inner if v.kind == "buffer" and views.get(v.name, "").startswith("(")]
 
     def call(self, call):
         first, more = self.parameters(call)
-        results = [self.type_out(v) for v in call.outputs]
+        results = [self.type_out(v) for v in call.outputs] + \
+            ["Floats" if v.type == "float" else "Array" for v in self.filled(call)]
         result = "None" if not results else results[0] if len(results) == 1 else f"tuple[{', '.join(results)}]"
         head, name, this = "", self.call_name(call), "self"
         made = any(v.kind == "object" and not v.borrows for v in call.outputs)
@@ -572,7 +691,7 @@ class Writer:
     # ---- files -------------------------------------------------------------------------------------------------
 
     def cls(self, c):
-        text = f"\n\nclass {self.class_name(c.c)}(Object):\n" + self.doc(c.doc, "    ", f"{c.words[0]}.")
+        text = f"\n\nclass {self.class_name(c.c)}({BASES.get(c.c, 'Object')}):\n" + self.doc(c.doc, "    ", f"{c.words[0]}.")
         text += f'\n    _kind = "{c.c}"\n    _mutable = {c.mutable}\n'
         for call in c.generated:
             text += "\n" + self.call(call)
@@ -586,19 +705,11 @@ class Writer:
         public = [self.struct_name(s) for s in self.structs] + \
             [self.class_name(c) for c in self.surface.classes if c not in EXTENDED] + \
             [self.call_name(c) for c in self.surface.functions if not c.hand]
-        used = sorted(e for e in self.surface.enumerations if re.search(rf"\b{e}\(|: {e}\b|\[{e}\b|-> {e}\b|, {e}\b",
-                                                                        structs + classes + functions))
+        used = sorted(e for e in self.surface.enumerations if f"{e}." in str(VIEWS) or
+                      re.search(rf"\b{e}\(|: {e}\b|\[{e}\b|-> {e}\b|, {e}\b", structs + classes + functions))
         body = thunks + structs + classes + functions
         every = "".join(f'    "{n}",\n' for n in sorted(public))
-        support = {
-            "._buffers": ["Array", "Buffer", "Doubles", "Floats", "Ints", "Ints32", "F32", "F64", "I32", "I64", "SIZE",
-                          "U16", "U32", "U64", "U8", "address", "address_or_none", "copied", "count", "fresh", "numbers",
-                          "raw_bytes", "reads"],
-            "._callbacks": ["Following", "Progress", "callback", "fill_whole"],
-            "._facts": ["Path", "Text", "bytes_at", "path_bytes", "terminated", "text", "text_or_none", "to_bytes"],
-            "._handle": ["KINDS", "Object", "Self", "borrowed"],
-            "._keep": ["Keep", "Room", "Structs", "asked_twice"],
-            "._library": ["lib"], "._error": ["present"], ".errors": ["check"], ".ids": used}
+        support = {**SUPPORT, ".ids": used}
         imports = ""
         for module, names in support.items():
             here = sorted(n for n in names if re.search(rf"\b{n}\b", body))

@@ -150,7 +150,9 @@ class Call:
 
     @property
     def locks(self):
-        """(object argument, exclusive) of those that need a lock."""
+        """(object argument, exclusive) of those that need a lock; none of a call beside a running one."""
+        if "beside" in self.c.contract.get("threads", ""):
+            return []
         return [(v, v.exclusive) for v in self.arguments if v.kind == "object" and v.way == "in"]
 
 
@@ -355,8 +357,8 @@ def value_of(api, where, d, neighbours):
     role = m["role"]
     if base == "ggufx_text" and stars_of(d.type) == 0:
         value.kind, value.json = "text", value.doc.startswith("JSON ")
-    elif base == "ggufx_text" and role in ("struct_out", "scalar_out", "struct_inout"):
-        value.kind, value.way = "text", "out"
+    elif base == "ggufx_text" and role in ("struct_out", "struct_inout"):
+        value.kind, value.way, value.struct = "text", "out", base
     elif role in ("scalar", "scalar_out"):
         number(api, value, where, d)
         value.way = "out" if role == "scalar_out" else "in"

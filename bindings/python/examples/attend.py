@@ -19,6 +19,6 @@ with ggufx.Runtime() as rt, ggufx.KvCache(
         rt, n_layers=1, n_kv_heads=KV_HEADS, n_q_heads=Q_HEADS, head_dim_k=DIM,
         type_k=ggufx.KvType.GX4, type_v=ggufx.KvType.GX4) as kv:
     k = numbers(TOKENS, KV_HEADS, DIM)
-    kv.append(0, 0, k, k)
+    kv.append(0, 0, k, v=k)
     out = kv.attend(0, 0, numbers(1, Q_HEADS, DIM)).reshape(-1)
     print(f"{TOKENS} tokens, out[0] = {out[0]:.6f}, out[255] = {out[255]:.6f}")

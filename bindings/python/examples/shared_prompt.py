@@ -16,14 +16,14 @@ with ggufx.Runtime() as rt, ggufx.File.open(rt, sys.argv[1]) as file:
     session = ggufx.Session(model, n_sequences=len(MORE) + 1)
     sampler = ggufx.Sampler(rt, model.info.n_vocab)
     ids = tokenizer.tokenize(PROMPT, flags=ggufx.TokenizeFlags.ADD_SPECIAL)
-    session.decode_batch([ggufx.BatchItem(0, ids, ggufx.Want.NONE, mark=True)])
+    session.decode_batch([ggufx.BatchItem(0, flags=ggufx.BatchFlags.MARK, tokens=ids)])
     for i, text in enumerate(MORE, 1):
         session.sequence_copy(0, i, len(ids))
         more = tokenizer.tokenize(text).tolist()
-        row = session.decode_batch([ggufx.BatchItem(i, more)])[0]
+        row = session.decode_batch([ggufx.BatchItem(i, flags=ggufx.BatchFlags.LOGITS, tokens=more)])[0]
         for _ in range(8):
             more.append(sampler.sample(row)[0])
-            row = session.decode_batch([ggufx.BatchItem(i, more[-1:])])[0]
+            row = session.decode_batch([ggufx.BatchItem(i, flags=ggufx.BatchFlags.LOGITS, tokens=more[-1:])])[0]
         print(tokenizer.detokenize_text(more))
     memory = session.memory()
     print(f"{memory.n_tokens} tokens, {memory.n_shared_pages} shared pages")

@@ -5,7 +5,7 @@ SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import math
-from ctypes import addressof, c_char, c_uint64, string_at
+from ctypes import Structure, addressof, c_char, c_uint64, string_at
 from typing import Any, Sequence, Union
 
 import numpy as np
@@ -76,7 +76,7 @@ def writes(buffer: Buffer, dtype: np.dtype[Any], what: str, n: int | None = None
     return array
 
 
-def result(out: Buffer | None, shape: tuple[int, ...], dtype: np.dtype[Any] = F32,
+def room_for(out: Buffer | None, shape: tuple[int, ...], dtype: np.dtype[Any] = F32,
            what: str = "out") -> Array:
     """Destination of a result: a new array of a shape, or a buffer of so many values."""
     if out is None:
@@ -105,12 +105,24 @@ def copied(at: int | None, shape: tuple[int, ...], dtype: np.dtype[Any], optiona
     return np.frombuffer(string_at(at, n), dtype).copy().reshape(shape)
 
 
+def records(struct: type[Structure], at: int, n: int) -> Array:
+    """Structs of the library as an array that changes them; valid only during a callback."""
+    kind: Any = np.dtype(struct)
+    memory: Any = (struct * n).from_address(at) if n else b""
+    return np.frombuffer(memory, kind)
+
+
 def count(*arrays: Array | None) -> int:
     """The number of elements of arrays that are equally long, if they are there."""
     sizes = {array.size for array in arrays if array is not None}
     if len(sizes) > 1:
         raise argument(f"arrays of {sorted(sizes)} values must be equally long")
     return sizes.pop() if sizes else 0
+
+
+def equal(*lists: Any) -> int:
+    """The same for lists of numbers."""
+    return count(*(None if of is None else np.asarray(of) for of in lists))
 
 
 def raw_bytes(buffer: Buffer, what: str) -> Array:
@@ -152,7 +164,8 @@ def address(array: Array) -> int:
 
 
 def address_or_none(array: Array | None) -> int | None:
-    return None if array is None else address(array)
+    """The same; None for no values."""
+    return None if array is None or not array.size else address(array)
 
 
 def columns(buffer: Buffer, dtype: np.dtype[Any], n: int, what: str) -> tuple[Array, int, int]:

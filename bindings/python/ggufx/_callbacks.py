@@ -36,6 +36,11 @@ def keep(thing: object) -> int:
     return number
 
 
+def release(number: int) -> None:
+    """Let go of what keep() keeps."""
+    _live.pop(number, None)
+
+
 class Following(Keep):
     """A with-statement around a call that can be followed, ended, and interrupted by Ctrl-C.
 
@@ -119,12 +124,8 @@ def _is_told(user: int, *raw: Any) -> None:
     call.run(convert, function, *raw)
 
 
-def _link(user: int, candidates: int, n: int) -> int:
-    return 0 if _live[user].run(candidates, n) else 1
-
-
 def _guess(user: int, out: int, most: int, text: int, n: int, last: int) -> int:
-    return int(_live[user].run(out, most, text, n, last))
+    return int(_live[user].write(out, most, text, n, last))
 
 
 def fill(to: int, n: int, data: Any, what: str) -> None:
@@ -153,12 +154,20 @@ class Hosted:
     the same thread."""
 
     def __init__(self) -> None:
-        self.user = keep(self)
         self.thrown = threading.local()
+
+    @property
+    def caught(self) -> BaseException | None:
+        """What it raised in a call of this thread."""
+        return getattr(self.thrown, "error", None)
+
+    def run(self, function: Callable[..., Any], *arguments: Any) -> bool:
+        """Call a function of the program; False: end the call."""
+        return self.guarded(False, function, *arguments) is not False
 
     def guarded(self, otherwise: Any, function: Callable[..., Any], *arguments: Any) -> Any:
         """Result of the function."""
-        if getattr(self.thrown, "error", None) is not None:
+        if self.caught is not None:
             return otherwise
         try:
             _signals.handle()
@@ -169,12 +178,24 @@ class Hosted:
 
     def rethrow(self) -> None:
         """Raise the exception that it raised in a call of this thread."""
-        error, self.thrown.error = getattr(self.thrown, "error", None), None
+        error, self.thrown.error = self.caught, None
         if error is not None:
             try:
                 raise error
             finally:
                 del error
+
+
+class Kept:
+    """A function of the program that is called until the last object which has it is gone."""
+
+    def __init__(self, function: Callable[..., Any], convert: Callable[..., Any]) -> None:
+        self.host = Hosted()
+        self.user = keep((self.host, function, convert))
+        self.rethrow = self.host.rethrow
+
+    def __del__(self, release: Callable[[int], None] = release) -> None:
+        release(self.user)
 
 
 class Source:
@@ -210,16 +231,6 @@ def _size(user: int, out: int) -> int:
 
 def _destroy(user: int) -> None:
     _live.pop(user, None)
-
-
-def release(number: int) -> None:
-    """Let go of what keep() keeps."""
-    _live.pop(number, None)
-
-
-def _event(user: int, kind: int, call: int, text: int, n: int) -> int:
-    _live[user].append((kind, call, string_at(text, n).decode("utf-8", "replace")))
-    return 0
 
 
 def _log(user: int, level: int, text: int, n: int) -> None:
@@ -308,12 +319,10 @@ def callback(result: Any, *arguments: Any) -> int:
 
 
 PROGRESS = _address(c_int32, _progress, c_uint64, c_uint64)
-LINK = _address(c_int32, _link, c_void_p, c_size_t)
 GUESS = _address(c_size_t, _guess, c_void_p, c_size_t, c_void_p, c_size_t, c_int32)
 READ_AT = _address(c_int32, _read_at, c_uint64, c_void_p, c_size_t)
 SIZE = _address(c_int32, _size, c_void_p)
 DESTROY = _address(None, _destroy)
-EVENT = _address(c_int32, _event, c_uint32, c_uint64, c_void_p, c_size_t)
 LOG = _address(None, _log, c_int32, c_void_p, c_size_t)
 JOBS = _address(c_int32, _jobs, c_uint32, c_void_p, c_void_p)
 ALLOC = _address(c_void_p, _alloc, c_size_t, c_size_t)

@@ -19,7 +19,7 @@ def bytes_at(at: int | None, n: int) -> bytes:
     return string_at(at, n) if at and n else b""
 
 
-def text(at: int | None, n: int | None = None) -> str:
+def text_at(at: int | None, n: int | None = None) -> str:
     """String from the library. File names may contain any bytes: invalid UTF-8 is escaped, and
     restored when the string is passed back."""
     if not at or n == 0:
@@ -29,7 +29,7 @@ def text(at: int | None, n: int | None = None) -> str:
 
 def text_or_none(at: int | None, n: int | None = None) -> str | None:
     """The same; None where the library has no string."""
-    return text(at, n) if at else None
+    return text_at(at, n) if at else None
 
 
 def to_bytes(text: Text) -> bytes:

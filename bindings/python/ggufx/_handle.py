@@ -25,6 +25,7 @@ class Handle(c_void_p):
 
     destroy = ""  # name of the function
     owner: Handle | None = None
+    keeps: Sequence[Handle] = ()  # what must live as long
 
     def __del__(self, finalizing=sys.is_finalizing) -> None:  # type: ignore[no-untyped-def]
         # When the interpreter ends, so does the process: nothing is torn down under its threads.
@@ -68,14 +69,15 @@ class Object:
         made._take(own, parent)
         return made
 
-    def _take(self, own: Handle, parent: Object | None) -> None:
+    def _take(self, own: Handle, parent: Object | None, options: Any = None, callbacks: Sequence[Rethrows] = ()) -> None:
         self._own = own
         if self._mutable:
             self._turns = Turns()
-        self._begin(parent)
+        self._callbacks = [*parent._callbacks, *callbacks] if isinstance(parent, type(self)) else callbacks
+        self._begin(parent, options)
 
-    def _begin(self, parent: Any) -> None:
-        """Called with a new object, and the first one that it was made from."""
+    def _begin(self, parent: Any, options: Any) -> None:
+        """Called with a new object, the first one that it was made from, and its options."""
 
     def _check(self, status: int, record: ggufx_error, call: Any = None) -> None:
         """The end of a call that may have run callbacks which the object keeps."""

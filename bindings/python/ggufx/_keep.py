@@ -6,15 +6,18 @@ from __future__ import annotations
 
 import json
 from ctypes import Structure, addressof, c_char_p, c_size_t, c_void_p, cast
-from typing import Any, Callable, Iterable, Protocol, Sequence, TypeVar
+from typing import Any, Callable, Protocol, Sequence, TypeVar
 
 import numpy as np
 
 from ._buffers import Array, Buffer, address, numbers, raw_bytes, reads
+from ._error import argument
 from ._facts import Path, Text, path_bytes, terminated, to_bytes
+from ._handle import CLASSES, Object
 from .ids import Status
 
 T = TypeVar("T")
+S = TypeVar("S", bound=Structure)
 
 
 class Fills(Protocol):
@@ -23,16 +26,12 @@ class Fills(Protocol):
     def _fill(self, o: Any, keep: Any) -> None: ...
 
 
-class HasHandle(Protocol):
-    @property
-    def _handle(self) -> Any: ...
-
-
 class Keep:
     """A with-statement around a call whose structs have pointers."""
 
     def __init__(self) -> None:
         self._kept: list[object] = []
+        self.callbacks: list[Any] = []  # that the object of the call keeps
 
     def __enter__(self) -> Any:
         return self
@@ -79,31 +78,35 @@ class Keep:
         self._kept.append(of)
         return address(of), of.size
 
-    def object(self, of: HasHandle | None) -> int | None:
-        """Address of an object of the library."""
+    def object(self, of: Object | None, kind: str) -> int | None:
+        """Address of an object of the library, by its name in C."""
         if of is None:
             return None
+        if not isinstance(of, Object) or of._kind != kind:
+            raise argument(f"a {type(of).__name__} is no {CLASSES[kind].__name__}")
         handle = of._handle
         self._kept.append(handle)
-        return handle.value  # type: ignore[no-any-return]
+        return handle.value
 
-    def objects(self, of: Iterable[HasHandle] | None) -> tuple[int | None, int]:
+    def objects(self, of: Sequence[Object] | None, kind: str) -> tuple[int | None, int]:
         """Addresses of objects."""
         if of is None:
             return None, 0
-        found = [self.object(x) for x in of]
+        found = [self.object(x, kind) for x in of]
         array = (c_void_p * max(len(found), 1))(*found)
         self._kept.append(array)
         return addressof(array), len(found)
 
-    def struct(self, kind: type[Structure], value: Fills | None) -> int | None:
-        """Address of a struct."""
-        if value is None:
-            return None
+    def made(self, kind: type[S], value: Fills) -> S:
+        """A struct."""
         o = kind()
         value._fill(o, self)
         self._kept.append(o)
-        return addressof(o)
+        return o
+
+    def struct(self, kind: type[Structure], value: Fills | None) -> int | None:
+        """Address of a struct."""
+        return None if value is None else addressof(self.made(kind, value))
 
     def structs(self, kind: type[Structure], values: Sequence[Fills] | None) -> tuple[int | None, int]:
         """Address of structs one after the other, and their number."""
@@ -115,6 +118,15 @@ class Keep:
         self._kept.append(of)
         return addressof(of), len(values)
 
+    def stays(self, thunk: int, function: Callable[..., Any] | None, convert: Callable[..., Any]
+              ) -> tuple[int | None, int | None]:
+        """Address of a function that is called after the call, too, and its first argument."""
+        from ._callbacks import Kept  # which needs this module
+        if function is None:
+            return None, None
+        self.callbacks.append(Kept(function, convert))
+        return thunk, self.callbacks[-1].user
+
     def texts(self, values: Sequence[Text]) -> tuple[int, int]:
         """Addresses of texts, and their lengths."""
         of = [to_bytes(v) for v in values]
@@ -122,11 +134,13 @@ class Keep:
         self._kept += [of, at, lengths]
         return addressof(at), addressof(lengths)
 
-    def texts_of(self, kind: type[Structure], values: Sequence[Text]) -> int:
-        """Structs of an address and a length."""
+    def texts_of(self, kind: type[Structure], values: Sequence[Text] | None) -> tuple[int | None, int]:
+        """Address of structs that have an address and a length, and their number."""
+        if values is None:
+            return None, 0
         of: Any = (kind * max(len(values), 1))(*map(self.text, values))  # type: ignore[misc]
         self._kept.append(of)
-        return addressof(of)
+        return addressof(of), len(values)
 
 
 class Room:

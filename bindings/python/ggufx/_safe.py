@@ -9,34 +9,43 @@ from dataclasses import dataclass
 from typing import Any, Callable, Mapping, Sequence
 
 from . import _raw
-from ._buffers import (Array, Buffer, Doubles, F32, F64, Floats, I32, I64, Ints, Ints32, SIZE, U32, U64, U8,
-    address, address_or_none, copied, count, fresh, numbers, raw_bytes, reads)
+from ._buffers import (Array, Buffer, Doubles, F32, F64, Floats, I32, I64, Ints, Ints32, SIZE, U16, U32, U64,
+    U8, address, address_or_none, copied, count, equal, fresh, numbers, raw_bytes, reads, records, room_for,
+    writes)
 from ._callbacks import (Following, Progress, callback, fill_whole)
-from ._facts import (written, Path, Text, bytes_at, path_bytes, terminated, text, text_or_none, to_bytes)
+from ._shapes import (AttentionHook, KvShapes, MatcherShapes, SessionShapes, rows_of)
+from ._facts import (written, Path, Text, bytes_at, path_bytes, terminated, text_at, text_or_none, to_bytes)
 from ._handle import (KINDS, Object, Self, borrowed)
 from ._keep import (Keep, Room, Structs, asked_twice)
 from ._library import (lib)
 from ._error import (present)
 from .errors import (check)
-from .ids import (AdapterKind, ChatCallForm, ChatFeatures, ChatNotation, ChatParserStateFlags, CpuFeatures,
-    DeviceFlags, EstimateFlags, Fma, ImatrixFormat, Isa, JobReason, KvType, LayerFlags, LayerKind, LogLevel,
-    MatcherFlags, MeasureFlags, MetaType, ModelFlags, Pooling, PreFlags, Status, TensorType, TokenFlags,
-    TokenizerFlags, TypeFlags)
+from .ids import (AdapterKind, BatchFlags, ChatCallForm, ChatEventKind, ChatFeatures, ChatNotation,
+    ChatParserStateFlags, CpuFeatures, DecodeFlags, DeviceFlags, EstimateFlags, Fma, ImatrixFormat, Isa,
+    JobReason, KvType, LayerFlags, LayerKind, LogLevel, MatcherFlags, MeasureFlags, MetaType, ModelFlags,
+    Pooling, PreFlags, Status, TensorType, TokenFlags, TokenizerFlags, TypeFlags)
 
 __all__ = [
+    "Adapter",
     "AdapterFacts",
     "AdapterOptions",
     "AdapterUse",
     "AttendOptions",
+    "BatchItem",
+    "BatchOptions",
     "Chat",
     "ChatFacts",
     "ChatMessage",
     "ChatOptions",
+    "ChatParser",
     "ChatParserFacts",
+    "ChatParserOptions",
     "ChatRequest",
     "ChatRun",
+    "DecodeOptions",
     "Device",
     "DeviceFacts",
+    "DeviceOptions",
     "EditFacts",
     "EditOptions",
     "EmbedOptions",
@@ -55,6 +64,7 @@ __all__ = [
     "JobOptions",
     "JobRunOptions",
     "JobTensor",
+    "KvCache",
     "KvFacts",
     "KvLayer",
     "KvOptions",
@@ -76,6 +86,7 @@ __all__ = [
     "PreFacts",
     "QuantizeOptions",
     "RuntimeFacts",
+    "Sampler",
     "SamplerLink",
     "SamplerOptions",
     "SessionFacts",
@@ -111,10 +122,11 @@ __all__ = [
     "version",
 ]
 
-_CALL_1 = callback(None, c_size_t, c_void_p)
-_CALL_2 = callback(c_int32, c_void_p, c_size_t)
-_CALL_3 = callback(c_int32, c_void_p)
-_CALL_4 = callback(c_int32, c_uint32, c_void_p, c_size_t)
+_CALL_1 = callback(c_int32, c_uint32, c_uint64, c_void_p, c_size_t)
+_CALL_2 = callback(None, c_size_t, c_void_p)
+_CALL_3 = callback(c_int32, c_void_p, c_size_t)
+_CALL_4 = callback(c_int32, c_void_p)
+_CALL_5 = callback(c_int32, c_uint32, c_void_p, c_size_t)
 
 
 def _pairs(kind: Callable[[Any, Any], Any], of: Mapping[str, object] | None) -> list[Any] | None:
@@ -177,8 +189,8 @@ class RuntimeFacts:
 
     @classmethod
     def _of(cls, o: _raw.ggufx_runtime_facts) -> RuntimeFacts:
-        return cls(Isa(o.isa), o.threads, CpuFeatures(o.features), text(o.isa_name), text(o.allocator_name),
-            o.workspace_bytes)
+        return cls(Isa(o.isa), o.threads, CpuFeatures(o.features), text_at(o.isa_name),
+            text_at(o.allocator_name), o.workspace_bytes)
 
 
 @dataclass(frozen=True)
@@ -213,6 +225,23 @@ class DeviceFacts:
         return cls(DeviceFlags(o.flags), Fma(o.fma), o.memory_bytes, o.free_bytes, o.used_bytes,
             o.max_allocation, o.n_launches, o.id.decode("utf-8", "replace"), o.name.decode("utf-8", "replace"),
             o.driver.decode("utf-8", "replace"), o.reason.decode("utf-8", "replace"))
+
+
+@dataclass
+class DeviceOptions:
+    """Options of a device. All zero means default."""
+
+    flags: int = 0
+    """DeviceOpenFlags.ALLOW_BOUNDED, _FMA_F64, _FMA_F32"""
+    plugin_path: Path | None = None
+    """Folder of the plugins, or one plugin; None: the folder of this library's file. Relative paths
+    are refused in processes with elevated privileges (set-user-ID).
+    """
+
+    def _fill(self, o: _raw.ggufx_device_options, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.flags = self.flags
+        o.plugin_path = keep.path(self.plugin_path)
 
 
 @dataclass
@@ -394,7 +423,7 @@ class EstimateOptions:
         o.n_context_total = self.n_context_total
         o.n_checkpoints = self.n_checkpoints
         o.n_sequences = self.n_sequences
-        o.adapters, o.n_adapters = keep.objects(self.adapters)
+        o.adapters, o.n_adapters = keep.objects(self.adapters, "ggufx_file")
         o.device_memory_bytes = self.device_memory_bytes
         o.speeds = keep.array(self.speeds, U32, "speeds", self.n_ranks)[0]
         o.n_ranks = self.n_ranks
@@ -423,7 +452,7 @@ class JobOptions:
         o.flags = self.flags
         o.output_type = self.output_type
         o.embedding_type = self.embedding_type
-        o.imatrix = keep.object(self.imatrix)
+        o.imatrix = keep.object(self.imatrix, "ggufx_imatrix")
         o.imatrix_name = keep.string(self.imatrix_name)
         o.reserve_bytes = self.reserve_bytes
 
@@ -787,9 +816,36 @@ class ChatFacts:
     @classmethod
     def _of(cls, o: _raw.ggufx_chat_facts) -> ChatFacts:
         return cls(ChatFeatures(o.flags), ChatCallForm(o.call_form), ChatNotation(o.call_notation),
-            text(o.reasoning_open), text(o.reasoning_close), text(o.call_prefix), text(o.call_middle),
-            text(o.call_end), text(o.call_before_key), text(o.call_after_key), text(o.call_after_key_other),
-            text(o.call_after_value), text(o.call_quote))
+            text_at(o.reasoning_open), text_at(o.reasoning_close), text_at(o.call_prefix),
+            text_at(o.call_middle), text_at(o.call_end), text_at(o.call_before_key), text_at(o.call_after_key),
+            text_at(o.call_after_key_other), text_at(o.call_after_value), text_at(o.call_quote))
+
+
+@dataclass
+class ChatParserOptions:
+    """Chat parser options."""
+
+    flags: int = 0
+    """ChatParserFlags.NO_CALLS, _KEEP_REASONING"""
+    chat: Chat | None = None
+    """template that decides the format; None: all output is answer"""
+    prompt: Text | None = None
+    """the rendered prompt, or its end, which may open reasoning or a call"""
+    tools: Any = None
+    """JSON array of the request's tools, for parameter types; None: none"""
+    event: Callable[[ChatEventKind, int, str], object] | None = None
+    """Gets a piece of text, which is never empty and has whole characters. `call` is the index of
+    the tool call, from 0. A non-zero result ends the current library call with CANCELLED.
+    """
+
+    def _fill(self, o: _raw.ggufx_chat_parser_options, keep: Following) -> None:
+        o.struct_size = sizeof(o)
+        o.flags = self.flags
+        o.chat = keep.object(self.chat, "ggufx_chat")
+        o.prompt, o.prompt_length = keep.text(self.prompt)
+        o.tools, o.tools_length = keep.json(self.tools)
+        o.event, o.user = keep.stays(_CALL_1, self.event, lambda f, kind_, call_, text_,
+            length_: f(ChatEventKind(kind_), call_, text_at(text_, length_)))
 
 
 @dataclass(frozen=True)
@@ -805,7 +861,7 @@ class ChatParserFacts:
 
     @classmethod
     def _of(cls, o: _raw.ggufx_chat_parser_facts) -> ChatParserFacts:
-        return cls(ChatParserStateFlags(o.flags), o.n_calls, text(o.reasoning_close))
+        return cls(ChatParserStateFlags(o.flags), o.n_calls, text_at(o.reasoning_close))
 
 
 @dataclass
@@ -818,7 +874,7 @@ class AdapterUse:
     """any finite number; 0: it adds nothing"""
 
     def _fill(self, o: _raw.ggufx_adapter_use, keep: Keep) -> None:
-        o.adapter = keep.object(self.adapter)
+        o.adapter = keep.object(self.adapter, "ggufx_adapter")
         o.scale = self.scale
 
 
@@ -952,7 +1008,7 @@ class Finding:
 
     @classmethod
     def _of(cls, o: _raw.ggufx_finding) -> Finding:
-        return cls(LogLevel(o.severity), Status(o.status), present(o.offset), present(o.index), text(o.text),
+        return cls(LogLevel(o.severity), Status(o.status), present(o.offset), present(o.index), text_at(o.text),
             text_or_none(o.name, o.name_length))
 
 
@@ -986,7 +1042,7 @@ class TensorFacts:
     @classmethod
     def _of(cls, o: _raw.ggufx_tensor_facts) -> TensorFacts:
         return cls(TensorType(o.type), tuple(o.ne)[: o.n_dims], o.row_bytes, o.row_stride, o.n_rows, o.n_bytes,
-            present(o.offset), present(o.file_offset), o.part, o.memory_kind, text(o.name, o.name_length))
+            present(o.offset), present(o.file_offset), o.part, o.memory_kind, text_at(o.name, o.name_length))
 
 
 @dataclass
@@ -1073,7 +1129,7 @@ class ImatrixEntry:
 
     @classmethod
     def _of(cls, o: _raw.ggufx_imatrix_entry) -> ImatrixEntry:
-        return cls(text(o.name, o.name_length), o.n_columns, o.n_matrices,
+        return cls(text_at(o.name, o.name_length), o.n_columns, o.n_matrices,
             copied(o.sums, (o.n_matrices, o.n_columns,), F32, False),
             copied(o.counts, (o.n_matrices,), F32, False),
             copied(o.values, (o.n_matrices, o.n_columns,), F32, False))
@@ -1156,9 +1212,9 @@ class JobTensor:
 
     @classmethod
     def _of(cls, o: _raw.ggufx_job_tensor) -> JobTensor:
-        return cls(text(o.name, o.name_length), tuple(o.ne)[: o.n_dims], TensorType(o.from_), TensorType(o.to),
-            TensorType(o.wanted), JobReason(o.reason), o.imatrix, o.part, o.bytes_in, o.bytes_out, o.rmse,
-            o.seconds)
+        return cls(text_at(o.name, o.name_length), tuple(o.ne)[: o.n_dims], TensorType(o.from_),
+            TensorType(o.to), TensorType(o.wanted), JobReason(o.reason), o.imatrix, o.part, o.bytes_in,
+            o.bytes_out, o.rmse, o.seconds)
 
 
 @dataclass
@@ -1181,8 +1237,8 @@ class JobRunOptions:
         o.struct_size = sizeof(o)
         o.flags = self.flags
         o.progress = keep.follow(self.progress)
-        o.tensor_done, o.user = keep.on(_CALL_1, self.tensor_done, lambda f, index,
-            tensor: f(index, JobTensor._of(cast(tensor, POINTER(_raw.ggufx_job_tensor)).contents)))
+        o.tensor_done, o.user = keep.on(_CALL_2, self.tensor_done, lambda f, index_,
+            tensor_: f(index_, JobTensor._of(cast(tensor_, POINTER(_raw.ggufx_job_tensor)).contents)))
         o.shard = self.shard
         o.n_shards = self.n_shards
 
@@ -1296,7 +1352,7 @@ class TokenizerFacts:
 
     @classmethod
     def _of(cls, o: _raw.ggufx_tokenizer_facts) -> TokenizerFacts:
-        return cls(TokenizerFlags(o.flags), text(o.kind), o.n_tokens, o.bos, o.eos, o.unknown,
+        return cls(TokenizerFlags(o.flags), text_at(o.kind), o.n_tokens, o.bos, o.eos, o.unknown,
             text_or_none(o.pre))
 
 
@@ -1320,7 +1376,7 @@ class ModelOptions:
         o.overrides, o.n_overrides = keep.structs(_raw.ggufx_model_override,
             _pairs(ModelOverride, self.overrides))
         o.progress = keep.follow(self.progress)
-        o.device = keep.object(self.device)
+        o.device = keep.object(self.device, "ggufx_device")
         o.n_device_layers = self.n_device_layers
 
 
@@ -1372,7 +1428,7 @@ class ModelFacts:
 
     @classmethod
     def _of(cls, o: _raw.ggufx_model_facts) -> ModelFacts:
-        return cls(ModelFlags(o.flags), text(o.architecture), o.n_parameters, o.weight_bytes, o.n_vocab,
+        return cls(ModelFlags(o.flags), text_at(o.architecture), o.n_parameters, o.weight_bytes, o.n_vocab,
             o.n_context, o.n_embedding, o.n_layers, o.n_heads, o.n_kv_heads, o.head_dim, o.identity,
             o.device_bytes, o.n_device_layers)
 
@@ -1411,6 +1467,57 @@ class LayerFacts:
         return cls(LayerFlags(o.flags), LayerKind(o.kind), o.n_heads, o.n_kv_heads, o.head_dim_k, o.head_dim_v,
             o.window, o.reads_layer, o.scale, o.softcap, o.state_bytes,
             copied(o.sinks, (o.n_heads,), F32, True))
+
+
+@dataclass
+class BatchItem:
+    """Tokens to append to a sequence. Unused fields must be 0."""
+
+    sequence: int
+    """below n_sequences; each item of a call has another one"""
+    flags: int = 0
+    """GGUFX_BATCH_*"""
+    tokens: Ints | None = None
+    """read by the call only; None: with embeddings alone"""
+    embeddings: Buffer | None = None
+    """f32 [n_tokens][n_embedding], finite: the input of the first layer, such as an image or
+    a soft prompt. None: the embeddings of the tokens.
+
+    They replace the rows of token_embd, including the factor that some models apply. Learned
+    positions are added as usual. `tokens` are then only used if a model looks ids up elsewhere;
+    None means id 0. The rows are kept as long as their tokens may be recomputed.
+    """
+    positions: Ints | None = None
+    """positions, ascending, after that of the sequence's last token; None:
+    without gaps
+    """
+
+    def _fill(self, o: _raw.ggufx_batch_item, keep: Keep) -> None:
+        o.sequence = self.sequence
+        o.flags = self.flags
+        o.tokens, o.n_tokens = keep.array(self.tokens, I32, "tokens")[0], equal(self.tokens, self.positions)
+        o.embeddings, o.n_embeddings = keep.array(self.embeddings, F32, "embeddings")
+        o.positions, o.n_tokens = keep.array(self.positions, I32, "positions")[0], equal(self.tokens,
+            self.positions)
+
+
+@dataclass
+class BatchOptions:
+    """Batch options."""
+
+    flags: int = 0
+    """BatchOptionsFlags.MATMUL"""
+    progress: Progress | None = None
+    """counts tokens; None: cannot be cancelled"""
+    matmul_flags: int = 0
+    """MatmulFlags with BatchOptionsFlags.MATMUL, else 0"""
+
+    def _fill(self, o: _raw.ggufx_batch_options, keep: Following) -> None:
+        o.struct_size = sizeof(o)
+        o.item_size = sizeof(_raw.ggufx_batch_item)
+        o.flags = self.flags
+        o.progress = keep.follow(self.progress)
+        o.matmul_flags = self.matmul_flags
 
 
 @dataclass(frozen=True)
@@ -1474,14 +1581,14 @@ class MeasureOptions:
         o.struct_size = sizeof(o)
         o.stride = self.stride
         o.save_path = keep.path(self.save_path)
-        o.write, o.write_user = keep.on(_CALL_2, self.write, lambda f, data, n: f(string_at(data, n)))
+        o.write, o.write_user = keep.on(_CALL_3, self.write, lambda f, data_, n_: f(string_at(data_, n_)))
         o.base_path = keep.path(self.base_path)
-        o.read, o.read_user = keep.on(_CALL_2, self.read, lambda f, data, n: fill_whole(data, n, f))
-        o.report, o.report_user = keep.on(_CALL_3, self.report, lambda f,
-            running: f(MeasureFacts._of(cast(running, POINTER(_raw.ggufx_measure_facts)).contents)))
+        o.read, o.read_user = keep.on(_CALL_3, self.read, lambda f, data_, n_: fill_whole(data_, n_, f))
+        o.report, o.report_user = keep.on(_CALL_4, self.report, lambda f,
+            running_: f(MeasureFacts._of(cast(running_, POINTER(_raw.ggufx_measure_facts)).contents)))
         o.progress = keep.follow(self.progress)
-        o.rows, o.rows_user = keep.on(_CALL_2, self.rows, lambda f, rows,
-            n: f(tuple(MeasureRow._of(o) for o in cast(rows, POINTER(_raw.ggufx_measure_row))[:n])))
+        o.rows, o.rows_user = keep.on(_CALL_3, self.rows, lambda f, rows_,
+            n_: f(tuple(MeasureRow._of(o) for o in cast(rows_, POINTER(_raw.ggufx_measure_row))[:n_])))
         o.base_chunk = self.base_chunk
 
 
@@ -1544,6 +1651,21 @@ class SessionFacts:
     @classmethod
     def _of(cls, o: _raw.ggufx_session_facts) -> SessionFacts:
         return cls(o.n_context, o.n_batch, KvType(o.type_k), KvType(o.type_v), o.n_sequences, o.n_context_total)
+
+
+@dataclass
+class DecodeOptions:
+    """Decode options."""
+
+    flags: int = 0
+    """DecodeFlags"""
+    progress: Progress | None = None
+    """counts tokens; None: cannot be cancelled"""
+
+    def _fill(self, o: _raw.ggufx_decode_options, keep: Following) -> None:
+        o.struct_size = sizeof(o)
+        o.flags = self.flags
+        o.progress = keep.follow(self.progress)
 
 
 @dataclass(frozen=True)
@@ -1637,8 +1759,13 @@ class SamplerLink:
     """[n_breakers] DRY: ids, which may repeat; copied"""
     biases: Sequence[LogitBias] | None = None
     """[n_biases] BIAS: each id once; copied"""
+    link: Callable[[Array], object] | None = None
+    """HOST: changes the logits of the n remaining candidates. They come by id or by rank and may be
+    reordered. -infinity removes a candidate; one must stay. A non-zero result ends the call with
+    CANCELLED. It must not call into the sampler.
+    """
 
-    def _fill(self, o: _raw.ggufx_sampler_link, keep: Keep) -> None:
+    def _fill(self, o: _raw.ggufx_sampler_link, keep: Following) -> None:
         o.struct_size = sizeof(o)
         o.kind = self.kind
         o.k = self.k
@@ -1662,6 +1789,8 @@ class SamplerLink:
         o.version = self.version
         o.breakers, o.n_breakers = keep.array(self.breakers, I32, "breakers")
         o.biases, o.n_biases = keep.structs(_raw.ggufx_logit_bias, self.biases)
+        o.link, o.user = keep.stays(_CALL_3, self.link, lambda f, candidates_,
+            n_: f(records(_raw.ggufx_candidate, candidates_, n_)))
 
 
 @dataclass
@@ -1714,7 +1843,7 @@ class SpeculatorOptions:
 
     def _fill(self, o: _raw.ggufx_speculator_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
-        o.draft = keep.object(self.draft)
+        o.draft = keep.object(self.draft, "ggufx_session")
         o.stops, o.n_stops = keep.array(self.stops, I32, "stops")
         o.n_draft = self.n_draft
         o.n_match = self.n_match
@@ -1850,7 +1979,7 @@ class FileTypeFacts:
 
     @classmethod
     def _of(cls, o: _raw.ggufx_file_type_facts) -> FileTypeFacts:
-        return cls(text(o.name), o.file_type, TensorType(o.type))
+        return cls(text_at(o.name), o.file_type, TensorType(o.type))
 
 
 @dataclass(frozen=True)
@@ -1871,7 +2000,7 @@ class PreFacts:
 
     @classmethod
     def _of(cls, o: _raw.ggufx_pre_facts) -> PreFacts:
-        return cls(PreFlags(o.flags), text(o.name), text(o.rules), text_or_none(o.steps, o.steps_length))
+        return cls(PreFlags(o.flags), text_at(o.name), text_at(o.rules), text_or_none(o.steps, o.steps_length))
 
 
 @dataclass(frozen=True)
@@ -1891,7 +2020,7 @@ class TypeFacts:
 
     @classmethod
     def _of(cls, o: _raw.ggufx_type_facts) -> TypeFacts:
-        return cls(TypeFlags(o.flags), TensorType(o.id), o.block_values, o.block_bytes, text(o.name))
+        return cls(TypeFlags(o.flags), TensorType(o.id), o.block_values, o.block_bytes, text_at(o.name))
 
 
 @dataclass(frozen=True)
@@ -1911,7 +2040,7 @@ class KvTypeFacts:
 
     @classmethod
     def _of(cls, o: _raw.ggufx_kv_type_facts) -> KvTypeFacts:
-        return cls(TypeFlags(o.flags), KvType(o.id), o.block_values, o.block_bytes, text(o.name))
+        return cls(TypeFlags(o.flags), KvType(o.id), o.block_values, o.block_bytes, text_at(o.name))
 
 
 class Adapter(Object):
@@ -1931,8 +2060,8 @@ class Adapter(Object):
         - Control vector: "direction.L" [n_embedding] for layer L.
         """
         e = _raw.ggufx_error()
-        with Keep() as keep:
-            options_ = keep.struct(_raw.ggufx_adapter_options,
+        with Keep() as call_:
+            options_ = call_.struct(_raw.ggufx_adapter_options,
                 AdapterOptions(first_layer=first_layer, last_layer=last_layer))
             own = KINDS["ggufx_adapter"]()
             check(lib.ggufx_adapter_create(byref(own), model._handle, file._handle, options_, byref(e)), e)
@@ -1949,8 +2078,23 @@ class Adapter(Object):
 
     def has_tensor(self, tensor: int) -> bool:
         """Returns 1 if the adapter changes a tensor of the model's file, given by its index, else 0."""
-        result = lib.ggufx_adapter_has_tensor(self._handle, tensor)
-        return result != 0
+        result_ = lib.ggufx_adapter_has_tensor(self._handle, tensor)
+        return result_ != 0
+
+    def add_rows(self, rows: Buffer, tensor: int, first_row: int, scale: float) -> None:
+        """Adds s B A to rows of a tensor of the model's file, as a merge of the adapter does.
+
+        rows       f32 [n_rows][ne0].
+        tensor     index of the tensor in the model's file.
+        first_row  first row, counted through all matrices of the tensor.
+
+        Rows of a tensor that the adapter does not change stay as they are.
+        """
+        e = _raw.ggufx_error()
+        rows_ = writes(rows, F32, "rows")
+        n_rows = len(rows_)
+        check(lib.ggufx_adapter_add_rows(address(rows_), rows_.size, self._handle, tensor, first_row,
+            n_rows, scale, byref(e)), e)
 
 
 class Runtime(Object):
@@ -1974,6 +2118,21 @@ class Runtime(Object):
         check(lib.ggufx_runtime_info(byref(out), own, byref(e)), e)
         return RuntimeFacts._of(out)
 
+    def device_list(self, *, flags: int = 0, plugin_path: Path | None = None) -> tuple[DeviceFacts, ...]:
+        """Lists devices, with the reason if a plugin or device cannot be used.
+
+        Writes at most `capacity` entries of out[0].struct_size bytes each (set in the first one).
+        *out_needed is the number of all devices. Devices are not opened. An empty
+        list is no error.
+        """
+        e = _raw.ggufx_error()
+        with Keep() as call_:
+            options_ = call_.struct(_raw.ggufx_device_options, DeviceOptions(flags=flags, plugin_path=plugin_path))
+            out = Structs(_raw.ggufx_device_facts, 64)
+            check(asked_twice(lambda: lib.ggufx_device_list(out.at, out.n, byref(out.needed), self._handle, options_, byref(e)),
+                out), e)
+            return out.structs(DeviceFacts._of)
+
     def embedder_estimate(self, file: File, *, flags: int = 0, n_context: int = 0, n_batch: int = 0,
             pooling: int = 0, dimensions: int = 0, matmul_flags: int = 0) -> int:
         """Returns the exact bytes that Embedder allocates for a model of this file.
@@ -1981,8 +2140,8 @@ class Runtime(Object):
         The model itself is not included: see Runtime.estimate. The file may be opened for metadata only.
         """
         e = _raw.ggufx_error()
-        with Keep() as keep:
-            options_ = keep.struct(_raw.ggufx_embed_options,
+        with Keep() as call_:
+            options_ = call_.struct(_raw.ggufx_embed_options,
                 EmbedOptions(flags=flags, n_context=n_context, n_batch=n_batch, pooling=pooling, dimensions=dimensions,
                 matmul_flags=matmul_flags))
             out = c_uint64()
@@ -2009,9 +2168,9 @@ class Runtime(Object):
           sampler, threads and their stacks.
         """
         e = _raw.ggufx_error()
-        with Keep() as keep:
+        with Keep() as call_:
             own = self._handle
-            options_ = keep.struct(_raw.ggufx_estimate_options,
+            options_ = call_.struct(_raw.ggufx_estimate_options,
                 EstimateOptions(flags=flags, file_type=file_type, n_context=n_context, n_batch=n_batch, n_sessions=n_sessions,
                 type_k=type_k, type_v=type_v, job=job, memory_bytes=memory_bytes, bandwidth=bandwidth, n_context_total=n_context_total,
                 n_checkpoints=n_checkpoints, n_sequences=n_sequences, adapters=adapters, device_memory_bytes=device_memory_bytes,
@@ -2047,9 +2206,9 @@ class Runtime(Object):
         another model. If losses are equal, the candidate with fewer bytes is chosen.
         """
         e = _raw.ggufx_error()
-        with Keep() as keep:
+        with Keep() as call_:
             own = self._handle
-            options_ = keep.struct(_raw.ggufx_estimate_options,
+            options_ = call_.struct(_raw.ggufx_estimate_options,
                 EstimateOptions(flags=flags, file_type=file_type, n_context=n_context, n_batch=n_batch, n_sessions=n_sessions,
                 type_k=type_k, type_v=type_v, job=job, memory_bytes=memory_bytes, bandwidth=bandwidth, n_context_total=n_context_total,
                 n_checkpoints=n_checkpoints, n_sequences=n_sequences, adapters=adapters, device_memory_bytes=device_memory_bytes,
@@ -2068,8 +2227,8 @@ class Runtime(Object):
         Appending these tokens takes no more. The object of the handle is included.
         """
         e = _raw.ggufx_error()
-        with Keep() as keep:
-            options_ = keep.struct(_raw.ggufx_kv_options,
+        with Keep() as call_:
+            options_ = call_.struct(_raw.ggufx_kv_options,
                 KvOptions(flags=flags, n_layers=n_layers, n_kv_heads=n_kv_heads, n_q_heads=n_q_heads, head_dim_k=head_dim_k,
                 head_dim_v=head_dim_v, type_k=type_k, type_v=type_v, n_sequences=n_sequences, max_tokens=max_tokens,
                 n_sinks=n_sinks, rope_style=rope_style, rope_dims=rope_dims, rope_base=rope_base, rope_scale=rope_scale,
@@ -2092,9 +2251,9 @@ class Runtime(Object):
         After a failure *out is as before.
         """
         e = _raw.ggufx_error()
-        with Keep() as keep:
+        with Keep() as call_:
             own = self._handle
-            rows_ = keep.structs(_raw.ggufx_measure_row, rows)[0]
+            rows_ = call_.structs(_raw.ggufx_measure_row, rows)[0]
             out = _raw.ggufx_measure_facts(struct_size=sizeof(_raw.ggufx_measure_facts))
             check(lib.ggufx_measure_total(byref(out), own, rows_, len(rows), n_chunks, n_context, flags, byref(e)), e)
             return MeasureFacts._of(out)
@@ -2122,8 +2281,8 @@ class Runtime(Object):
         """Returns the name of the instruction set whose matvec kernel computes a tensor type: "avx512". An
         unknown type gives None.
         """
-        result = lib.ggufx_runtime_kernel_name(self._handle, type)
-        return None if result is None else result.decode()
+        result_ = lib.ggufx_runtime_kernel_name(self._handle, type)
+        return None if result_ is None else result_.decode()
 
     def edit_recover(self, path: Path) -> bool:
         """Finishes an edit in place that a crash interrupted, or restores a split set after an interrupted
@@ -2156,8 +2315,8 @@ class Chat(Object):
         MiB.
         """
         e = _raw.ggufx_error()
-        with Keep() as keep:
-            options_ = keep.struct(_raw.ggufx_chat_options,
+        with Keep() as call_:
+            options_ = call_.struct(_raw.ggufx_chat_options,
                 ChatOptions(text=text, name=name, format=format, bos_token=bos_token, eos_token=eos_token))
             own = KINDS["ggufx_chat"]()
             check(lib.ggufx_chat_create(byref(own), rt._handle, None if file is None else file._handle, options_, byref(e)),
@@ -2197,8 +2356,8 @@ class Chat(Object):
         ends after that.
         """
         e = _raw.ggufx_error()
-        with Following() as keep:
-            request_ = keep.struct(_raw.ggufx_chat_request, request)
+        with Following() as call_:
+            request_ = call_.struct(_raw.ggufx_chat_request, request)
             out = Room(U8, 1024)
             out_runs = Structs(_raw.ggufx_chat_run, 64)
             check(asked_twice(lambda: lib.ggufx_chat_render(out.at, out.n, byref(out.needed), out_runs.at, out_runs.n, byref(out_runs.needed), self._handle, request_, byref(e)),
@@ -2226,8 +2385,8 @@ class Chat(Object):
         CAPACITY if that is larger.
         """
         e = _raw.ggufx_error()
-        with Following() as keep:
-            request_ = keep.struct(_raw.ggufx_chat_request, request)
+        with Following() as call_:
+            request_ = call_.struct(_raw.ggufx_chat_request, request)
             out_ids = Room(I32, 1024)
             check(asked_twice(lambda: lib.ggufx_chat_tokenize(out_ids.at, out_ids.n, byref(out_ids.needed), self._handle, tokenizer._handle, request_, flags, byref(e)),
                 out_ids), e)
@@ -2254,6 +2413,17 @@ class ChatParser(Object):
 
     _kind = "ggufx_chat_parser"
     _mutable = True
+
+    def __init__(self, rt: Runtime, *, flags: int = 0, chat: Chat | None = None, prompt: Text | None = None,
+            tools: Any = None, event: Callable[[ChatEventKind, int, str], object] | None = None) -> None:
+        """Creates a parser. options->event must be set. The template may be destroyed before the parser."""
+        e = _raw.ggufx_error()
+        with Following() as call_:
+            options_ = call_.struct(_raw.ggufx_chat_parser_options,
+                ChatParserOptions(flags=flags, chat=chat, prompt=prompt, tools=tools, event=event))
+            own = KINDS["ggufx_chat_parser"]()
+            call_.end(lib.ggufx_chat_parser_create(byref(own), rt._handle, options_, byref(e)), e)
+            self._take(own, rt, callbacks=call_.callbacks)
 
     def feed(self, text: Text) -> None:
         """Parses the next bytes of the output, which must include special tokens
@@ -2307,6 +2477,21 @@ class Device(Object):
     _kind = "ggufx_device"
     _mutable = True
 
+    @classmethod
+    def open(cls: type[Self], rt: Runtime, id: Text, *, flags: int = 0, plugin_path: Path | None = None) -> Self:
+        """Opens a device by its id in the list. "auto" selects the first usable device that is not
+        software.
+
+        Its arithmetic is tested. Shaders are compiled on first use. Plugins and drivers stay loaded
+        until the process ends. After a fork the child must not use devices of the parent.
+        """
+        e = _raw.ggufx_error()
+        with Keep() as call_:
+            options_ = call_.struct(_raw.ggufx_device_options, DeviceOptions(flags=flags, plugin_path=plugin_path))
+            own = KINDS["ggufx_device"]()
+            check(lib.ggufx_device_open(byref(own), rt._handle, terminated(id), options_, byref(e)), e)
+            return cls._made(own, rt)
+
     def detach(self) -> None:
         """Frees everything on a device, including the data of its tensors.
 
@@ -2337,8 +2522,8 @@ class Embedder(Object):
     def set_adapters(self, uses: Sequence[AdapterUse]) -> None:
         """Replaces the adapters of an embedder, for all inputs of later calls."""
         e = _raw.ggufx_error()
-        with self._turns.changing, Keep() as keep:
-            uses_ = keep.structs(_raw.ggufx_adapter_use, uses)[0]
+        with self._turns.changing, Keep() as call_:
+            uses_ = call_.structs(_raw.ggufx_adapter_use, uses)[0]
             self._check(lib.ggufx_embedder_set_adapters(self._handle, uses_, len(uses), byref(e)), e)
 
     def __init__(self, model: Model, *, flags: int = 0, n_context: int = 0, n_batch: int = 0, pooling: int = 0,
@@ -2349,8 +2534,8 @@ class Embedder(Object):
         may be None.
         """
         e = _raw.ggufx_error()
-        with Keep() as keep:
-            options_ = keep.struct(_raw.ggufx_embed_options,
+        with Keep() as call_:
+            options_ = call_.struct(_raw.ggufx_embed_options,
                 EmbedOptions(flags=flags, n_context=n_context, n_batch=n_batch, pooling=pooling, dimensions=dimensions,
                 matmul_flags=matmul_flags))
             own = KINDS["ggufx_embedder"]()
@@ -2395,12 +2580,12 @@ class File(Object):
         maps of callbacks behave like mapped files.
         """
         e = _raw.ggufx_error()
-        with Following() as keep:
-            options_ = keep.struct(_raw.ggufx_open_options,
+        with Following() as call_:
+            options_ = call_.struct(_raw.ggufx_open_options,
                 OpenOptions(flags=flags, dialect=dialect, io=io, progress=progress, max_metadata_bytes=max_metadata_bytes,
                 max_keys=max_keys, max_tensors=max_tensors, max_string_bytes=max_string_bytes))
             own = KINDS["ggufx_file"]()
-            keep.end(lib.ggufx_open(byref(own), rt._handle, path_bytes(path), options_, byref(e)), e)
+            call_.end(lib.ggufx_open(byref(own), rt._handle, path_bytes(path), options_, byref(e)), e)
             return cls._made(own, rt)
 
     @classmethod
@@ -2413,12 +2598,12 @@ class File(Object):
         closes its own. POSIX only, else UNSUPPORTED.
         """
         e = _raw.ggufx_error()
-        with Following() as keep:
-            options_ = keep.struct(_raw.ggufx_open_options,
+        with Following() as call_:
+            options_ = call_.struct(_raw.ggufx_open_options,
                 OpenOptions(flags=flags, dialect=dialect, io=io, progress=progress, max_metadata_bytes=max_metadata_bytes,
                 max_keys=max_keys, max_tensors=max_tensors, max_string_bytes=max_string_bytes))
             own = KINDS["ggufx_file"]()
-            keep.end(lib.ggufx_open_fd(byref(own), rt._handle, fd, offset, length, options_, byref(e)), e)
+            call_.end(lib.ggufx_open_fd(byref(own), rt._handle, fd, offset, length, options_, byref(e)), e)
             return cls._made(own, rt)
 
     @property
@@ -2432,8 +2617,8 @@ class File(Object):
 
     def meta_count(self) -> int:
         """Returns the number of keys."""
-        result = lib.ggufx_file_meta_count(self._handle)
-        return result
+        result_ = lib.ggufx_file_meta_count(self._handle)
+        return result_
 
     def meta_at(self, index: int) -> MetaEntry:
         """Describes the key `index`, in file order."""
@@ -2494,7 +2679,7 @@ class File(Object):
         own = self._handle
         out, out_n = c_void_p(), c_size_t()
         check(lib.ggufx_file_meta_string(byref(out), byref(out_n), own, index, byref(e)), e)
-        return text(out.value, out_n.value)
+        return text_at(out.value, out_n.value)
 
     def meta_array_u64(self, index: int, first: int, n: int) -> Array:
         """Copies elements first .. first + n - 1 of an array of numbers or bools, converted as the scalar
@@ -2535,7 +2720,7 @@ class File(Object):
         own = self._handle
         out, out_n = c_void_p(), c_size_t()
         check(lib.ggufx_file_meta_array_string(byref(out), byref(out_n), own, index, i, byref(e)), e)
-        return text(out.value, out_n.value)
+        return text_at(out.value, out_n.value)
 
     def meta_array_nested(self, index: int, i: int) -> int:
         """Returns the index of element i of an array of arrays.
@@ -2550,8 +2735,8 @@ class File(Object):
 
     def tensor_count(self) -> int:
         """Returns the number of tensors of all parts."""
-        result = lib.ggufx_file_tensor_count(self._handle)
-        return result
+        result_ = lib.ggufx_file_tensor_count(self._handle)
+        return result_
 
     def tensor_find(self, name: Text) -> int:
         """Finds the index of a tensor by its name of `length` bytes."""
@@ -2572,10 +2757,10 @@ class File(Object):
         The result is Status.OK also if there were findings.
         """
         e = _raw.ggufx_error()
-        with Following() as keep:
-            report_, user_ = keep.on(_CALL_3, report, lambda f,
-                finding: f(Finding._of(cast(finding, POINTER(_raw.ggufx_finding)).contents)))
-            keep.end(lib.ggufx_validate(self._handle, flags, report_, user_, keep.follow(progress), byref(e)), e)
+        with Following() as call_:
+            report_, user_ = call_.on(_CALL_4, report, lambda f,
+                finding_: f(Finding._of(cast(finding_, POINTER(_raw.ggufx_finding)).contents)))
+            call_.end(lib.ggufx_validate(self._handle, flags, report_, user_, call_.follow(progress), byref(e)), e)
 
     def graph(self) -> str:
         """Writes the graph of a file's model as readable text: a line per operation, equal layers once.
@@ -2606,9 +2791,10 @@ class Tensor(Object):
         progress may be None; it is reported in bytes. After an error no memory stays allocated.
         """
         e = _raw.ggufx_error()
-        with device._turns.reading, Following() as keep:
+        with device._turns.reading, Following() as call_:
             own = KINDS["ggufx_tensor"]()
-            keep.end(lib.ggufx_tensor_upload(byref(own), device._handle, self._handle, keep.follow(progress), byref(e)), e)
+            call_.end(lib.ggufx_tensor_upload(byref(own), device._handle, self._handle, call_.follow(progress), byref(e)),
+                e)
             return type(self)._made(own, self)
 
     def word_sum(self) -> int:
@@ -2663,15 +2849,15 @@ class Grammar(Object):
         offset.
         """
         e = _raw.ggufx_error()
-        with Following() as keep:
-            options_ = keep.struct(_raw.ggufx_grammar_options,
+        with Following() as call_:
+            options_ = call_.struct(_raw.ggufx_grammar_options,
                 GrammarOptions(flags=flags, kind=kind, text=text, progress=progress, max_steps=max_steps, max_memory=max_memory))
             own = KINDS["ggufx_grammar"]()
-            keep.end(lib.ggufx_grammar_create(byref(own), rt._handle, tokenizer._handle, options_, byref(e)), e)
+            call_.end(lib.ggufx_grammar_create(byref(own), rt._handle, tokenizer._handle, options_, byref(e)), e)
             self._take(own, rt)
 
 
-class Matcher(Object):
+class Matcher(MatcherShapes):
     """The state of one output in a grammar. Keeps the grammar alive. Exclusive."""
 
     _kind = "ggufx_matcher"
@@ -2710,6 +2896,19 @@ class Matcher(Object):
         with self._turns.changing:
             self._check(lib.ggufx_matcher_rollback(self._handle, n_tokens, byref(e)), e)
 
+    def mask(self, *, out_bits: Buffer | None = None) -> Array:
+        """Computes the token mask: a bit per token of the vocabulary, set if it may come next.
+
+        Token `id` is bit id % 32, counted from the lowest, of word id / 32. Words after the vocabulary
+        become 0. End-of-generation tokens are set if the output is complete. Masks are cached for all
+        matchers of the grammar, in at most 64 MiB.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            out_bits_ = room_for(out_bits, (self._n_words,), U32, "out_bits")
+            self._check(lib.ggufx_matcher_mask(address(out_bits_), out_bits_.size, self._handle, byref(e)), e)
+            return out_bits_
+
     @property
     def info(self) -> MatcherFacts:
         """Describes the state of a matcher."""
@@ -2734,9 +2933,9 @@ class Imatrix(Object):
         The counts of a .dat file are calls, which are taken as 512 tokens each. progress may be None.
         """
         e = _raw.ggufx_error()
-        with Following() as keep:
+        with Following() as call_:
             own = KINDS["ggufx_imatrix"]()
-            keep.end(lib.ggufx_imatrix_open(byref(own), rt._handle, path_bytes(path), keep.follow(progress), byref(e)), e)
+            call_.end(lib.ggufx_imatrix_open(byref(own), rt._handle, path_bytes(path), call_.follow(progress), byref(e)), e)
             return cls._made(own, rt)
 
     @classmethod
@@ -2783,7 +2982,7 @@ class Imatrix(Object):
             own = self._handle
             out, out_n = c_void_p(), c_size_t()
             check(lib.ggufx_imatrix_dataset(byref(out), byref(out_n), own, index, byref(e)), e)
-            return text(out.value, out_n.value)
+            return text_at(out.value, out_n.value)
 
     def select(self, keep: Buffer) -> None:
         """Keeps the entries i with keep[i] != 0 and removes the others. n is the number of entries."""
@@ -2820,12 +3019,12 @@ class Imatrix(Object):
         None. Memory: 40 bytes per column, of each expert, in addition to those of the result.
         """
         e = _raw.ggufx_error()
-        with session._turns.changing, Following() as keep:
+        with session._turns.changing, Following() as call_:
             tokens_ = numbers(tokens, I32, "tokens")
-            options_ = keep.struct(_raw.ggufx_imatrix_options,
+            options_ = call_.struct(_raw.ggufx_imatrix_options,
                 ImatrixOptions(flags=flags, dataset=dataset, progress=progress))
             own = KINDS["ggufx_imatrix"]()
-            keep.end(lib.ggufx_imatrix_collect(byref(own), session._handle, address(tokens_), tokens_.size,
+            call_.end(lib.ggufx_imatrix_collect(byref(own), session._handle, address(tokens_), tokens_.size,
                 n_context, bos, options_, byref(e)), e)
             return cls._made(own, session)
 
@@ -2837,8 +3036,8 @@ class Imatrix(Object):
         one count per tensor: its values agree to one rounding. progress may be None.
         """
         e = _raw.ggufx_error()
-        with self._turns.reading, Following() as keep:
-            keep.end(lib.ggufx_imatrix_write(self._handle, path_bytes(path), format, keep.follow(progress), byref(e)), e)
+        with self._turns.reading, Following() as call_:
+            call_.end(lib.ggufx_imatrix_write(self._handle, path_bytes(path), format, call_.follow(progress), byref(e)), e)
 
 
 class Quantizer(Object):
@@ -2857,8 +3056,8 @@ class Quantizer(Object):
         not run.
         """
         e = _raw.ggufx_error()
-        with Keep() as keep:
-            options_ = keep.struct(_raw.ggufx_job_options,
+        with Keep() as call_:
+            options_ = call_.struct(_raw.ggufx_job_options,
                 JobOptions(flags=flags, output_type=output_type, embedding_type=embedding_type, imatrix=imatrix,
                 imatrix_name=imatrix_name, reserve_bytes=reserve_bytes))
             own = KINDS["ggufx_job"]()
@@ -2904,9 +3103,9 @@ class Quantizer(Object):
         values).
         """
         e = _raw.ggufx_error()
-        with self._turns.reading, Following() as keep:
+        with self._turns.reading, Following() as call_:
             out = c_double()
-            keep.end(lib.ggufx_job_measure(byref(out), self._handle, index, type, max_values, keep.follow(progress),
+            call_.end(lib.ggufx_job_measure(byref(out), self._handle, index, type, max_values, call_.follow(progress),
                 byref(e)), e)
             return out.value
 
@@ -2926,21 +3125,21 @@ class Quantizer(Object):
         types.
         """
         e = _raw.ggufx_error()
-        with self._turns.changing, Following() as keep:
-            options_ = keep.struct(_raw.ggufx_job_run_options,
+        with self._turns.changing, Following() as call_:
+            options_ = call_.struct(_raw.ggufx_job_run_options,
                 JobRunOptions(flags=flags, progress=progress, tensor_done=tensor_done, shard=shard, n_shards=n_shards))
-            self._check(lib.ggufx_job_run(self._handle, path_bytes(path), options_, byref(e)), e, keep)
+            self._check(lib.ggufx_job_run(self._handle, path_bytes(path), options_, byref(e)), e, call_)
 
     def finish(self, path: Path, *, progress: Progress | None = None) -> None:
         """Completes the file after all shards: checks every tensor in PATH.part, writes the metadata,
         renames.
         """
         e = _raw.ggufx_error()
-        with self._turns.changing, Following() as keep:
-            self._check(lib.ggufx_job_finish(self._handle, path_bytes(path), keep.follow(progress), byref(e)), e, keep)
+        with self._turns.changing, Following() as call_:
+            self._check(lib.ggufx_job_finish(self._handle, path_bytes(path), call_.follow(progress), byref(e)), e, call_)
 
 
-class KvCache(Object):
+class KvCache(KvShapes):
     """Keys and values per layer and sequence."""
 
     _kind = "ggufx_kv"
@@ -2967,15 +3166,15 @@ class KvCache(Object):
         types have a multiple of 16.
         """
         e = _raw.ggufx_error()
-        with Keep() as keep:
-            options_ = keep.struct(_raw.ggufx_kv_options,
-                KvOptions(flags=flags, n_layers=n_layers, n_kv_heads=n_kv_heads, n_q_heads=n_q_heads, head_dim_k=head_dim_k,
-                head_dim_v=head_dim_v, type_k=type_k, type_v=type_v, n_sequences=n_sequences, max_tokens=max_tokens,
-                n_sinks=n_sinks, rope_style=rope_style, rope_dims=rope_dims, rope_base=rope_base, rope_scale=rope_scale,
-                layers=layers, model=model, rope_frequencies=rope_frequencies))
+        with Keep() as call_:
+            asked_ = KvOptions(flags=flags, n_layers=n_layers, n_kv_heads=n_kv_heads, n_q_heads=n_q_heads,
+                head_dim_k=head_dim_k, head_dim_v=head_dim_v, type_k=type_k, type_v=type_v, n_sequences=n_sequences,
+                max_tokens=max_tokens, n_sinks=n_sinks, rope_style=rope_style, rope_dims=rope_dims, rope_base=rope_base,
+                rope_scale=rope_scale, layers=layers, model=model, rope_frequencies=rope_frequencies)
+            options_ = call_.struct(_raw.ggufx_kv_options, asked_)
             own = KINDS["ggufx_kv"]()
             check(lib.ggufx_kv_create(byref(own), rt._handle, options_, byref(e)), e)
-            self._take(own, rt)
+            self._take(own, rt, asked_)
 
     def reserve(self, sequence: int, n_tokens: int) -> None:
         """Reserves the pages of n_tokens tokens of a sequence in every layer.
@@ -2991,6 +3190,166 @@ class KvCache(Object):
         e = _raw.ggufx_error()
         with self._turns.changing:
             self._check(lib.ggufx_kv_reserve(self._handle, sequence, n_tokens, byref(e)), e)
+
+    def append(self, layer: int, sequence: int, k: Buffer, *, positions: Ints | None = None,
+            v: Buffer | None = None) -> None:
+        """Appends n_tokens tokens to one layer of a sequence, all or nothing.
+
+        positions  not negative and not descending; None: the next ones (0, 1, ...
+                   without gaps). The causal mask compares positions. Keys are stored as given: the call
+                   does not apply RoPE.
+        k          f32, [n_tokens][n_kv_heads][head_dim_k], n_k floats in all; copied (quantized).
+        v          f32, [n_tokens][n_kv_heads][head_dim_v], n_v floats in all; copied
+                   (quantized). None and 0 with KvFlags.V_IN_K.
+
+        Bits: queries of these tokens before the next append are independent of the partition into
+        appends. Queries of older tokens may depend on it until KvCache.commit. A failed executor costs
+        only parallelism: the work is done on this thread.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            k_ = reads(k, F32, "k")
+            v_ = None if v is None else reads(v, F32, "v")
+            n_tokens = self._tokens(k_)
+            positions_ = None if positions is None else numbers(positions, I32, "positions", n_tokens)
+            self._check(lib.ggufx_kv_append(self._handle, layer, sequence, n_tokens, address_or_none(positions_),
+                address(k_), k_.size, address_or_none(v_), count(v_), byref(e)), e)
+
+    def append_half(self, layer: int, sequence: int, format: int, k: Ints, *, positions: Ints | None = None,
+            v: Ints | None = None) -> None:
+        """Appends 16-bit keys and values; `format` is HalfFormat. n_k and n_v count values.
+
+        positions  as in KvCache.append.
+        v          as in KvCache.append.
+
+        Bits as KvCache.append.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            k_ = numbers(k, U16, "k")
+            v_ = None if v is None else numbers(v, U16, "v")
+            n_tokens = self._tokens(k_)
+            positions_ = None if positions is None else numbers(positions, I32, "positions", n_tokens)
+            self._check(lib.ggufx_kv_append_half(self._handle, layer, sequence, n_tokens, address_or_none(positions_),
+                format, address(k_), k_.size, address_or_none(v_), count(v_), byref(e)), e)
+
+    def append_batch(self, layer: int, sequences: Ints, k: Buffer, *, positions: Ints | None = None,
+            v: Buffer | None = None) -> None:
+        """Appends tokens of several sequences to one layer, all or nothing.
+
+        sequences  token i is appended to sequences[i].
+        positions  must not descend within a sequence.
+        v          as in KvCache.append, as is k.
+
+        Bits as KvCache.append.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            sequences_ = numbers(sequences, U32, "sequences")
+            positions_ = None if positions is None else numbers(positions, I32, "positions")
+            k_ = reads(k, F32, "k")
+            v_ = None if v is None else reads(v, F32, "v")
+            self._check(lib.ggufx_kv_append_batch(self._handle, layer, count(sequences_, positions_), address(sequences_),
+                address_or_none(positions_), address(k_), k_.size, address_or_none(v_), count(v_), byref(e)), e)
+
+    def attend(self, layer: int, sequence: int, q: Buffer, *, out: Buffer | None = None, lse: Buffer | None = None,
+            positions: Ints | None = None, flags: int = 0, scale: float = 0.0, softcap: float = 0.0,
+            window: int = 0, window_kind: int = 0, alibi_slopes: Buffer | None = None,
+            sink_logits: Buffer | None = None, progress: Progress | None = None) -> Floats:
+        """Computes the attention of n_queries queries over one layer of a sequence.
+
+        Query head h reads KV head h / (n_q_heads / n_kv_heads).
+
+        out        f32, [n_queries][n_q_heads][head_dim_v], n_out floats in all.
+        lse        f32: log of the sum of exp(score).
+        q          f32, [n_queries][n_q_heads][head_dim_k], n_q floats in all.
+        positions  not negative; None: those of the last n_queries tokens.
+        options    None = defaults.
+
+        A query that sees no token gives 0 and lse = -infinity; with a sink, lse is its logit. A NaN or
+        infinity in a query head, or a score that overflows, gives NaN (0x7fc00000) in that head's output
+        and lse. After a cancellation out and lse are unspecified.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.reading, Following() as call_:
+            q_ = reads(q, F32, "q")
+            options_ = call_.struct(_raw.ggufx_attend_options,
+                AttendOptions(flags=flags, scale=scale, softcap=softcap, window=window, window_kind=window_kind,
+                alibi_slopes=alibi_slopes, sink_logits=sink_logits, progress=progress))
+            n_queries = self._queries(q_)
+            positions_ = None if positions is None else numbers(positions, I32, "positions", n_queries)
+            out_ = room_for(out, (n_queries, *self._result), F32, "out")
+            lse_ = None if lse is None else writes(lse, F32, "lse", n_queries * self._query[0])
+            call_.end(lib.ggufx_kv_attend(address(out_), out_.size, address_or_none(lse_), self._handle,
+                layer, sequence, address(q_), q_.size, n_queries, address_or_none(positions_), options_, byref(e)), e)
+            return out_
+
+    def attend_batch(self, layer: int, sequences: Ints, q: Buffer, *, out: Buffer | None = None,
+            lse: Buffer | None = None, positions: Ints | None = None, flags: int = 0, scale: float = 0.0,
+            softcap: float = 0.0, window: int = 0, window_kind: int = 0, alibi_slopes: Buffer | None = None,
+            sink_logits: Buffer | None = None, progress: Progress | None = None) -> Floats:
+        """Computes the attention of n queries, each over its own sequence.
+
+        out        f32, [n][n_q_heads][head_dim_v].
+        lse        as in KvCache.attend.
+        sequences  query i reads sequences[i], which may repeat.
+        q          f32, [n][n_q_heads][head_dim_k].
+        positions  None: the last token of each sequence.
+
+        The bits and the memory of each query are those of KvCache.attend.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.reading, Following() as call_:
+            sequences_ = numbers(sequences, U32, "sequences")
+            q_ = reads(q, F32, "q")
+            positions_ = None if positions is None else numbers(positions, I32, "positions")
+            options_ = call_.struct(_raw.ggufx_attend_options,
+                AttendOptions(flags=flags, scale=scale, softcap=softcap, window=window, window_kind=window_kind,
+                alibi_slopes=alibi_slopes, sink_logits=sink_logits, progress=progress))
+            out_ = room_for(out, (sequences_.size, *self._result), F32, "out")
+            lse_ = None if lse is None else writes(lse, F32, "lse", sequences_.size * self._query[0])
+            call_.end(lib.ggufx_kv_attend_batch(address(out_), out_.size, address_or_none(lse_), self._handle,
+                layer, address(sequences_), address(q_), q_.size, count(sequences_, positions_), address_or_none(positions_),
+                options_, byref(e)), e)
+            return out_
+
+    def read(self, layer: int, sequence: int, first: int, n_tokens: int, *, k: Buffer | None = None,
+            v: Buffer | None = None) -> tuple[Floats, Floats]:
+        """Dequantizes tokens first .. first + n_tokens - 1 of a layer to f32.
+
+        The result is in the basis in which they were appended, with shifted keys at their current
+        positions. Layouts are those of KvCache.append.
+
+        k  the keys.
+        v  the values.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            k_ = room_for(k, (n_tokens, *self._key), F32, "k")
+            v_ = room_for(v, (n_tokens, *self._value), F32, "v")
+            check(lib.ggufx_kv_read(address(k_), count(k_), address(v_), count(v_), self._handle, layer,
+                sequence, first, n_tokens, byref(e)), e)
+            return k_, v_
+
+    def scores(self, layer: int, sequence: int, q: Buffer, scale: float, *, out: Buffer | None = None) -> Floats:
+        """Computes the scores of queries against every token of a layer, without masks and biases.
+
+        A score is q.k * scale in f32, with the keys of KvCache.read. Attention computes scores of
+        quantized keys in integers, so its own differ in the last bits. Tokens that a window has dropped
+        have the score -infinity.
+
+        out    f32, [n_queries][n_q_heads][tokens of the layer], n_out floats in all.
+        q      f32, [n_queries][n_q_heads][head_dim_k], n_q floats in all.
+        scale  0 = 1 / sqrt(head_dim_k).
+        """
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            q_ = reads(q, F32, "q")
+            n_queries = self._queries(q_)
+            out_ = room_for(out, (n_queries, self._query[0], self.length(sequence)), F32, "out")
+            check(lib.ggufx_kv_scores(address(out_), out_.size, self._handle, layer, sequence, address(q_),
+                q_.size, n_queries, scale, byref(e)), e)
+            return out_
 
     def length(self, sequence: int) -> int:
         """Returns the number of tokens of a sequence: the minimum over its layers."""
@@ -3136,9 +3495,9 @@ class KvCache(Object):
                call, which returns it.
         """
         e = _raw.ggufx_error()
-        with self._turns.reading, Following() as keep:
-            write_, user_ = keep.on(_CALL_2, write, lambda f, data, n: f(string_at(data, n)))
-            keep.end(lib.ggufx_kv_save(self._handle, sequence, write_, user_, byref(e)), e)
+        with self._turns.reading, Following() as call_:
+            write_, user_ = call_.on(_CALL_3, write, lambda f, data_, n_: f(string_at(data_, n_)))
+            call_.end(lib.ggufx_kv_save(self._handle, sequence, write_, user_, byref(e)), e)
 
     def load(self, sequence: int, read: Callable[[int], Buffer]) -> None:
         """Replaces a sequence, or all, by a snapshot of KvCache.save, of one sequence or of all.
@@ -3151,9 +3510,9 @@ class KvCache(Object):
                the end of the data it returns Status.TRUNCATED.
         """
         e = _raw.ggufx_error()
-        with self._turns.changing, Following() as keep:
-            read_, user_ = keep.on(_CALL_2, read, lambda f, data, n: fill_whole(data, n, f))
-            self._check(lib.ggufx_kv_load(self._handle, sequence, read_, user_, byref(e)), e, keep)
+        with self._turns.changing, Following() as call_:
+            read_, user_ = call_.on(_CALL_3, read, lambda f, data_, n_: fill_whole(data_, n_, f))
+            self._check(lib.ggufx_kv_load(self._handle, sequence, read_, user_, byref(e)), e, call_)
 
     def save_path(self, sequence: int, path: Path) -> None:
         """Writes a snapshot to a file by atomic replace.
@@ -3193,9 +3552,9 @@ class KvCache(Object):
         per sequence and layer.
         """
         e = _raw.ggufx_error()
-        with self._turns.changing, Following() as keep:
-            self._check(lib.ggufx_kv_requantize(self._handle, layer, type_k, type_v, keep.follow(progress), byref(e)), e,
-                keep)
+        with self._turns.changing, Following() as call_:
+            self._check(lib.ggufx_kv_requantize(self._handle, layer, type_k, type_v, call_.follow(progress), byref(e)), e,
+                call_)
 
     def compact(self, sequence: int, *, progress: Progress | None = None) -> None:
         """Merges partly filled pages of a sequence, or of all (KV_ALL_SEQUENCES), and frees unused
@@ -3211,8 +3570,8 @@ class KvCache(Object):
         progress  None: cannot be cancelled. Counts heads of pages.
         """
         e = _raw.ggufx_error()
-        with self._turns.changing, Following() as keep:
-            self._check(lib.ggufx_kv_compact(self._handle, sequence, keep.follow(progress), byref(e)), e, keep)
+        with self._turns.changing, Following() as call_:
+            self._check(lib.ggufx_kv_compact(self._handle, sequence, call_.follow(progress), byref(e)), e, call_)
 
     def clear(self) -> None:
         """Removes all tokens of all sequences and frees the pages."""
@@ -3295,8 +3654,8 @@ class Tokenizer(Object):
 
         The result is -1 if the vocabulary has none, or for a None tokenizer or an unknown number.
         """
-        result = lib.ggufx_tokenizer_special(self._handle, which)
-        return result
+        result_ = lib.ggufx_tokenizer_special(self._handle, which)
+        return result_
 
 
 class Model(Object):
@@ -3312,11 +3671,11 @@ class Model(Object):
         Weights are not copied, except to a device.
         """
         e = _raw.ggufx_error()
-        with Following() as keep:
-            options_ = keep.struct(_raw.ggufx_model_options,
+        with Following() as call_:
+            options_ = call_.struct(_raw.ggufx_model_options,
                 ModelOptions(overrides=overrides, progress=progress, device=device, n_device_layers=n_device_layers))
             own = KINDS["ggufx_model"]()
-            keep.end(lib.ggufx_model_create(byref(own), rt._handle, file._handle, options_, byref(e)), e)
+            call_.end(lib.ggufx_model_create(byref(own), rt._handle, file._handle, options_, byref(e)), e)
             self._take(own, rt)
 
     @property
@@ -3337,7 +3696,7 @@ class Model(Object):
         return LayerFacts._of(out)
 
 
-class Session(Object):
+class Session(SessionShapes):
     """One sequence, or many (batch.h): KV caches, tokens and the last logits. Exclusive."""
 
     _kind = "ggufx_session"
@@ -3352,15 +3711,39 @@ class Session(Object):
         After an error nothing has changed.
         """
         e = _raw.ggufx_error()
-        with self._turns.changing, Keep() as keep:
-            uses_ = keep.structs(_raw.ggufx_adapter_use, uses)[0]
+        with self._turns.changing, Keep() as call_:
+            uses_ = call_.structs(_raw.ggufx_adapter_use, uses)[0]
             self._check(lib.ggufx_session_set_adapters(self._handle, sequence, uses_, len(uses), byref(e)), e)
+
+    def decode_batch(self, items: Sequence[BatchItem], *, flags: int = 0, progress: Progress | None = None,
+            matmul_flags: int = 0, logits: Buffer | None = None, embeddings: Buffer | None = None) -> Floats:
+        """Appends tokens to several sequences and computes the requested rows of logits and hidden states.
+
+        Each of the n_items items belongs to another sequence. At most n_batch tokens of all items are
+        computed at once. After a failure every sequence is as before, and the content of `logits` and
+        `embeddings` is undefined. The order of items decides the order of rows and changes no value. If
+        sequence 0 takes part, the last logits of Session.decode are lost.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as call_:
+            items_ = call_.structs(_raw.ggufx_batch_item, items)[0]
+            options_ = call_.made(_raw.ggufx_batch_options,
+                BatchOptions(flags=flags, progress=progress, matmul_flags=matmul_flags))
+            logits_ = room_for(logits, (rows_of(items, BatchFlags.LOGITS, BatchFlags.ALL_LOGITS), self.n_vocab), F32,
+                "logits")
+            options_.logits, options_.n_logits = address_or_none(logits_), count(logits_)
+            embeddings_ = None if embeddings is None else writes(embeddings, F32, "embeddings",
+                rows_of(items, BatchFlags.EMBED, BatchFlags.ALL_EMBED) * self.n_embedding)
+            options_.embeddings, options_.n_embeddings = address_or_none(embeddings_), count(embeddings_)
+            self._check(lib.ggufx_session_decode_batch(self._handle, items_, len(items), byref(options_), byref(e)), e,
+                call_)
+            return logits_
 
     def sequence_length(self, sequence: int) -> int:
         """Returns the number of tokens of a sequence; 0 if there is no such sequence."""
         with self._turns.reading:
-            result = lib.ggufx_session_sequence_length(self._handle, sequence)
-            return result
+            result_ = lib.ggufx_session_sequence_length(self._handle, sequence)
+            return result_
 
     def sequence_truncate(self, sequence: int, n_tokens: int) -> None:
         """Truncates a sequence, as Session.truncate does for sequence 0. With n_tokens 0 it is like
@@ -3452,9 +3835,9 @@ class Session(Object):
                call, which returns it.
         """
         e = _raw.ggufx_error()
-        with self._turns.reading, Following() as keep:
-            write_, user_ = keep.on(_CALL_2, write, lambda f, data, n: f(string_at(data, n)))
-            keep.end(lib.ggufx_session_save(self._handle, sequence, write_, user_, byref(e)), e)
+        with self._turns.reading, Following() as call_:
+            write_, user_ = call_.on(_CALL_3, write, lambda f, data_, n_: f(string_at(data_, n_)))
+            call_.end(lib.ggufx_session_save(self._handle, sequence, write_, user_, byref(e)), e)
 
     def load(self, sequence: int, read: Callable[[int], Buffer]) -> None:
         """Replaces a sequence, or all, by a snapshot of Session.save.
@@ -3468,9 +3851,9 @@ class Session(Object):
                the end of the data it returns Status.TRUNCATED.
         """
         e = _raw.ggufx_error()
-        with self._turns.changing, Following() as keep:
-            read_, user_ = keep.on(_CALL_2, read, lambda f, data, n: fill_whole(data, n, f))
-            self._check(lib.ggufx_session_load(self._handle, sequence, read_, user_, byref(e)), e, keep)
+        with self._turns.changing, Following() as call_:
+            read_, user_ = call_.on(_CALL_3, read, lambda f, data_, n_: fill_whole(data_, n_, f))
+            self._check(lib.ggufx_session_load(self._handle, sequence, read_, user_, byref(e)), e, call_)
 
     def save_path(self, sequence: int, path: Path) -> None:
         """Writes a snapshot to a file
@@ -3509,15 +3892,15 @@ class Session(Object):
         None. After a failure no file is left, and *out is as before.
         """
         e = _raw.ggufx_error()
-        with self._turns.changing, Following() as keep:
+        with self._turns.changing, Following() as call_:
             own = self._handle
             tokens_ = numbers(tokens, I32, "tokens")
-            options_ = keep.struct(_raw.ggufx_measure_options,
+            options_ = call_.struct(_raw.ggufx_measure_options,
                 MeasureOptions(stride=stride, save_path=save_path, write=write, base_path=base_path, read=read,
                 report=report, progress=progress, rows=rows, base_chunk=base_chunk))
             out = _raw.ggufx_measure_facts(struct_size=sizeof(_raw.ggufx_measure_facts))
             self._check(lib.ggufx_measure(byref(out), own, address(tokens_), tokens_.size, n_context, bos,
-                options_, byref(e)), e, keep)
+                options_, byref(e)), e, call_)
             return MeasureFacts._of(out)
 
     def measure_endings(self, context: Ints, endings: Ints, n_tokens: Ints, *,
@@ -3535,13 +3918,13 @@ class Session(Object):
         afterwards. The context is computed once. After a failure `out` is as before.
         """
         e = _raw.ggufx_error()
-        with self._turns.changing, Following() as keep:
+        with self._turns.changing, Following() as call_:
             context_ = numbers(context, I32, "context")
             n_tokens_ = numbers(n_tokens, SIZE, "n_tokens")
             endings_ = numbers(endings, I32, "endings", int(n_tokens_.sum()))
             out = fresh(n_tokens_.size, F64)
             self._check(lib.ggufx_measure_endings(address(out), self._handle, address(context_), context_.size,
-                address(endings_), address(n_tokens_), n_tokens_.size, keep.follow(progress), byref(e)), e, keep)
+                address(endings_), address(n_tokens_), n_tokens_.size, call_.follow(progress), byref(e)), e, call_)
             return out
 
     def __init__(self, model: Model, *, n_context: int = 0, n_batch: int = 0, type_k: int = 0, type_v: int = 0,
@@ -3553,13 +3936,14 @@ class Session(Object):
         depend on the machine; Runtime.estimate tells if it fits.
         """
         e = _raw.ggufx_error()
-        with Keep() as keep:
-            options_ = keep.struct(_raw.ggufx_session_options,
-                SessionOptions(n_context=n_context, n_batch=n_batch, type_k=type_k, type_v=type_v, matmul_flags=matmul_flags,
-                n_context_total=n_context_total, n_checkpoints=n_checkpoints, n_sequences=n_sequences))
+        with Keep() as call_:
+            asked_ = SessionOptions(n_context=n_context, n_batch=n_batch, type_k=type_k, type_v=type_v,
+                matmul_flags=matmul_flags, n_context_total=n_context_total, n_checkpoints=n_checkpoints,
+                n_sequences=n_sequences)
+            options_ = call_.struct(_raw.ggufx_session_options, asked_)
             own = KINDS["ggufx_session"]()
             check(lib.ggufx_session_create(byref(own), model._handle, options_, byref(e)), e)
-            self._take(own, model)
+            self._take(own, model, asked_)
 
     @property
     def info(self) -> SessionFacts:
@@ -3571,11 +3955,39 @@ class Session(Object):
             check(lib.ggufx_session_info(byref(out), own, byref(e)), e)
             return SessionFacts._of(out)
 
+    def decode(self, tokens: Ints, *, flags: int = 0, progress: Progress | None = None,
+            logits: Buffer | None = None, attention: AttentionHook | None = None) -> Floats:
+        """Appends tokens to the sequence and computes the logits after the last one: prefill for many
+        tokens, decode for one.
+
+        After a failure the session is as before. After Session.truncate the
+        call may first recompute earlier tokens. These give no logits, are not passed to the attention
+        hook, and are not counted by progress, which is polled meanwhile.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as call_:
+            tokens_ = numbers(tokens, I32, "tokens")
+            options_ = call_.made(_raw.ggufx_decode_options, DecodeOptions(flags=flags, progress=progress))
+            logits_ = room_for(logits, (tokens_.size if flags & DecodeFlags.ALL_LOGITS else 0, self.n_vocab), F32, "logits")
+            options_.logits, options_.n_logits = address_or_none(logits_), count(logits_)
+            options_.attention = self._attention(attention, call_)
+            self._check(lib.ggufx_session_decode(self._handle, address(tokens_), tokens_.size, byref(options_), byref(e)),
+                e, call_)
+            return logits_
+
+    def logits(self, *, out: Buffer | None = None) -> Floats:
+        """Copies the logits after the last decoded token: n_out = n_vocab floats."""
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            out_ = room_for(out, (self.n_vocab,), F32, "out")
+            check(lib.ggufx_session_logits(address(out_), out_.size, self._handle, byref(e)), e)
+            return out_
+
     def length(self) -> int:
         """Returns the number of tokens of the sequence."""
         with self._turns.reading:
-            result = lib.ggufx_session_length(self._handle)
-            return result
+            result_ = lib.ggufx_session_length(self._handle)
+            return result_
 
     def truncate(self, n_tokens: int) -> None:
         """Keeps the first n_tokens tokens of the sequence.
@@ -3617,14 +4029,14 @@ class Session(Object):
         report  gets the running result after each chunk; a non-zero result stops.
         """
         e = _raw.ggufx_error()
-        with self._turns.changing, Following() as keep:
+        with self._turns.changing, Following() as call_:
             own = self._handle
             tokens_ = numbers(tokens, I32, "tokens")
-            report_, user_ = keep.on(_CALL_3, report, lambda f,
-                running: f(PerplexityFacts._of(cast(running, POINTER(_raw.ggufx_perplexity_facts)).contents)))
+            report_, user_ = call_.on(_CALL_4, report, lambda f,
+                running_: f(PerplexityFacts._of(cast(running_, POINTER(_raw.ggufx_perplexity_facts)).contents)))
             out = _raw.ggufx_perplexity_facts(struct_size=sizeof(_raw.ggufx_perplexity_facts))
             self._check(lib.ggufx_perplexity(byref(out), own, address(tokens_), tokens_.size, n_context,
-                bos, report_, user_, byref(e)), e, keep)
+                bos, report_, user_, byref(e)), e, call_)
             return PerplexityFacts._of(out)
 
 
@@ -3661,8 +4073,8 @@ class Sampler(Object):
         creates other chains.
         """
         e = _raw.ggufx_error()
-        with Keep() as keep:
-            options_ = keep.struct(_raw.ggufx_sampler_options,
+        with Keep() as call_:
+            options_ = call_.struct(_raw.ggufx_sampler_options,
                 SamplerOptions(temperature=temperature, top_p=top_p, min_p=min_p, top_k=top_k, seed=seed))
             own = KINDS["ggufx_sampler"]()
             check(lib.ggufx_sampler_create(byref(own), rt._handle, n_vocab, options_, byref(e)), e)
@@ -3693,6 +4105,18 @@ class Sampler(Object):
         own = KINDS["ggufx_sampler"]()
         check(lib.ggufx_sampler_create_chain(byref(own), rt._handle, n_vocab, seed, byref(e)), e)
         return cls._made(own, rt)
+
+    def add(self, link: SamplerLink) -> None:
+        """Appends a sampler to a chain.
+
+        A sampler that its parameters switch off is not kept. It sees the tokens that are accepted from
+        now on. All memory is allocated here.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as call_:
+            link_ = call_.struct(_raw.ggufx_sampler_link, link)
+            self._check(lib.ggufx_sampler_add(self._handle, link_, byref(e)), e, call_)
+            self._callbacks = [*self._callbacks, *call_.callbacks]
 
     def accept(self, ids: Ints) -> None:
         """Appends tokens to the history of a sampler, all or none, whether it sampled them or not.
@@ -3731,8 +4155,8 @@ class Stop(Object):
         Time and memory are linear in their bytes, which are at most 1 MiB in total.
         """
         e = _raw.ggufx_error()
-        with Keep() as keep:
-            texts_ = keep.texts_of(_raw.ggufx_stop_text, texts)
+        with Keep() as call_:
+            texts_ = call_.texts_of(_raw.ggufx_stop_text, texts)[0]
             own = KINDS["ggufx_stop"]()
             check(lib.ggufx_stop_create(byref(own), rt._handle, texts_, len(texts), byref(e)), e)
             self._take(own, rt)
@@ -3816,8 +4240,8 @@ class Writer(Object):
     def __init__(self, rt: Runtime, *, flags: int = 0, version: int = 0, reserve_bytes: int = 0) -> None:
         """Creates an empty writer."""
         e = _raw.ggufx_error()
-        with Keep() as keep:
-            options_ = keep.struct(_raw.ggufx_writer_options,
+        with Keep() as call_:
+            options_ = call_.struct(_raw.ggufx_writer_options,
                 WriterOptions(flags=flags, version=version, reserve_bytes=reserve_bytes))
             own = KINDS["ggufx_writer"]()
             check(lib.ggufx_writer_create(byref(own), rt._handle, options_, byref(e)), e)
@@ -3868,9 +4292,9 @@ class Writer(Object):
         texts  any bytes.
         """
         e = _raw.ggufx_error()
-        with self._turns.changing, Keep() as keep:
+        with self._turns.changing, Keep() as call_:
             key_ = to_bytes(key)
-            texts_, texts_lengths = keep.texts(texts)
+            texts_, texts_lengths = call_.texts(texts)
             self._check(lib.ggufx_writer_set_array_string(self._handle, key_, len(key_), texts_, texts_lengths,
                 len(texts), byref(e)), e)
 
@@ -3935,12 +4359,12 @@ class Writer(Object):
             max_part_tensors: int = 0) -> WriterFacts:
         """Describes the result of a write with these options (None: default)."""
         e = _raw.ggufx_error()
-        with self._turns.reading, Following() as keep:
+        with self._turns.reading, Following() as call_:
             own = self._handle
-            options_ = keep.struct(_raw.ggufx_write_options,
+            options_ = call_.struct(_raw.ggufx_write_options,
                 WriteOptions(flags=flags, progress=progress, max_part_bytes=max_part_bytes, max_part_tensors=max_part_tensors))
             out = _raw.ggufx_writer_facts(struct_size=sizeof(_raw.ggufx_writer_facts))
-            keep.end(lib.ggufx_writer_info(byref(out), own, options_, byref(e)), e)
+            call_.end(lib.ggufx_writer_info(byref(out), own, options_, byref(e)), e)
             return WriterFacts._of(out)
 
     def write(self, path: Path, *, flags: int = 0, progress: Progress | None = None, max_part_bytes: int = 0,
@@ -3962,10 +4386,10 @@ class Writer(Object):
         library never changes signals: a host that ignores it gets IO.
         """
         e = _raw.ggufx_error()
-        with self._turns.changing, Following() as keep:
-            options_ = keep.struct(_raw.ggufx_write_options,
+        with self._turns.changing, Following() as call_:
+            options_ = call_.struct(_raw.ggufx_write_options,
                 WriteOptions(flags=flags, progress=progress, max_part_bytes=max_part_bytes, max_part_tensors=max_part_tensors))
-            self._check(lib.ggufx_writer_write(self._handle, path_bytes(path), options_, byref(e)), e, keep)
+            self._check(lib.ggufx_writer_write(self._handle, path_bytes(path), options_, byref(e)), e, call_)
 
     def write_stream(self, write: Callable[[int, bytes], object], *, flags: int = 0,
             progress: Progress | None = None, max_part_bytes: int = 0, max_part_tensors: int = 0) -> None:
@@ -3975,11 +4399,11 @@ class Writer(Object):
         call. It returns Status.OK after it has taken all n bytes; another result ends the write with IO.
         """
         e = _raw.ggufx_error()
-        with self._turns.changing, Following() as keep:
-            write_, user_ = keep.on(_CALL_4, write, lambda f, part, data, n: f(part, string_at(data, n)))
-            options_ = keep.struct(_raw.ggufx_write_options,
+        with self._turns.changing, Following() as call_:
+            write_, user_ = call_.on(_CALL_5, write, lambda f, part_, data_, n_: f(part_, string_at(data_, n_)))
+            options_ = call_.struct(_raw.ggufx_write_options,
                 WriteOptions(flags=flags, progress=progress, max_part_bytes=max_part_bytes, max_part_tensors=max_part_tensors))
-            self._check(lib.ggufx_writer_write_stream(self._handle, write_, user_, options_, byref(e)), e, keep)
+            self._check(lib.ggufx_writer_write_stream(self._handle, write_, user_, options_, byref(e)), e, call_)
 
     def edit_info(self, file: File, *, flags: int = 0, progress: Progress | None = None) -> EditFacts:
         """Describes the effect of Writer.edit_write.
@@ -3995,11 +4419,11 @@ class Writer(Object):
         - The new metadata fit before the tensor data.
         """
         e = _raw.ggufx_error()
-        with self._turns.reading, Following() as keep:
+        with self._turns.reading, Following() as call_:
             own = self._handle
-            options_ = keep.struct(_raw.ggufx_edit_options, EditOptions(flags=flags, progress=progress))
+            options_ = call_.struct(_raw.ggufx_edit_options, EditOptions(flags=flags, progress=progress))
             out = _raw.ggufx_edit_facts(struct_size=sizeof(_raw.ggufx_edit_facts))
-            keep.end(lib.ggufx_edit_info(byref(out), own, file._handle, options_, byref(e)), e)
+            call_.end(lib.ggufx_edit_info(byref(out), own, file._handle, options_, byref(e)), e)
             return EditFacts._of(out)
 
     def edit_write(self, file: File, path: Path, *, flags: int = 0, progress: Progress | None = None) -> EditFacts:
@@ -4018,11 +4442,11 @@ class Writer(Object):
         may not open. Other processes that have the file mapped see the changes.
         """
         e = _raw.ggufx_error()
-        with self._turns.changing, Following() as keep:
+        with self._turns.changing, Following() as call_:
             own = self._handle
-            options_ = keep.struct(_raw.ggufx_edit_options, EditOptions(flags=flags, progress=progress))
+            options_ = call_.struct(_raw.ggufx_edit_options, EditOptions(flags=flags, progress=progress))
             out = _raw.ggufx_edit_facts(struct_size=sizeof(_raw.ggufx_edit_facts))
-            self._check(lib.ggufx_edit_write(byref(out), own, file._handle, path_bytes(path), options_, byref(e)), e, keep)
+            self._check(lib.ggufx_edit_write(byref(out), own, file._handle, path_bytes(path), options_, byref(e)), e, call_)
             return EditFacts._of(out)
 
 
@@ -4030,28 +4454,28 @@ def status_name(status: int) -> str | None:
     """Returns the name of a status code without its prefix: "TRUNCATED", "OK" for 0. The result is
     never None.
     """
-    result = lib.ggufx_status_name(status)
-    return None if result is None else result.decode()
+    result_ = lib.ggufx_status_name(status)
+    return None if result_ is None else result_.decode()
 
 
 def version() -> str:
     """Returns the version of the library as text: "0.1.0"."""
-    result = lib.ggufx_version()
-    return (result or b"").decode()
+    result_ = lib.ggufx_version()
+    return (result_ or b"").decode()
 
 
 def abi_version() -> int:
     """Returns the version of the binary interface, to compare with ABI_VERSION."""
-    result = lib.ggufx_abi_version()
-    return result
+    result_ = lib.ggufx_abi_version()
+    return result_
 
 
 def abi_layout(struct_name: Text) -> int:
     """Returns the size in bytes that this library has for a public struct: 512 for "Error". An
     unknown name gives 0.
     """
-    result = lib.ggufx_abi_layout(terminated(struct_name))
-    return result
+    result_ = lib.ggufx_abi_layout(terminated(struct_name))
+    return result_
 
 
 def has(feature: Text) -> bool:
@@ -4065,8 +4489,8 @@ def has(feature: Text) -> bool:
     - "pre:llama-bpe": a pre-tokenizer (tokenizer.ggml.pre)
     - "chat", "mimalloc", "cpuinfo": a part of the build
     """
-    result = lib.ggufx_has(terminated(feature))
-    return result != 0
+    result_ = lib.ggufx_has(terminated(feature))
+    return result_ != 0
 
 
 def chat_format_name(index: int) -> str | None:
@@ -4074,14 +4498,14 @@ def chat_format_name(index: int) -> str | None:
 
     The name is valid for the life of the process.
     """
-    result = lib.ggufx_chat_format_name(index)
-    return None if result is None else result.decode()
+    result_ = lib.ggufx_chat_format_name(index)
+    return None if result_ is None else result_.decode()
 
 
 def file_type_count() -> int:
     """Returns the number of quantization mixes."""
-    result = lib.ggufx_file_type_count()
-    return result
+    result_ = lib.ggufx_file_type_count()
+    return result_
 
 
 def file_type_at(index: int) -> FileTypeFacts:
@@ -4102,8 +4526,8 @@ def file_type_from_name(name: Text) -> int:
 
 def tokenizer_pre_count() -> int:
     """Returns the number of pre-tokenizers of this library."""
-    result = lib.ggufx_tokenizer_pre_count()
-    return result
+    result_ = lib.ggufx_tokenizer_pre_count()
+    return result_
 
 
 def tokenizer_pre(index: int) -> PreFacts:
@@ -4116,8 +4540,8 @@ def tokenizer_pre(index: int) -> PreFacts:
 
 def tokenizer_unicode() -> str:
     """Returns the Unicode version of pre-tokenizers: "15.0.0"."""
-    result = lib.ggufx_tokenizer_unicode()
-    return (result or b"").decode()
+    result_ = lib.ggufx_tokenizer_unicode()
+    return (result_ or b"").decode()
 
 
 def type_info(type: int) -> TypeFacts:

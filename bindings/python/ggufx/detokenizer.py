@@ -34,28 +34,20 @@ class Detokenizer:
         self._tokenizer, self._flags = tokenizer, flags & ~DetokenizeFlags.LAST
         self._state = _raw.ggufx_detokenize_state()
 
-    def push_bytes(self, ids: Ints) -> bytes:
-        """Bytes of the next ids, without incomplete characters."""
+    def push(self, ids: Ints) -> str:
+        """Text of the next ids, without incomplete characters; invalid UTF-8 is replaced."""
         return self._part(ids, self._flags)
 
-    def finish_bytes(self) -> bytes:
-        """Withheld bytes; the next id starts a new text."""
+    def finish(self) -> str:
+        """What was withheld; the next id starts a new text."""
         rest = self._part([], self._flags | DetokenizeFlags.LAST)
         self._state = _raw.ggufx_detokenize_state()
         return rest
 
-    def push(self, ids: Ints) -> str:
-        """Text of the next ids, without incomplete characters; invalid UTF-8 is replaced."""
-        return self.push_bytes(ids).decode("utf-8", "replace")
-
-    def finish(self) -> str:
-        """Withheld bytes; the next id starts a new text."""
-        return self.finish_bytes().decode("utf-8", "replace")
-
-    def _part(self, ids: Ints, flags: int) -> bytes:
+    def _part(self, ids: Ints, flags: int) -> str:
         of, e = numbers(ids, I32, "ids"), _raw.ggufx_error()
         out = Room(U8, 8 * of.size + 8)
         check(asked_twice(lambda: lib.ggufx_detokenize_part(
             out.at, out.n, byref(out.needed), byref(self._state), self._tokenizer._handle,
             address(of), of.size, flags, byref(e)), out), e)
-        return out.bytes()
+        return out.bytes().decode("utf-8", "replace")

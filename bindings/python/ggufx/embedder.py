@@ -10,7 +10,7 @@ from typing import Any, Sequence
 import numpy as np
 
 from . import _raw, _safe
-from ._buffers import I32, SIZE, Buffer, Floats, Ints, address, numbers, result
+from ._buffers import I32, SIZE, Buffer, Floats, Ints, address, numbers, room_for
 from ._callbacks import Following, Progress
 from ._library import lib
 from .ids import Pooling
@@ -19,7 +19,7 @@ from .ids import Pooling
 class Embedder(_safe.Embedder):
     """Computes embeddings. A concurrent call raises StateError."""
 
-    def _begin(self, parent: Any) -> None:
+    def _begin(self, parent: Any, options: Any) -> None:
         self._info = self.info
 
     def embed(self, texts: Sequence[Ints], out: Buffer | None = None, *,
@@ -32,7 +32,7 @@ class Embedder(_safe.Embedder):
         rows = len(parts)
         if self._info.pooling == Pooling.NONE:
             rows = sum(min(part.size, self._info.n_context) for part in parts)
-        to, e = result(out, (rows, self._info.dimensions)), _raw.ggufx_error()
+        to, e = room_for(out, (rows, self._info.dimensions)), _raw.ggufx_error()
         with self._turns.changing, Following() as call:
             call.end(lib.ggufx_embed(address(to), to.size, self._handle, address(tokens),
                                      tokens.size, address(lengths), len(parts),

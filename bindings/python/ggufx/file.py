@@ -5,7 +5,7 @@ SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 from ctypes import addressof, byref, sizeof
-from typing import Any, BinaryIO, Callable, Iterator, Sequence, overload
+from typing import Any, BinaryIO, Callable
 
 from . import _callbacks, _raw, _safe
 from ._buffers import Buffer, address, raw_bytes
@@ -13,59 +13,17 @@ from ._callbacks import Following, fill_whole
 from ._handle import KINDS, Handle, borrowed
 from ._library import lib
 from ._safe import OpenOptions
-from .errors import NotFoundError
+from .lists import Listed
 from .meta import Metas
 from .runtime import Runtime
 from .tensor import Tensor
-
-
-class Tensors(Sequence[Tensor]):
-    """The tensors of a file in its order, by number and by name."""
-
-    def __init__(self, file: _safe.File) -> None:
-        self._file = file
-
-    def __len__(self) -> int:
-        return self._file.tensor_count()
-
-    @overload
-    def __getitem__(self, which: int | str) -> Tensor: ...
-
-    @overload
-    def __getitem__(self, which: slice) -> list[Tensor]: ...
-
-    def __getitem__(self, which: int | str | slice) -> Tensor | list[Tensor]:
-        n = len(self)
-        if isinstance(which, slice):
-            return [self[i] for i in range(*which.indices(n))]
-        if isinstance(which, str):
-            which = self._file.tensor_find(which)
-        if not -n <= which < n:
-            raise IndexError(f"tensor {which} of {n}")
-        own = self._file._handle
-        found: Tensor = borrowed("ggufx_tensor", lib.ggufx_file_tensor(own, which % n), own, self._file)
-        return found
-
-    def find(self, name: str) -> int:
-        """Number of a tensor."""
-        return self._file.tensor_find(name)
-
-    def __contains__(self, name: object) -> bool:
-        try:
-            return isinstance(name, str) and self.find(name) >= 0
-        except NotFoundError:
-            return False
-
-    def names(self) -> Iterator[str]:
-        """The names in the file's order."""
-        return (tensor.name for tensor in self)
 
 
 class File(_safe.File):
     """An opened GGUF, one file or a split set; immutable. Tensors, keys and arrays that were taken
     from it stay valid after close(): the last one of them lets go of the memory."""
 
-    def _begin(self, parent: Any) -> None:
+    def _begin(self, parent: Any, options: Any) -> None:
         self._runtime: Handle = parent._runtime if isinstance(parent, File) else parent._handle
 
     @classmethod
@@ -116,9 +74,15 @@ class File(_safe.File):
         return Metas(self._shared)
 
     @property
-    def tensors(self) -> Tensors:
+    def tensors(self) -> Listed[Tensor]:
         """The tensors, by number and by name: file.tensors["output.weight"]."""
-        return Tensors(self._shared)
+        file = self._shared
+        return Listed(file.tensor_count, file._tensor, file.tensor_find)
+
+    def _tensor(self, index: int) -> Tensor:
+        own = self._handle
+        found: Tensor = borrowed("ggufx_tensor", lib.ggufx_file_tensor(own, index), own, self)
+        return found
 
     def tensor(self, name: str) -> Tensor:
         """A tensor by its name."""

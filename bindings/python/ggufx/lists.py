@@ -1,31 +1,48 @@
-"""Objects that are lists: the entries of an importance matrix, the tensors of a quantization.
+"""Objects that are lists, by number and by name.
 
 SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
-from typing import Callable, Iterator
+from typing import Callable, Sequence, TypeVar, overload
 
 from . import _safe
 from ._safe import ImatrixEntry, JobTensor
 from .errors import NotFoundError
-from .ids import JOB_BY_RECIPE
+
+T = TypeVar("T")
 
 
-def _index(i: int, n: int, what: str) -> int:
-    if not -n <= i < n:
-        raise IndexError(f"{what} {i} of {n}")
-    return i % n
+class Listed(Sequence[T]):
+    """A list of the library, in its order."""
 
-
-class Imatrix(_safe.Imatrix):
-    """Entries in the order of their file, by number and by name."""
+    def __init__(self, count: Callable[[], int], at: Callable[[int], T], find: Callable[[str], int] | None = None) -> None:
+        self._count, self._at, self._find = count, at, find
 
     def __len__(self) -> int:
-        return self.info.n_entries
+        return self._count()
 
-    def __iter__(self) -> Iterator[ImatrixEntry]:
-        return (self[i] for i in range(len(self)))
+    @overload
+    def __getitem__(self, which: int | str) -> T: ...
+
+    @overload
+    def __getitem__(self, which: slice) -> list[T]: ...
+
+    def __getitem__(self, which: int | str | slice) -> T | list[T]:
+        n = len(self)
+        if isinstance(which, slice):
+            return [self[i] for i in range(*which.indices(n))]
+        if isinstance(which, str):
+            return self._at(self.find(which))
+        if not -n <= which < n:
+            raise IndexError(f"number {which} of {n}")
+        return self._at(which % n)
+
+    def find(self, name: str) -> int:
+        """Number of the one with this name."""
+        if self._find is None:
+            raise TypeError("these have no names")
+        return self._find(name)
 
     def __contains__(self, name: object) -> bool:
         try:
@@ -33,26 +50,22 @@ class Imatrix(_safe.Imatrix):
         except NotFoundError:
             return False
 
-    def __getitem__(self, which: int | str) -> ImatrixEntry:
-        """An entry; its sums and values are [n_matrices][n_columns], one row after the other."""
-        return self.at(self.find(which) if isinstance(which, str) else _index(which, len(self), "entry"))
+
+class Imatrix(_safe.Imatrix):
+    __doc__ = _safe.Imatrix.__doc__
+
+    @property
+    def entries(self) -> Listed[ImatrixEntry]:
+        """Entries by number, and by the name of their tensor."""
+        return Listed(lambda: self.info.n_entries, self.at, self.find)
 
 
 class Quantizer(_safe.Quantizer):
-    """A quantization that is planned, runs, or has run; keeps its file. len(), [] and iteration are
-    over its tensors, in the order they are written."""
+    __doc__ = _safe.Quantizer.__doc__
 
-    def __len__(self) -> int:
-        return self.info.n_tensors
+    @property
+    def tensors(self) -> Listed[JobTensor]:
+        """The plan of each tensor, in the order they are written."""
+        return Listed(lambda: self.info.n_tensors, self.tensor_at)
 
-    def __getitem__(self, i: int) -> JobTensor:
-        return self.tensor_at(_index(i, len(self), "tensor"))
 
-    def __iter__(self) -> Iterator[JobTensor]:
-        return (self[i] for i in range(len(self)))
-
-    def choose(self, rule: Callable[[JobTensor], int | None]) -> None:
-        """Set per-tensor overrides by a function; None leaves a tensor to the recipe. Replaces
-        earlier overrides; after a failure the plan is as it was."""
-        chosen = [rule(tensor) for tensor in self]
-        self.set_types([JOB_BY_RECIPE if type is None else int(type) for type in chosen])

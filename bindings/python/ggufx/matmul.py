@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _raw, _safe, _signals
 from ._buffers import (
-    F32, U32, Array, Buffer, Floats, Ints, address, columns, numbers, reads, result, writes)
+    F32, U32, Array, Buffer, Floats, Ints, address, columns, numbers, reads, room_for, writes)
 from ._callbacks import Following, Progress
 from ._handle import Handle
 from ._library import lib
@@ -61,7 +61,7 @@ class Products(_safe.Tensor):
         else:
             to = writes(out, F32, "out")
             if to.size != self.n_rows:
-                result(out, (self.n_rows,))
+                room_for(out, (self.n_rows,))
         _call(lib.ggufx_matvec, (address(to), to.size, self._rt(rt), self._handle, address(of),
                                  of.size), flags, progress)
         return to
@@ -89,7 +89,7 @@ class Products(_safe.Tensor):
         used = chosen.shape[1] if chosen.ndim == 2 else n_used or 1
         if chosen.size != n * used:
             raise argument(f"ids has {chosen.size} numbers, {n} rows with {used} each")
-        to = result(out, (n, used, self.ne[1]))
+        to = room_for(out, (n, used, self.ne[1]))
         _call(lib.ggufx_matmul_id, (address(to), 0, to.size, self._rt(rt), self._handle,
                                     address(chosen), used, of.ctypes.data, ldx,
                                     _span(n, ldx, self.ne[0]), n), flags, progress)
@@ -118,7 +118,7 @@ def matvec_many(matrices: Sequence[Tensor], x: Buffer, out: Sequence[Buffer] | N
         raise argument(f"{len(matrices)} matrices, at most {MATVEC_MAX_MATRICES}, and "
                        f"{len(matrices) if out is None else len(out)} results")
     of, n = reads(x, F32, "x"), len(matrices)
-    results = [result(None if out is None else out[i], (w.n_rows,), what=f"out[{i}]")
+    results = [room_for(None if out is None else out[i], (w.n_rows,), what=f"out[{i}]")
                for i, w in enumerate(matrices)]
     if not n:
         return results

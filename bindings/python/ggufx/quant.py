@@ -7,7 +7,7 @@ from __future__ import annotations
 from ctypes import byref, sizeof
 
 from . import _raw, _safe
-from ._buffers import F32, U8, Array, Buffer, Floats, address, raw_bytes, reads, result
+from ._buffers import F32, U8, Array, Buffer, Floats, address, raw_bytes, reads, room_for
 from ._callbacks import Following, Progress
 from ._error import argument
 from ._handle import Handle
@@ -39,7 +39,7 @@ class Decoding(_safe.Tensor):
         rows = self.n_rows - first if n is None else n
         if not 0 <= rows <= self.n_rows - first:
             raise argument(f"{rows} rows from {first} on, of {self.n_rows}")
-        to = result(out, self.shape if whole else (rows, self.ne[0]))
+        to = room_for(out, self.shape if whole else (rows, self.ne[0]))
         e = _raw.ggufx_error()
         runtime: Handle = self._runtime if rt is None else rt._handle
         check(lib.ggufx_dequantize(address(to), to.size, runtime, self._handle, first, rows,
@@ -54,7 +54,7 @@ def dequantize(rt: Runtime, type: int, blocks: Buffer, out: Buffer | None = None
     if of.nbytes % info.block_bytes:
         raise argument(f"blocks: {of.nbytes} bytes are not whole blocks of {info.block_bytes}")
     n = of.nbytes // info.block_bytes * info.block_values
-    to = result(out, (len(of), n // len(of)) if of.ndim == 2 and len(of) else (n,))
+    to = room_for(out, (len(of), n // len(of)) if of.ndim == 2 and len(of) else (n,))
     e = _raw.ggufx_error()
     check(lib.ggufx_dequantize_blocks(address(to), to.size, rt._handle, type, address(of),
                                       of.nbytes, byref(e)), e)
@@ -71,7 +71,7 @@ def quantize(rt: Runtime, type: int, rows: Buffer, out: Buffer | None = None, *,
         raise argument(f"rows has the shape {of.shape}, not (rows, columns)")
     n_rows, n_cols = (1, of.size) if of.ndim == 1 else of.shape
     weights = None if imatrix is None else reads(imatrix, F32, "imatrix", n_cols)
-    to = result(out, (n_rows, row_bytes(type, n_cols)), U8)
+    to = room_for(out, (n_rows, row_bytes(type, n_cols)), U8)
     o = _raw.ggufx_quantize_options(struct_size=sizeof(_raw.ggufx_quantize_options), mode=mode)
     if weights is not None:
         o.imatrix = address(weights)

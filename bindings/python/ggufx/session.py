@@ -1,29 +1,23 @@
-"""Sequences of tokens, their logits, and what attention computes.
+"""What attention computes, and text after text.
 
 SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
-from ctypes import POINTER, addressof, byref, c_float, c_int32, c_size_t, c_uint32, c_uint64, c_void_p, cast, sizeof
-from dataclasses import dataclass
-from enum import IntEnum
-from typing import Any, Callable, Iterator, Sequence
+from ctypes import POINTER, addressof, c_float, c_int32, c_size_t, c_uint32, c_uint64, c_void_p, cast, sizeof
+from typing import Iterator
 
 import numpy as np
 
 from . import _raw, _safe
-from ._buffers import F32, I32, Array, Buffer, Floats, Ints, address, numbers, reads, result
+from ._buffers import F32, I32, Floats, Ints, numbers
 from ._callbacks import Following, Progress, callback
-from ._checked import refuse
-from ._error import argument
-from ._library import lib
-from ._safe import LayerFacts, Model
+from ._safe import LayerFacts, Model, Sampler
+from ._shapes import AttentionHook
 from .detokenizer import Tokenizer
-from .errors import StateError, check
-from .ids import (
-    BatchFlags, BatchOptionsFlags, DecodeFlags, LayerFlags, TokenFlags)
+from .errors import StateError
+from .ids import LayerFlags, TokenFlags
 from .matcher import Matcher
-from .sampler import Sampler
 
 _LAYER = callback(c_int32, c_uint32, c_uint64, c_size_t, c_void_p, c_void_p, c_void_p, c_void_p)
 
@@ -67,78 +61,11 @@ class AttentionView:
         return self._copy(3, self._facts.n_heads, self._facts.head_dim_v)
 
 
-# Looks at attention; False ends the decode with CancelledError.
-AttentionHook = Callable[[AttentionView], "bool | None"]
-
-
-class Want(IntEnum):
-    """Which logits of an item are computed."""
-
-    NONE = 0
-    LAST = BatchFlags.LOGITS
-    """One row: the logits after its last token."""
-    ALL = BatchFlags.ALL_LOGITS
-    """A row for each of its tokens."""
-
-
-@dataclass
-class BatchItem:
-    """Tokens to append to a sequence."""
-
-    sequence: int
-    tokens: Ints
-    want: Want = Want.LAST
-    mark: bool = False
-    """Sets a checkpoint: truncation and copies can return to the end of these tokens without
-    recomputation."""
-    rows: Buffer | None = None
-    """f32 [n][n_embedding] for the first layer instead of the tokens' embedding rows. Without
-    tokens, the number of rows counts."""
-    positions: Ints | None = None
-    """Ascending, one for each token; None: without gaps."""
-    hidden: Want = Want.NONE
-    """Hidden states to return, those after the last norm."""
-
-
-_HIDDEN = {Want.NONE: 0, Want.LAST: BatchFlags.EMBED, Want.ALL: BatchFlags.ALL_EMBED}
-
-
-def _given(item: BatchItem, width: int) -> tuple[list[Array], int]:
-    """Tokens, rows and positions as arrays, and how many tokens these are."""
-    tokens = numbers(item.tokens, I32, "tokens")
-    rows = np.empty(0, F32) if item.rows is None else reads(item.rows, F32, "rows")
-    n = tokens.size or rows.size // width
-    places = np.empty(0, I32) if item.positions is None else \
-        numbers(item.positions, I32, "positions")
-    if item.positions is not None and places.size != n:
-        raise argument(f"{places.size} positions of {n} tokens")
-    return [tokens, rows, places], n
-
-
-def _filled(items: Sequence[BatchItem], width: int) -> tuple[Any, list[list[Array]], int, int]:
-    """C items, the arrays that they point to, and the numbers of logit and hidden-state rows."""
-    out, kept, rows, states = (_raw.ggufx_batch_item * max(len(items), 1))(), [], 0, 0
-    for to, item in zip(out, items):
-        if not 0 <= item.sequence < 2**32:
-            refuse("sequence", item.sequence, 0, 2**32 - 1)
-        (tokens, given, places), n = arrays = _given(item, width)
-        want, hidden = Want(item.want), Want(item.hidden)
-        kept.append(arrays[0])
-        to.sequence = item.sequence
-        to.flags = want | _HIDDEN[hidden] | (BatchFlags.MARK if item.mark else 0)
-        to.tokens, to.n_tokens = address(tokens) if tokens.size else None, n
-        to.embeddings, to.n_embeddings = address(given) if given.size else None, given.size
-        to.positions = address(places) if places.size else None
-        rows += n if want == Want.ALL else want == Want.LAST
-        states += n if hidden == Want.ALL else hidden == Want.LAST
-    return out, kept, rows, states
-
-
 class Session(_safe.Session):
     """Session: KV cache, position and last logits of one sequence, or of n_sequences. A
     concurrent call that changes it raises StateError."""
 
-    def _begin(self, model: Model) -> None:
+    def _begin(self, model: Model, options: object) -> None:
         info = model.info
         self._layers = [model.layer(i) for i in range(info.n_layers)]
         self.n_vocab, self.n_context, self.n_embedding = info.n_vocab, self.info.n_context, info.n_embedding
@@ -147,63 +74,20 @@ class Session(_safe.Session):
         """Tokens in the first sequence."""
         return self.length()
 
-    def decode(self, tokens: Ints, logits: Buffer | None = None, *,
-               attention: AttentionHook | None = None, progress: Progress | None = None) -> None:
-        """Append tokens and compute the logits after the last one, all or nothing. logits, f32
-        [n][n_vocab], is filled with those of every token."""
-        of, e = numbers(tokens, I32, "tokens"), _raw.ggufx_error()
-        o = _raw.ggufx_decode_options(struct_size=sizeof(_raw.ggufx_decode_options))
-        if logits is not None:
-            every = result(logits, (of.size, self.n_vocab), what="logits")
-            o.flags, o.logits, o.n_logits = DecodeFlags.ALL_LOGITS, address(every), every.size
-        with self._turns.changing, Following() as call:
-            o.progress = call.follow(progress)
-            shown = _raw.ggufx_attention_hook(struct_size=sizeof(_raw.ggufx_attention_hook))
-            shown.layer, shown.user = call.on(_LAYER, attention, self._show)
-            if attention is not None:
-                o.attention = addressof(shown)
-            call.end(lib.ggufx_session_decode(self._handle, address(of), of.size, byref(o),
-                                              byref(e)), e)
+    def _attention(self, hook: AttentionHook | None, keep: Following) -> int | None:
+        if hook is None:
+            return None
+        o = _raw.ggufx_attention_hook(struct_size=sizeof(_raw.ggufx_attention_hook))
+        o.layer, o.user = keep.on(_LAYER, hook, self._show)
+        keep._kept.append(o)
+        return addressof(o)
 
-    def _show(self, attention: AttentionHook, layer: int, first: int, n: int, *at: int) -> bool | None:
+    def _show(self, hook: AttentionHook, layer: int, first: int, n: int, *at: int) -> object:
         view = AttentionView(self._layers[layer], layer, first, n, at)
         try:
-            return attention(view)
+            return hook(view)
         finally:
             view._open = False
-
-    def decode_batch(self, items: Sequence[BatchItem], logits: Buffer | None = None, *,
-                     hidden: Buffer | None = None, matmul_flags: int | None = None,
-                     progress: Progress | None = None) -> Floats:
-        """Append tokens to many sequences, all or nothing, and compute the logits that the items
-        want: rows in their order, [n][n_vocab], in `logits` or in a new array. `hidden`, f32
-        [n][n_embedding], is filled with the hidden states that they want. matmul_flags
-        override the session's."""
-        raw, kept, rows, n_hidden = _filled(items, self.n_embedding)
-        to, e = result(logits, (rows, self.n_vocab), what="logits"), _raw.ggufx_error()
-        o = _raw.ggufx_batch_options(
-            struct_size=sizeof(_raw.ggufx_batch_options), n_logits=to.size,
-            item_size=sizeof(_raw.ggufx_batch_item))
-        if rows:
-            o.logits = address(to)
-        if n_hidden:
-            states = result(hidden, (n_hidden, self.n_embedding), what="hidden")
-            o.embeddings, o.n_embeddings = address(states), states.size
-        if matmul_flags is not None:
-            o.flags, o.matmul_flags = BatchOptionsFlags.MATMUL, matmul_flags
-        with self._turns.changing, Following() as call:
-            o.progress = call.follow(progress)
-            call.end(lib.ggufx_session_decode_batch(self._handle, byref(raw), len(items),
-                                                    byref(o), byref(e)), e)
-        del kept
-        return to
-
-    def logits(self, out: Buffer | None = None) -> Floats:
-        """The logits after the last token."""
-        to, e = result(out, (self.n_vocab,)), _raw.ggufx_error()
-        with self._turns.reading:
-            check(lib.ggufx_session_logits(address(to), to.size, self._handle, byref(e)), e)
-        return to
 
     def generate(self, tokens: Ints, sampler: Sampler, n: int | None = None, *,
                  tokenizer: Tokenizer | None = None, matcher: Matcher | None = None,
@@ -215,7 +99,7 @@ class Session(_safe.Session):
         following = numbers(tokens, I32, "tokens")
         while (n is None or given < n) and len(self) + following.size <= self.n_context:
             self.decode(following, progress=progress)
-            now = self.logits(logits)
+            now = self.logits(out=logits)
             id, _ = sampler.sample(now) if matcher is None else sampler.sample_matching(matcher, now)
             if tokenizer is not None and tokenizer.token_info(id).flags & TokenFlags.END:
                 return

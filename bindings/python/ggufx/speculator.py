@@ -17,7 +17,7 @@ from ._handle import KINDS
 from ._library import lib
 from .errors import check
 from .matcher import Matcher
-from .sampler import Sampler
+from ._safe import Sampler
 from .session import Session
 
 # Draft tokens, at most `most`, after a sequence (an array) and the token after it.
@@ -27,9 +27,9 @@ Guess = Callable[[Ints32, int, int], Ints]
 class _Guessing(Hosted):
     def __init__(self, guess: Guess) -> None:
         super().__init__()
-        self._guess = guess
+        self._guess, self.user = guess, _callbacks.keep(self)
 
-    def run(self, out: int, most: int, text: int, n: int, last: int) -> int:
+    def write(self, out: int, most: int, text: int, n: int, last: int) -> int:
         """Called by the library."""
         def call() -> int:
             before = np.frombuffer(memoryview((c_int32 * n).from_address(text)), I32) if n else \

@@ -32,7 +32,7 @@ _TYPES = {np.dtype(name): type for type, name in NUMPY.items()}
 class Tensor(Products, Decoding):
     """A typed, shaped, strided view of weights; immutable. One of a file keeps its memory."""
 
-    def _begin(self, parent: Any) -> None:
+    def _begin(self, parent: Any, options: Any) -> None:
         self._runtime = parent._handle if isinstance(parent, Runtime) else parent._runtime
         info = self.info
         self.name, self.type, self.part = info.name, info.type, info.part

@@ -30,7 +30,7 @@ class Writer(_safe.Writer):
 
     _callbacks: list[Source]
 
-    def _begin(self, parent: object) -> None:
+    def _begin(self, parent: object, options: object) -> None:
         self._callbacks = []
 
     def set(self, key: Text, value: Any, type: int | None = None) -> None:

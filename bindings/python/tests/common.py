@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ggufx
-from ggufx import File, KvCache, KvType, RopeStyle, Runtime, Status
+from ggufx import BatchFlags, BatchItem, File, KvCache, KvType, RopeStyle, Runtime, Status
 
 _TREE = pathlib.Path(__file__).resolve().parents[3] / "tests/data/tiny-stories-Q8_0.gguf"
 MODEL = os.environ.get("GGUFX_TEST_MODEL", str(_TREE))
@@ -75,6 +75,11 @@ def numbers(*shape: int) -> Floats:
     return (of.astype(np.float32) / np.float32(1001) - np.float32(1)).reshape(shape)
 
 
+def item(sequence: int, tokens: Any, flags: int = BatchFlags.LOGITS, **more: Any) -> BatchItem:
+    """Tokens of which the last one's logits are asked for."""
+    return BatchItem(sequence, flags=flags, tokens=tokens, **more)
+
+
 def options(**changed: Any) -> dict[str, Any]:
     asked: dict[str, Any] = dict(
         n_layers=2, n_kv_heads=2, n_q_heads=4, head_dim_k=32, type_k=KvType.F32, type_v=KvType.F32,
@@ -85,7 +90,7 @@ def options(**changed: Any) -> dict[str, Any]:
 def filled(rt: Runtime, n: int) -> KvCache:
     kv = KvCache(rt, **options())
     for layer in range(2):
-        kv.append(layer, 0, numbers(n, 2, 32), numbers(n, 2, 32))
+        kv.append(layer, 0, numbers(n, 2, 32), v=numbers(n, 2, 32))
     return kv
 
 

@@ -8,10 +8,10 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    ADAPTER_ALL_SEQUENCES, Adapter, AdapterKind, AdapterUse, BatchItem, Embedder, File, MatmulFlags, Model, Session,
-    Status, Tensor, Want, Writer)
+    ADAPTER_ALL_SEQUENCES, Adapter, AdapterKind, AdapterUse, Embedder, File, MatmulFlags, Model, Session,
+    Status, Tensor, Writer)
 
-from .common import Case, Floats
+from .common import Case, Floats, item
 
 IDS, TARGET = [1, 300, 301, 302], "blk.0.attn_q.weight"
 
@@ -45,7 +45,7 @@ class Adapters(Case):
                          {"direction.1": self.a[0] * 4, "direction.2": self.a[1] * 4})
 
     def logits(self, session: Session, sequence: int) -> Floats:
-        return session.decode_batch([BatchItem(sequence, IDS, Want.LAST)])
+        return session.decode_batch([item(sequence, IDS)])
 
     def test_sequences_have_their_own(self) -> None:
         lora, control = Adapter(self.model, self.lora()), Adapter(self.model, self.control(), last_layer=1)
@@ -54,7 +54,7 @@ class Adapters(Case):
         session = Session(self.model, n_context=16, n_sequences=4, matmul_flags=MatmulFlags.BATCH_INVARIANT)
         session.set_adapters(1, [AdapterUse(lora, 1)])
         session.set_adapters(2, [AdapterUse(lora, 0.5), AdapterUse(control, 1)])
-        rows = session.decode_batch([BatchItem(i, IDS, Want.LAST) for i in range(3)])
+        rows = session.decode_batch([item(i, IDS) for i in range(3)])
         self.assertEqual(len({row.tobytes() for row in rows}), 3)
         self.fails(Status.STATE, session.set_adapters, 1, [])
         self.fails(Status.STATE, session.set_adapters, ADAPTER_ALL_SEQUENCES, [])
@@ -74,8 +74,8 @@ class Adapters(Case):
         rows = np.ones((3, self.width), np.float32)
         lora.add_rows(rows, number, 5, 0.5)
         self.near(rows, 1 + 0.5 * self.b[5:8] @ self.a, 1e-5)
-        self.fails(Status.ARGUMENT, lora.add_rows, rows, number, self.width - 2)
-        self.fails(Status.ARGUMENT, lora.add_rows, rows[0], number)
+        self.fails(Status.ARGUMENT, lora.add_rows, rows, number, self.width - 2, 1)
+        self.fails(Status.ARGUMENT, lora.add_rows, rows[0], number, 0, 1)
 
     def test_embedders_and_estimates_know_them(self) -> None:
         file = self.lora()

@@ -19,9 +19,9 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    BatchItem, File, Imatrix, Model, Sampler, Session, Status, Tensor, TensorType)
+    DecodeFlags, HalfFormat, File, Imatrix, Model, Sampler, Session, Status, Tensor, TensorType)
 
-from .common import MODEL, Case, filled, numbers, old_imatrix, options
+from .common import MODEL, Case, filled, item, numbers, old_imatrix, options
 
 
 class Buffers(Case):
@@ -165,6 +165,11 @@ class Buffers(Case):
         for use, of in zip(uses, (self.rt, self.rt, file, file, file)):
             with self.assertRaises(wrong):
                 use(of)
+        others: list[Any] = [file, file._handle, 7, "a"]
+        for other in others:  # inside of structs ctypes does not look
+            self.assertIn("is no Adapter", str(self.fails(
+                Status.ARGUMENT, Session(Model(self.rt, file)).set_adapters, 0, [ggufx.AdapterUse(other, 1)])))
+            self.fails(Status.ARGUMENT, self.rt.estimate, file, adapters=[self.rt])
 
     def test_functions_are_let_go(self) -> None:
         class Mine:
@@ -230,33 +235,33 @@ class Allocations(Case):
         kv = ggufx.KvCache(self.rt, **shape)
         self.assertGreater(self.rt.kv_estimate(8, **shape), 0)
         k, q, out = numbers(4, 8, 128), numbers(1, 32, 128), np.empty((1, 32, 128), np.float32)
-        half = k.astype(np.float16)
+        v, half = k.copy(), k.astype(np.float16).view(np.uint16)
 
         def appends() -> None:
-            kv.append(0, 0, k, k)
+            kv.append(0, 0, k, v=k)
             kv.truncate(0, 0)
-            kv.append_half(0, 0, half, half)
+            kv.append_half(0, 0, HalfFormat.F16, half, v=half)
         self.none(appends)
-        self.none(lambda: kv.attend(0, 0, q, out))
-        self.none(lambda: kv.read_k(0, 0, 0, 4, k))
+        self.none(lambda: kv.attend(0, 0, q, out=out))
+        self.none(lambda: kv.read(0, 0, 0, 4, k=k, v=v))
 
     def test_a_conversation(self) -> None:
         session, sampler = Session(Model(self.rt, self.demo())), Sampler(self.rt, 1024)
         ids, logits = np.ones(1, np.int32), np.empty(1024, np.float32)
-        every, items = np.empty((1, 1024), np.float32), [BatchItem(0, ids)]
+        every, items = np.empty((1, 1024), np.float32), [item(0, ids)]
 
         def turn() -> None:
             session.truncate(0)
-            session.decode_batch(items, every)
-            session.decode(ids, every)
-            session.logits(logits)
+            session.decode_batch(items, logits=every)
+            session.decode(ids, flags=DecodeFlags.ALL_LOGITS, logits=every)
+            session.logits(out=logits)
             sampler.sample(logits)
         self.none(turn)
 
     def test_filled_caches(self) -> None:
         kv, to = filled(self.rt, 5), np.empty((1, 4, 32), np.float32)
         q = numbers(1, 4, 32)
-        self.none(lambda: kv.attend_batch(0, np.zeros(1, np.uint32), q, to))
+        self.none(lambda: kv.attend_batch(0, np.zeros(1, np.uint32), q, out=to))
 
 
 numbers_2 = numbers(2, 4096)

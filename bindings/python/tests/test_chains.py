@@ -11,16 +11,15 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    BatchItem, Chain, Grammar, Link, LinkKind, LogitBias, Matcher, MatmulFlags, MeasureFacts, MeasureFlags, Model,
-    Sampler, Session, Speculator, Status, Tokenizer, Want)
-from ggufx._buffers import Ints32
-from ggufx.sampler import Candidates
+    BatchFlags, BatchItem, Grammar, LinkKind, LogitBias, Matcher, MatmulFlags, MeasureFacts, MeasureFlags, Model,
+    Sampler, SamplerLink, Session, Speculator, Status, Tokenizer)
+from ggufx._buffers import Array, Ints32
 from ggufx.speculator import Guess
 
-from .common import Case
+from .common import Case, item
 
 LOGITS = np.array([0.5, 3, 2.5, -1, 2.9, 0], np.float32)
-GREEDY = Link(LinkKind.TOP_K, k=1)
+GREEDY = SamplerLink(kind=LinkKind.TOP_K, k=1)
 PROMPT = [300 + i % 8 for i in range(40)]
 
 
@@ -28,34 +27,37 @@ def draws(sampler: Sampler) -> list[int]:
     return [sampler.sample(LOGITS)[0] for _ in range(40)]
 
 
-def only_three(list: Candidates) -> None:
+def only_three(list: Array) -> None:
     list["logit"] = np.where(list["id"] == 3, 1, -np.inf)
 
 
 class Chains(Case):
-    def chain(self, *links: Link) -> Chain:
-        return Chain(self.rt, 6, links, seed=7)
+    def chain(self, *links: SamplerLink) -> Sampler:
+        sampler = Sampler.create_chain(self.rt, 6, 7)
+        for link in links:
+            sampler.add(link)
+        return sampler
 
     def test_every_link_does_what_it_says(self) -> None:
         biases = [LogitBias(1, -np.inf), LogitBias(4, -100), LogitBias(2, -100), LogitBias(0, 20)]
         for link, ids in [
-                (GREEDY, {1}), (Link(LinkKind.TOP_P, p=0.5), {1, 4}),
-                (Link(LinkKind.MIN_P, p=0.5), {1, 2, 4}), (Link(LinkKind.TYPICAL, p=0.4), {4, 2}),
-                (Link(LinkKind.TOP_N_SIGMA, n_sigma=0.3), {1, 4}),
-                (Link(LinkKind.XTC, probability=1, threshold=0.2), {2, 0, 3, 5}),
-                (Link(LinkKind.TEMPERATURE), {1}), (Link(LinkKind.BIAS, biases=biases), {0}),
-                (Link(LinkKind.MIROSTAT, version=2, tau=0.1), {1}),
-                (Link(LinkKind.HOST, host=only_three), {3})]:
+                (GREEDY, {1}), (SamplerLink(kind=LinkKind.TOP_P, p=0.5), {1, 4}),
+                (SamplerLink(kind=LinkKind.MIN_P, p=0.5), {1, 2, 4}), (SamplerLink(kind=LinkKind.TYPICAL, p=0.4), {4, 2}),
+                (SamplerLink(kind=LinkKind.TOP_N_SIGMA, n_sigma=0.3), {1, 4}),
+                (SamplerLink(kind=LinkKind.XTC, probability=1, threshold=0.2), {2, 0, 3, 5}),
+                (SamplerLink(kind=LinkKind.TEMPERATURE), {1}), (SamplerLink(kind=LinkKind.BIAS, biases=biases), {0}),
+                (SamplerLink(kind=LinkKind.MIROSTAT, version=2, tau=0.1), {1}),
+                (SamplerLink(kind=LinkKind.HOST, link=only_three), {3})]:
             with self.subTest(link.kind):
                 self.assertLessEqual(set(draws(self.chain(link))), ids)
 
     def test_links_see_what_was_accepted(self) -> None:
-        penalties = Link(LinkKind.PENALTIES, n_last=8, frequency=0.3, presence=0.3)
+        penalties = SamplerLink(kind=LinkKind.PENALTIES, n_last=8, frequency=0.3, presence=0.3)
         sampler = self.chain(penalties, GREEDY)
         for want in [1, 4, 2, 1]:
             self.assertEqual(sampler.sample(LOGITS)[0], want)
             sampler.accept([want])
-        dry = Link(LinkKind.DRY, n_last=16, multiplier=9, base=1.5, allowed_length=2)
+        dry = SamplerLink(kind=LinkKind.DRY, n_last=16, multiplier=9, base=1.5, allowed_length=2)
         sampler = self.chain(dry, GREEDY)
         sampler.accept([2, 5, 1, 0, 2, 5])  # 1 would extend the repeat
         self.assertEqual(sampler.sample(LOGITS)[0], 4)
@@ -64,7 +66,7 @@ class Chains(Case):
         self.assertEqual(self.fails(Status.ARGUMENT, sampler.accept, [2, 6]).index, 1)
 
     def test_clones_go_on_as_the_first_one(self) -> None:
-        first = self.chain(Link(LinkKind.TEMPERATURE, temperature=2))
+        first = self.chain(SamplerLink(kind=LinkKind.TEMPERATURE, temperature=2))
         before, second = draws(first), first.clone()
         after = draws(second)
         self.assertEqual(draws(first), after)
@@ -75,22 +77,22 @@ class Chains(Case):
         self.assertRaises(ggufx.ClosedError, first.reset)
 
     def test_a_host_may_stop_or_raise(self) -> None:
-        stops = self.chain(Link(LinkKind.HOST, host=lambda list: False))
+        stops = self.chain(SamplerLink(kind=LinkKind.HOST, link=lambda list: False))
         self.fails(Status.CANCELLED, stops.sample, LOGITS)
 
-        def broken(list: Candidates) -> None:
+        def broken(list: Array) -> None:
             raise KeyError("of the program")
 
-        sampler = self.chain(Link(LinkKind.HOST, host=broken))
+        sampler = self.chain(SamplerLink(kind=LinkKind.HOST, link=broken))
         clone = sampler.clone()
         del sampler  # the clone keeps the custom sampler
         gc.collect()
         for _ in range(2):
             self.assertRaises(KeyError, clone.sample, LOGITS)
-        last = self.chain(Link(LinkKind.MIROSTAT, version=1))
+        last = self.chain(SamplerLink(kind=LinkKind.MIROSTAT, version=1))
         self.fails(Status.STATE, last.add, GREEDY)
-        self.fails(Status.ARGUMENT, self.chain, Link(LinkKind.MIN_P, p=1.5))
-        self.fails(Status.DUPLICATE, self.chain, Link(LinkKind.BIAS, biases=[LogitBias(1, 1), LogitBias(1, 1)]))
+        self.fails(Status.ARGUMENT, self.chain, SamplerLink(kind=LinkKind.MIN_P, p=1.5))
+        self.fails(Status.DUPLICATE, self.chain, SamplerLink(kind=LinkKind.BIAS, biases=[LogitBias(1, 1), LogitBias(1, 1)]))
 
 
 class Guesses(Case):
@@ -99,7 +101,7 @@ class Guesses(Case):
                        matmul_flags=MatmulFlags.BATCH_INVARIANT)
 
     def plain(self) -> list[int]:
-        return list(self.session().generate(PROMPT, Chain(self.rt, 1024, seed=3), 60))
+        return list(self.session().generate(PROMPT, Sampler.create_chain(self.rt, 1024, 3), 60))
 
     def guessed(self, draft: Session | None = None, guess: Guess | None = None,
                 n_match: int = 0) -> tuple[list[int], int]:
@@ -107,7 +109,7 @@ class Guesses(Case):
         speculator = Speculator(session, draft=draft, guess=guess, n_match=n_match)
         session.decode(PROMPT)
         session.close()  # it stays as long as the speculator
-        ids = list(speculator.generate(Chain(self.rt, 1024, seed=3), 60))
+        ids = list(speculator.generate(Sampler.create_chain(self.rt, 1024, 3), 60))
         info = speculator.info
         self.assertEqual((info.n_tokens, info.n_calls + info.n_accepted), (60, 60))
         return ids, info.n_drafted
@@ -187,8 +189,8 @@ class Guesses(Case):
         rows = table.dequantize(first=300, n=40, rt=self.rt)
         hidden = np.empty((41, model.info.n_embedding), np.float32)
         both = session.decode_batch(
-            [BatchItem(0, ids, hidden=Want.ALL),
-             BatchItem(1, [], rows=rows, positions=range(40), hidden=Want.LAST)], hidden=hidden)
+            [item(0, ids, BatchFlags.LOGITS | BatchFlags.ALL_EMBED),
+             BatchItem(1, flags=BatchFlags.LOGITS | BatchFlags.EMBED, embeddings=rows, positions=range(40))], embeddings=hidden)
         self.same(both[0], both[1])
         self.same(hidden[39], hidden[40])
         self.assertGreaterEqual(session.memory().embedded_bytes, rows.nbytes)
@@ -199,9 +201,9 @@ class Guesses(Case):
         self.assertEqual(positions.tolist(), list(range(30)))
         self.fails(Status.ARGUMENT, session.sequence_remove, 0, 4, 27)
         self.fails(Status.ARGUMENT, session.sequence_shift, 0, 4, 2, 5)
-        self.fails(Status.ARGUMENT, session.decode_batch, [BatchItem(2, ids, positions=[1])])
+        self.fails(Status.ARGUMENT, session.decode_batch, [item(2, ids, positions=[1])])
         before = session.memory().n_tokens_left
-        full = self.fails(Status.CAPACITY, session.decode_batch, [BatchItem(2, [300] * 300)])
+        full = self.fails(Status.CAPACITY, session.decode_batch, [item(2, [300] * 300)])
         self.assertEqual((full.index, session.memory().n_tokens_left), (0, before))
         saved = io.BytesIO()
         session.save(ggufx.SESSION_ALL, saved.write)

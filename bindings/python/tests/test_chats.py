@@ -4,13 +4,16 @@ SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
+import gc
 import itertools
 import json
+import weakref
 from dataclasses import FrozenInstanceError, replace
+from typing import Any
 
 import ggufx
 from ggufx import (
-    Chat, ChatCallForm, ChatEvent, ChatFacts, ChatFeatures, ChatFlags, ChatNotation, ChatParser, ChatParserFacts,
+    Chat, ChatCallForm, ChatEventKind, ChatFacts, ChatFeatures, ChatFlags, ChatNotation, ChatParser, ChatParserFacts,
     ChatParserFlags, ChatParserStateFlags, ChatRequest, ChatRun, Status, Tokenizer, TokenizeFlags, chat_format_name)
 
 from .common import Case
@@ -28,11 +31,6 @@ TAGS = ("{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}"
         "{{ v if v is string else v | tojson }}</p>{% endfor %}</call>{% endfor %}{% endfor %}")
 TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {
     "type": "object", "properties": {"a": {"type": "integer"}, "s": {"type": "string"}}}}}]
-
-
-def fed(parser: ChatParser, text: str) -> list[ChatEvent]:
-    parser.feed(text)
-    return parser.poll()
 
 
 def asked(messages: list[dict[str, str]]) -> ChatRequest:
@@ -110,43 +108,67 @@ class Chats(Case):
     def test_an_output_is_split_into_reasoning_answer_and_calls(self) -> None:
         chat = Chat(self.rt, text=CALLS)
         said = 'hm</think>Hi[CALL]f[ID]x7[ARGS]{"a":1}[END][CALL]g[ARGS]{}[END]'
-        parser = ChatParser(self.rt, chat, "...<think>\n", TOOLS)
+        texts: dict[tuple[ChatEventKind, int], str] = {}
+
+        def event(kind: ChatEventKind, call: int, text: str) -> None:
+            texts[kind, call] = texts.get((kind, call), "") + text
+
+        parser = ChatParser(self.rt, chat=chat, prompt="...<think>\n", tools=TOOLS, event=event)
         chat.close()  # the parser keeps the format
         self.assertEqual(parser.info, ChatParserFacts(ggufx.ChatParserStateFlags.REASONING, 0, "</think>"))
-        events = [event for c in said for event in fed(parser, c)]
+        for c in said:
+            parser.feed(c)
         parser.finish()
-        events += parser.poll()
-        texts: dict[tuple[int, int], str] = {}
-        for event in events:
-            texts[event.kind, event.call] = texts.get((event.kind, event.call), "") + event.text
         self.assertEqual(list(texts.items()), [
-            ((ggufx.ChatEventKind.REASONING, 0), "hm"), ((ggufx.ChatEventKind.ANSWER, 0), "Hi"),
-            ((ggufx.ChatEventKind.CALL_NAME, 0), "f"), ((ggufx.ChatEventKind.CALL_ID, 0), "x7"),
-            ((ggufx.ChatEventKind.CALL_ARGUMENTS, 0), '{"a":1}'),
-            ((ggufx.ChatEventKind.CALL_NAME, 1), "g"), ((ggufx.ChatEventKind.CALL_ARGUMENTS, 1), "{}")])
+            ((ChatEventKind.REASONING, 0), "hm"), ((ChatEventKind.ANSWER, 0), "Hi"),
+            ((ChatEventKind.CALL_NAME, 0), "f"), ((ChatEventKind.CALL_ID, 0), "x7"),
+            ((ChatEventKind.CALL_ARGUMENTS, 0), '{"a":1}'),
+            ((ChatEventKind.CALL_NAME, 1), "g"), ((ChatEventKind.CALL_ARGUMENTS, 1), "{}")])
         self.assertEqual(parser.info, ChatParserFacts(ChatParserStateFlags(0), 2, ""))
         self.fails(Status.STATE, parser.feed, "x")
         self.assertEqual(int(ChatFlags.GENERATE), 1)
 
     def test_a_schema_gives_the_types_of_values(self) -> None:
-        parser = ChatParser(self.rt, Chat(self.rt, text=TAGS), "", TOOLS)
-        events = fed(parser, '<call name="f"><p name="a" string="false">1</p>'
-                             '<p name="s" string="true">1</p></call>')
-        self.assertEqual([event.kind for event in events],
-                         [ggufx.ChatEventKind.CALL_NAME, ggufx.ChatEventKind.CALL_ARGUMENTS])
-        self.assertEqual(json.loads(events[1].text), {"a": 1, "s": "1"})
+        events: list[tuple[ChatEventKind, int, str]] = []
+        parser = ChatParser(self.rt, chat=Chat(self.rt, text=TAGS), tools=TOOLS,
+                            event=lambda kind, call, text: events.append((kind, call, text)))
+        parser.feed('<call name="f"><p name="a" string="false">1</p><p name="s" string="true">1</p></call>')
+        self.assertEqual([kind for kind, _, _ in events],
+                         [ChatEventKind.CALL_NAME, ChatEventKind.CALL_ARGUMENTS])
+        self.assertEqual(json.loads(events[1][2]), {"a": 1, "s": "1"})
+
+    def test_an_event_may_stop_or_raise(self) -> None:
+        parser = ChatParser(self.rt, event=lambda kind, call, text: False)
+        self.fails(Status.CANCELLED, parser.feed, "Hi")
+
+        def broken(kind: ChatEventKind, call: int, text: str) -> None:
+            raise KeyError("of the program")
+        parser, held = ChatParser(self.rt, event=broken), weakref.ref(broken)
+        with self.assertRaises(KeyError):
+            parser.feed("Hi")
+        del broken
+        self.assertIsNotNone(held())
+        parser.close()
+        del parser
+        gc.collect()
+        self.assertIsNone(held())
 
     def test_tools_need_a_known_format(self) -> None:
         unknown, written = Chat(self.rt, text="{{ tools }}"), 'Hi[CALL]f[ARGS]{"a":1}[END]'
-        answer = [ChatEvent(ggufx.ChatEventKind.ANSWER, 0, written)]
         for chat in (unknown, None):
-            self.fails(Status.UNSUPPORTED, ChatParser, self.rt, chat, "", TOOLS)
-            for parser in (ChatParser(self.rt, chat),
-                           ChatParser(self.rt, chat, "", TOOLS, flags=ChatParserFlags.NO_CALLS)):
-                self.assertEqual(fed(parser, written), answer)
+            self.fails(Status.UNSUPPORTED, self.answer, written, chat=chat, tools=TOOLS)
+            self.assertEqual(self.answer(written, chat=chat), written)
+            self.assertEqual(self.answer(written, chat=chat, tools=TOOLS, flags=ChatParserFlags.NO_CALLS), written)
         known = Chat(self.rt, text=CALLS)
-        self.assertEqual(fed(ChatParser(self.rt, known, flags=ChatParserFlags.NO_CALLS), written), answer)
-        self.fails(Status.MALFORMED, ChatParser, self.rt, known, "", [float("nan")])
+        self.assertEqual(self.answer(written, chat=known, flags=ChatParserFlags.NO_CALLS), written)
+        self.fails(Status.MALFORMED, self.answer, "", chat=known, tools=[float("nan")])
         known.close()
         with self.assertRaises(ggufx.ClosedError):
-            ChatParser(self.rt, known)
+            self.answer("", chat=known)
+
+    def answer(self, text: str, **how: Any) -> str:
+        """What is answer, of an output."""
+        parts: list[str] = []
+        parser = ChatParser(self.rt, **how, event=lambda kind, call, text: parts.append(text))
+        parser.feed(text)
+        return "".join(parts)

@@ -66,12 +66,12 @@ class Choices(Case):
         session, tokens = self.session(), list(range(300, 380))
         m = Imatrix.collect(session, tokens, 32, 1, dataset="text")
         self.assertEqual((m.info.n_chunks, m.info.chunk_tokens, m.dataset(0)), (2, 32, "text"))
-        self.assertEqual(m["blk.0.attn_q.weight"].counts.tolist(), [64])
-        self.assertTrue((m["blk.0.ffn_down.weight"].sums >= 0).all())
-        self.assertNotIn("output.weight", m)
+        self.assertEqual(m.entries["blk.0.attn_q.weight"].counts.tolist(), [64])
+        self.assertTrue((m.entries["blk.0.ffn_down.weight"].sums >= 0).all())
+        self.assertNotIn("output.weight", m.entries)
         with_output = Imatrix.collect(session, np.array(tokens, np.int32), 32, 1, flags=ggufx.CollectFlags.OUTPUT)
-        self.assertEqual(len(with_output), len(m) + 1)
-        self.same(with_output["blk.0.attn_q.weight"].sums, m["blk.0.attn_q.weight"].sums)
+        self.assertEqual(len(with_output.entries), len(m.entries) + 1)
+        self.same(with_output.entries["blk.0.attn_q.weight"].sums, m.entries["blk.0.attn_q.weight"].sums)
         self.fails(Status.ARGUMENT, Imatrix.collect, session, tokens[:31], 32, -1)
 
         def fault(done: int, total: int) -> None:

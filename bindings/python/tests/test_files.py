@@ -45,37 +45,34 @@ class Files(Case):
         with self.demo() as file:
             self.assertEqual((len(file.meta), len(file.tensors)), (33, 38))
             self.assertEqual(len(list(file.meta)), 33)
-            self.assertEqual(file.meta["general.architecture"].value, "llama")
-            self.assertEqual(bytes(file.meta["general.architecture"]), b"llama")
-            context = file.meta["llama.context_length"]
-            self.assertEqual((int(context), context.value, float(context)), (512, 512, 512.0))
-            self.assertEqual(file.meta["llama.rope.freq_base"].value, 10000)
-            tokens = file.meta["tokenizer.ggml.tokens"]
-            self.assertEqual((tokens.type, tokens.element_type, len(tokens)),
-                             (MetaType.ARRAY, MetaType.STRING, 1024))
-            self.assertEqual(tokens.bytes_at(2), b"</s>")
-            self.assertEqual(list(tokens)[2], "</s>")
-            scores = file.meta["tokenizer.ggml.scores"]
-            self.assertEqual(scores.array(first=1020).shape, (4,))
-            self.assertLess(scores.array(first=1020)[0], 0)
-            out = np.empty(4)
-            self.assertIs(scores.array(out, 1020), out)
-            self.same(out, scores.value[1020:])
+            self.assertEqual(file.meta["general.architecture"], "llama")
+            self.assertEqual(file.meta["llama.context_length"], 512)
+            self.assertEqual(file.meta_f64(file.meta_find("llama.context_length")), 512.0)
+            self.assertEqual(file.meta["llama.rope.freq_base"], 10000)
+            tokens = file.meta_find("tokenizer.ggml.tokens")
+            facts = file.meta_at(tokens)
+            self.assertEqual((facts.key, facts.type, facts.element_type, facts.count),
+                             ("tokenizer.ggml.tokens", MetaType.ARRAY, MetaType.STRING, 1024))
+            self.assertEqual(file.meta_array_string(tokens, 2), "</s>")
+            self.assertEqual(file.meta["tokenizer.ggml.tokens"][2], "</s>")
+            scores = file.meta_find("tokenizer.ggml.scores")
+            last = file.meta_array_f64(scores, 1020, 4)
+            self.assertLess(last[0], 0)
+            self.same(last, file.meta["tokenizer.ggml.scores"][1020:])
             self.assertIn("general.name", file.meta)
             self.assertNotIn("no.such.key", file.meta)
             self.assertIsNone(file.meta.get("no.such.key"))
             self.assertIsInstance(self.fails(Status.NOT_FOUND, lambda: file.meta["no.such.key"]),
                                   KeyError)
-            self.fails(Status.KVTYPE, int, tokens)
-            self.fails(Status.KVTYPE, tokens.nested, 0)
-            self.fails(Status.ARGUMENT, tokens.bytes_at, 1024)
-            self.fails(Status.ARGUMENT, scores.array, first=1025)
-            self.fails(Status.ARGUMENT, scores.array, np.empty(4, np.float32))
+            self.fails(Status.KVTYPE, file.meta_u64, tokens)
+            self.fails(Status.KVTYPE, file.meta_array_nested, tokens, 0)
+            self.fails(Status.ARGUMENT, file.meta_array_string, tokens, 1024)
+            self.fails(Status.ARGUMENT, file.meta_array_f64, scores, 1025, 1)
+            self.fails(Status.ARGUMENT, file.meta_array_f64, scores, 0, -1)
 
     def test_tensors_are_a_sequence_with_names(self) -> None:
         with self.demo() as file:
             names = [t.name for t in file.tensors]
-            self.assertEqual(names, list(file.tensors.names()))
             self.assertEqual(file.tensors[-1].name, names[-1])
             self.assertEqual([t.name for t in file.tensors[3:5]], names[3:5])
             self.assertEqual(file.tensor(names[7]).name, names[7])

@@ -12,10 +12,10 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    BatchItem, EditFlags, File, Imatrix, KvType, Model, Progress, Quantizer, Session, Status,
+    EditFlags, File, Imatrix, KvType, Model, Progress, Quantizer, Session, Status,
     Tensor, TensorType)
 
-from .common import MODEL, Case, filled, numbers, old_imatrix
+from .common import MODEL, Case, filled, item, numbers, old_imatrix
 from .test_jobs import rule
 from .test_writing import copy_of
 
@@ -24,7 +24,7 @@ class Followed(Case):
     def plan(self) -> Quantizer:
         job = Quantizer.quantize(self.rt, self.demo(), ggufx.file_type_from_name("q4_0"),
                                  flags=ggufx.JobFlags.ALLOW_REQUANTIZE)
-        job.choose(rule)
+        job.set_types([rule(tensor) for tensor in job.tensors])
         return job
 
     def calls(self, path: pathlib.Path) -> dict[str, Callable[[Progress], Any]]:
@@ -56,7 +56,7 @@ class Followed(Case):
             "requantize": lambda p: kv.requantize(ggufx.KV_ALL_LAYERS, KvType.Q8_0, ggufx.KV_KEEP_TYPE, progress=p),
             "compact": lambda p: holes.compact(0, progress=p),
             "decode": lambda p: session.decode([1], progress=p),
-            "decode_batch": lambda p: session.decode_batch([BatchItem(0, [1])], progress=p),
+            "decode_batch": lambda p: session.decode_batch([item(0, [1])], progress=p),
             "validate": lambda p: file.validate(print, progress=p),
             "open": lambda p: File.open(rt, MODEL, io=ggufx.IoMode.READ, progress=p),
             "open_memory": lambda p: File.open_memory(rt, data, flags=ggufx.OpenFlags.COPY,

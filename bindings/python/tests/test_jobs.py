@@ -9,14 +9,14 @@ from typing import Any
 
 import ggufx
 from ggufx import (
-    ESTIMATE_AS_IS, EstimateFlags, File, Imatrix, ImatrixFormat, JobFlags, JobOptions, JobReason, JobRunFlags, JobTensor,
+    ESTIMATE_AS_IS, JOB_BY_RECIPE, EstimateFlags, File, Imatrix, ImatrixFormat, JobFlags, JobOptions, JobReason, JobRunFlags, JobTensor,
     KvType, Quantizer, Status, TensorType, file_type_at, file_type_count, file_type_from_name)
 
 from .common import Case, old_imatrix
 
 
-def rule(tensor: JobTensor) -> TensorType | None:
-    return TensorType.Q5_1 if tensor.name.endswith("ffn_up.weight") else None
+def rule(tensor: JobTensor) -> int:
+    return TensorType.Q5_1 if tensor.name.endswith("ffn_up.weight") else JOB_BY_RECIPE
 
 
 class Jobs(Case):
@@ -26,7 +26,7 @@ class Jobs(Case):
 
     def chosen(self) -> Quantizer:
         job = self.plan()
-        job.choose(rule)
+        job.set_types([rule(tensor) for tensor in job.tensors])
         return job
 
     def test_recipes(self) -> None:
@@ -37,18 +37,21 @@ class Jobs(Case):
 
     def test_plans(self) -> None:
         job = self.chosen()
-        chosen = [i for i, t in enumerate(job) if t.reason == JobReason.CHOSEN]
-        self.assertTrue(chosen and all(job[i].to == TensorType.Q5_1 for i in chosen))
-        self.assertEqual((len(job), len(list(job)), job[-1]), (38, 38, job[37]))
+        chosen = [i for i, t in enumerate(job.tensors) if t.reason == JobReason.CHOSEN]
+        self.assertTrue(chosen and all(job.tensors[i].to == TensorType.Q5_1 for i in chosen))
+        plan = job.tensors
+        self.assertEqual((len(plan), len(list(plan)), plan[-1]), (38, 38, plan[37]))
         self.assertLess(job.info.bytes_out, job.info.bytes_in)
         coarse, fine = (job.measure(chosen[0], t, 4096) for t in (TensorType.Q4_0, TensorType.Q8_0))
         self.assertLess(fine, coarse / 4)
         self.fails(Status.CANCELLED, job.measure, 0, TensorType.Q4_0, 0, progress=lambda d, t: False)
         with self.assertRaises(IndexError):
-            job[38]
-        self.fails(Status.UNSUPPORTED, job.choose, lambda t: TensorType.Q8_K)
-        self.assertEqual([i for i, t in enumerate(job) if t.reason == JobReason.CHOSEN], chosen)
-        self.assertEqual(job[1].from_, TensorType.Q8_0)
+            plan[38]
+        self.fails(Status.UNSUPPORTED, job.set_types, [TensorType.Q8_K] * 38)
+        self.fails(Status.ARGUMENT, job.set_types, [TensorType.Q8_0])
+        self.assertRaises(TypeError, plan.find, "x")
+        self.assertEqual([i for i, t in enumerate(job.tensors) if t.reason == JobReason.CHOSEN], chosen)
+        self.assertEqual(plan[1].from_, TensorType.Q8_0)
 
     def test_cancelled_runs_are_resumed(self) -> None:
         whole, path = self.folder / "whole", self.folder / "path"
@@ -65,7 +68,7 @@ class Jobs(Case):
             again[0] += 1
         job.run(path, flags=JobRunFlags.RESUME | JobRunFlags.MEASURE, tensor_done=count)
         self.assertEqual(whole.read_bytes(), path.read_bytes())
-        self.assertTrue(0 < again[0] < len(job) and any(t.rmse > 0 for t in job))
+        self.assertTrue(0 < again[0] < len(job.tensors) and any(t.rmse > 0 for t in job.tensors))
 
         def broken(index: int, tensor: JobTensor) -> None:
             raise RuntimeError("mine")
@@ -83,7 +86,7 @@ class Jobs(Case):
 
     def test_options(self) -> None:
         def embedding(**how: Any) -> int:
-            return next(t.to for t in self.plan(**how) if t.name == "token_embd.weight")
+            return next(t.to for t in self.plan(**how).tensors if t.name == "token_embd.weight")
         self.assertEqual(embedding(flags=JobFlags.EMBEDDING_TYPE, embedding_type=TensorType.Q5_0),
                          TensorType.Q5_0)
         self.assertEqual(embedding(flags=JobFlags.OUTPUT_TYPE, output_type=TensorType.Q5_1),
@@ -95,26 +98,27 @@ class Jobs(Case):
         self.assertGreater(job.info.n_missing, 0)
         job.run(self.folder / "out")
         with File.open(self.rt, self.folder / "out") as file:
-            self.assertEqual(file.meta["quantize.imatrix.file"].value, "calibration.dat")
+            self.assertEqual(file.meta["quantize.imatrix.file"], "calibration.dat")
 
     def test_imatrices(self) -> None:
         m = Imatrix.open_memory(self.rt, old_imatrix())
         info = m.info
         self.assertEqual((info.n_entries, info.n_datasets, info.format), (2, 1, ImatrixFormat.DAT))
-        self.assertEqual((len(m), m.dataset(0)), (2, "text"))
-        self.assertTrue("a.weight" in m and "c.weight" not in m)
-        first = m["a.weight"]
+        self.assertEqual((len(m.entries), m.dataset(0)), (2, "text"))
+        self.assertIn("a.weight", m.entries)
+        self.assertNotIn("c.weight", m.entries)
+        first = m.entries["a.weight"]
         self.assertEqual((first.sums.shape, first.counts.shape), ((1, 2), (1,)))
         self.assertEqual(first.values[0, 1], 2 * first.values[0, 0])
         m.merge(Imatrix.open_memory(self.rt, old_imatrix()))
-        self.assertEqual(m[0].counts[0], 2 * first.counts[0])
+        self.assertEqual(m.entries[0].counts[0], 2 * first.counts[0])
         path = self.folder / "matrix"
         m.write(path, ImatrixFormat.GGUF)
-        self.same(Imatrix.open(self.rt, path)[0].sums, m[0].sums)
+        self.same(Imatrix.open(self.rt, path).entries[0].sums, m.entries[0].sums)
         self.fails(Status.IO, m.write, path, ImatrixFormat.GGUF | ImatrixFormat.NO_REPLACE)
         self.fails(Status.CANCELLED, Imatrix.open, self.rt, path, progress=lambda done, total: False)
         m.select(bytes([0, 1]))
-        self.assertEqual([e.name for e in m], ["b.weight"])
+        self.assertEqual([e.name for e in m.entries], ["b.weight"])
         self.fails(Status.NOT_FOUND, m.find, "a.weight")
         self.fails(Status.ARGUMENT, m.select, b"\1\1")
         self.fails(Status.STATE, m.merge, m)

@@ -10,7 +10,7 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    AttentionView, DetokenizeFlags, Detokenizer, Embedder, EmbedFlags, KvType, LayerKind, MatmulFlags, Model, Pooling,
+    AttentionView, DecodeFlags, DetokenizeFlags, Detokenizer, Embedder, EmbedFlags, KvType, LayerKind, MatmulFlags, Model, Pooling,
     PreFlags, Sampler, Session, SpecialToken, Status, TokenFlags, Tokenizer, TokenizeFlags, TokenizerFlags)
 
 from .common import Case
@@ -42,13 +42,13 @@ class Models(Case):
         half, = (id for id in ids if tokenizer.token_info(id).text == b"<0xC3>")
         out = Detokenizer(tokenizer, DetokenizeFlags.LAST)  # which it takes out
         for _ in range(2):
-            parts = [out.push_bytes([id]) for id in ids]
-            self.assertEqual("".join(part.decode() for part in parts), text)
-            self.assertGreaterEqual(parts.count(b""), 4)  # incomplete characters
+            parts = [out.push([id]) for id in ids]
+            self.assertEqual("".join(parts), text)
+            self.assertGreaterEqual(parts.count(""), 4)  # incomplete characters
             self.assertEqual(out.finish(), "")
             self.assertEqual(out.push([half]), "")
             self.fails(Status.ARGUMENT, out.push, [5000])
-            self.assertEqual(out.finish_bytes(), b"\xc3")
+            self.assertEqual(out.finish(), "\ufffd")
             self.assertEqual(out.push(ids) + out.finish(), text)
         tokenizer.close()
         self.assertRaises(ggufx.ClosedError, out.push, ids)
@@ -147,14 +147,14 @@ class Models(Case):
             seen.append(view)
             shapes = view.q.shape, view.k.shape, view.v.shape
             return shapes == ((4, 4, 64), (4, 2, 64), (4, 2, 64)) and bool(view.out.any())
-        session.decode(ids, every, attention=look)
+        session.decode(ids, flags=DecodeFlags.ALL_LOGITS, logits=every, attention=look)
         self.assertEqual([v.layer for v in seen], [0, 1, 2, 3])
         self.fails(Status.STATE, lambda: seen[0].q)  # its memory is another one's now
         self.same(every[3], session.logits())
         session.truncate(2)
         self.fails(Status.CAPACITY, session.decode, [0] * 15)
         self.assertEqual(self.fails(Status.ARGUMENT, session.decode, [1, 4000]).index, 1)
-        self.fails(Status.ARGUMENT, session.decode, ids, np.empty((3, 1024), np.float32))
+        self.fails(Status.ARGUMENT, session.decode, ids, flags=DecodeFlags.ALL_LOGITS, logits=np.empty((3, 1024), np.float32))
         self.fails(Status.CANCELLED, session.decode, ids, attention=lambda view: False)
 
         def broken(view: AttentionView) -> None:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 import ggufx
-from ggufx import BatchItem, KvType, MatmulFlags, Model, Session, Status, Want
+from ggufx import (
+    BatchFlags, BatchItem, BatchOptionsFlags, DecodeFlags, KvType, MatmulFlags, Model, Session, Status)
 
-from .common import Case, Floats
+from .common import Case, Floats, item
 
 SAME = MatmulFlags.BATCH_INVARIANT
 A, B = [1, 300, 301, 302, 303], [1, 400, 401]
@@ -26,36 +27,36 @@ class ManySequences(Case):
     def alone(self, ids: list[int]) -> Floats:
         """Logits of each token in a separate session."""
         every = np.empty((len(ids), 1024), np.float32)
-        self.session(n_sequences=1).decode(ids, every)
+        self.session(n_sequences=1).decode(ids, flags=DecodeFlags.ALL_LOGITS, logits=every)
         return every
 
     def test_sequences_have_the_bits_of_sessions_of_their_own(self) -> None:
         a, b, session = self.alone(A), self.alone(B), self.session()
         self.assertFalse(np.array_equal(a[-1], b[-1]))
-        first = [BatchItem(2, B[:2], Want.NONE), BatchItem(0, A[:3], Want.ALL)]
+        first = [item(2, B[:2], 0), item(0, A[:3], BatchFlags.ALL_LOGITS)]
         self.same(session.decode_batch(first), a[:3])
         out = np.empty((2, 1024), np.float32)
-        rest = [BatchItem(0, np.array(A[3:], np.int32)), BatchItem(2, B[2:])]
-        self.assertIs(session.decode_batch(rest, out), out)
+        rest = [item(0, np.array(A[3:], np.int32)), item(2, B[2:])]
+        self.assertIs(session.decode_batch(rest, logits=out), out)
         self.same(out, [a[-1], b[-1]])
         self.assertEqual([session.sequence_length(i) for i in range(4)], [5, 0, 3, 0])
         self.assertEqual((len(session), session.memory().n_tokens), (5, 8))
 
     def test_products_of_a_call_have_flags_of_their_own(self) -> None:
         plain, f32 = self.session(matmul_flags=0), self.session(matmul_flags=MatmulFlags.F32)
-        item = [BatchItem(1, A)]
-        want = f32.decode_batch(item)
-        self.assertFalse(np.array_equal(plain.decode_batch(item), want))
+        one = [item(1, A)]
+        want = f32.decode_batch(one)
+        self.assertFalse(np.array_equal(plain.decode_batch(one), want))
         plain.sequence_truncate(1, 0)
-        self.same(plain.decode_batch(item, matmul_flags=MatmulFlags.F32), want)
+        self.same(plain.decode_batch(one, flags=BatchOptionsFlags.MATMUL, matmul_flags=MatmulFlags.F32), want)
         f32.sequence_truncate(1, 0)
-        self.assertFalse(np.array_equal(f32.decode_batch(item, matmul_flags=0), want))
+        self.assertFalse(np.array_equal(f32.decode_batch(one, flags=BatchOptionsFlags.MATMUL), want))
 
     def test_sequences_are_copied_and_cut(self) -> None:
         session, a = self.session(), self.alone(A)
         prompt = [1, *range(300, 370)]
         long = self.alone([*prompt, 9])
-        session.decode_batch([BatchItem(0, prompt, Want.NONE, mark=True)])
+        session.decode_batch([item(0, prompt, BatchFlags.MARK)])
         before = session.memory()
         self.assertEqual((before.n_tokens, before.n_shared_pages), (71, 0))
         session.sequence_copy(0, 1, len(prompt))
@@ -63,12 +64,12 @@ class ManySequences(Case):
         self.assertEqual(after.n_tokens, 142)
         self.assertGreater(after.n_shared_pages, 0)
         self.assertGreaterEqual(after.cache_bytes, before.n_pages)
-        self.same(session.decode_batch([BatchItem(i, [9]) for i in (1, 0)]), [long[-1]] * 2)
+        self.same(session.decode_batch([item(i, [9]) for i in (1, 0)]), [long[-1]] * 2)
         session.sequence_truncate(1, 0)
         self.assertEqual([session.sequence_length(i) for i in (0, 1)], [72, 0])
-        session.decode_batch([BatchItem(1, A, Want.NONE)])
+        session.decode_batch([item(1, A, 0)])
         session.sequence_truncate(1, 3)
-        self.same(session.decode_batch([BatchItem(1, A[3:])]), a[-1:])
+        self.same(session.decode_batch([item(1, A[3:])]), a[-1:])
         self.fails(Status.STATE, session.sequence_copy, 0, 1, 2)
         self.fails(Status.ARGUMENT, session.sequence_copy, 0, 3, 2)
         self.fails(Status.ARGUMENT, session.sequence_copy, 0, 2, 73)
@@ -77,16 +78,16 @@ class ManySequences(Case):
 
     def test_sequences_are_saved_and_loaded(self) -> None:
         session, data = self.session(), io.BytesIO()
-        session.decode_batch([BatchItem(1, A[:4], Want.NONE), BatchItem(0, B)])
+        session.decode_batch([item(1, A[:4], 0), item(0, B)])
         session.save(1, data.write)
         session.save_path(1, self.folder / "one")
         whole = data.getvalue()
         self.assertEqual((self.folder / "one").read_bytes(), whole)
         other, want = self.session(), self.alone(A)[-1:]
         other.load(2, io.BytesIO(whole).read)
-        self.same(other.decode_batch([BatchItem(2, A[4:])]), want)
+        self.same(other.decode_batch([item(2, A[4:])]), want)
         other.load_path(0, self.folder / "one")
-        self.same(other.decode_batch([BatchItem(0, A[4:])]), want)
+        self.same(other.decode_batch([item(0, A[4:])]), want)
         lengths = [5, 0, 5]
         with self.assertRaises(EOFError):
             other.load(2, io.BytesIO(whole[:-1]).read)
@@ -112,24 +113,23 @@ class ManySequences(Case):
 
     def test_a_batch_fails_as_a_whole(self) -> None:
         session = self.session(n_context=16)
-        session.decode_batch([BatchItem(0, A), BatchItem(1, B)])
+        session.decode_batch([item(0, A), item(1, B)])
 
         def index(code: Status, *items: BatchItem) -> int | None:
             return self.fails(code, session.decode_batch, items).index
-        good = BatchItem(0, [5])
-        self.assertEqual(index(Status.ARGUMENT, good, BatchItem(3, [5])), 1)
-        self.assertEqual(index(Status.ARGUMENT, good, BatchItem(1, [5]), BatchItem(0, [5])), 2)
-        self.assertEqual(index(Status.ARGUMENT, good, BatchItem(1, [5, 4000])), 1)
-        self.assertEqual(index(Status.ARGUMENT, good, BatchItem(1, [])), 1)
-        self.assertEqual(index(Status.CAPACITY, good, BatchItem(1, [5] * 14)), 1)
+        good = item(0, [5])
+        self.assertEqual(index(Status.ARGUMENT, good, item(3, [5])), 1)
+        self.assertEqual(index(Status.ARGUMENT, good, item(1, [5]), item(0, [5])), 2)
+        self.assertEqual(index(Status.ARGUMENT, good, item(1, [5, 4000])), 1)
+        self.assertEqual(index(Status.ARGUMENT, good, item(1, None)), 1)
+        self.assertEqual(index(Status.CAPACITY, good, item(1, [5] * 14)), 1)
         self.assertEqual(session.decode_batch([]).shape, (0, 1024))
-        index(Status.ARGUMENT, BatchItem(-1, [5]))
-        index(Status.ARGUMENT, BatchItem(2**32, [5]))
-        self.assertRaises(ValueError, session.decode_batch, [BatchItem(0, [5], 7)])  # type: ignore
-        self.fails(Status.ARGUMENT, session.decode_batch, [good], np.empty((2, 1024), np.float32))
-        self.fails(Status.ARGUMENT, session.decode_batch, [good], np.empty((1, 1024)))
+        index(Status.ARGUMENT, item(-1, [5]))
+        index(Status.ARGUMENT, item(2**32, [5]))
+        self.fails(Status.ARGUMENT, session.decode_batch, [good], logits=np.empty((2, 1024), np.float32))
+        self.fails(Status.ARGUMENT, session.decode_batch, [good], logits=np.empty((1, 1024)))
         self.fails(Status.ARGUMENT, session.decode_batch, [good],
-                   matmul_flags=MatmulFlags.TILES | SAME)
+                   flags=BatchOptionsFlags.MATMUL, matmul_flags=MatmulFlags.TILES | SAME)
         self.fails(Status.CANCELLED, session.decode_batch, [good],
                    progress=lambda done, total: False)
         self.assertEqual([session.sequence_length(i) for i in range(3)], [5, 3, 0])
@@ -140,8 +140,8 @@ class ManySequences(Case):
 
         def close(done: int, total: int) -> None:
             session.close()
-        self.assertEqual(session.decode_batch([BatchItem(1, A)], progress=close).shape, (1, 1024))
-        for call in (lambda: session.decode_batch([BatchItem(1, A)]),
+        self.assertEqual(session.decode_batch([item(1, A)], progress=close).shape, (1, 1024))
+        for call in (lambda: session.decode_batch([item(1, A)]),
                      lambda: session.sequence_length(1), lambda: session.memory(),
                      lambda: session.sequence_truncate(1, 0),
                      lambda: session.sequence_copy(1, 0, 1), lambda: session.save(0, io.BytesIO().write),

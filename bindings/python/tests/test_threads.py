@@ -18,10 +18,10 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    BatchItem, Embedder, File, Imatrix, Model, QuantizeMode, Quantizer, Runtime,
+    Embedder, File, Imatrix, Model, QuantizeMode, Quantizer, Runtime,
     Sampler, Session, Status, Tensor, TensorType, Tokenizer, Writer)
 
-from .common import Case, Floats, filled, numbers, old_imatrix
+from .common import Case, Floats, filled, item, numbers, old_imatrix
 from .test_compute import Counting
 
 ROUNDS = int(os.environ.get("GGUFX_TEST_ROUNDS", "10000"))
@@ -86,7 +86,7 @@ class Threads(Case):
         def look(done: int, total: int) -> None:
             session.truncate(0)
         self.fails(Status.STATE, session.decode, [1, 2], progress=look)
-        self.fails(Status.STATE, session.decode_batch, [BatchItem(0, [1])], progress=look)
+        self.fails(Status.STATE, session.decode_batch, [item(0, [1])], progress=look)
         session.decode([1, 2])
         kv = filled(self.rt, 200)
         seen: list[int] = []
@@ -153,7 +153,7 @@ class Closing(Case):
 
         def call(file: File) -> None:
             w = file.tensors["output_norm.weight"]
-            if w.numpy().size != 256 or file.meta["general.architecture"].value != "llama":
+            if w.numpy().size != 256 or file.meta["general.architecture"] != "llama":
                 raise AssertionError("another result")
         self.rounds(lambda: File.open_memory(self.rt, data), call, ROUNDS // 10)
 
@@ -169,20 +169,20 @@ class Closing(Case):
 
         def batches(s: Session) -> None:
             s.sequence_truncate(1, 0)
-            if s.decode_batch([BatchItem(1, [1])]).shape != (1, 1024) or s.memory().n_pages == 0:
+            if s.decode_batch([item(1, [1])]).shape != (1, 1024) or s.memory().n_pages == 0:
                 raise AssertionError("another result")
             s.save(1, io.BytesIO().write)
         cases: list[tuple[Callable[[], Any], Callable[[Any], object]]] = [
             (lambda: filled(self.rt, 5), lambda kv: kv.attend(0, 0, q)),
-            (lambda: filled(self.rt, 5), lambda kv: (kv.append(0, 0, k, k), kv.truncate(0, 5))),
+            (lambda: filled(self.rt, 5), lambda kv: (kv.append(0, 0, k, v=k), kv.truncate(0, 5))),
             (lambda: Session(model, n_context=64), lambda s: (s.truncate(0), s.decode([1]))),
             (lambda: Session(model, n_context=64, n_sequences=2), batches),
             (lambda: Embedder(model, n_context=4, n_batch=4), lambda embedder: embedder.embed([[1]])),
             (lambda: Sampler(self.rt, 1024), lambda s: s.sample(logits)),
             (lambda: Tokenizer(file), lambda t: t.tokenize("Once upon a time")),
-            (lambda: Imatrix.open_memory(self.rt, old_imatrix()), lambda m: m["a.weight"]),
+            (lambda: Imatrix.open_memory(self.rt, old_imatrix()), lambda m: m.entries["a.weight"]),
             (lambda: Writer(self.rt), lambda w: w.set("a", 1)),
-            (lambda: Quantizer.quantize(self.rt, file, recipe, flags=again), lambda j: j[3]),
+            (lambda: Quantizer.quantize(self.rt, file, recipe, flags=again), lambda j: j.tensors[3]),
         ]
         for make, call in cases:
             self.rounds(make, call, ROUNDS // 100)

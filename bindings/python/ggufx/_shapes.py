@@ -1,0 +1,59 @@
+"""Shapes of arrays in the calls of some classes.
+
+SPDX-License-Identifier: MIT
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable, Sequence
+
+from ._buffers import Array, equal
+from ._error import argument
+from ._handle import Object
+
+if TYPE_CHECKING:
+    from ._safe import BatchItem
+    from .session import AttentionView
+
+# Looks at attention; False ends the decode with CancelledError.
+AttentionHook = Callable[["AttentionView"], object]
+
+
+def rows_of(items: Sequence[BatchItem], one: int, every: int) -> int:
+    """Rows that items ask for: the last one, or one for each token."""
+    return sum(equal(item.tokens, item.positions) if item.flags & every else bool(item.flags & one) for item in items)
+
+
+class SessionShapes(Object):
+    n_vocab: int
+    n_context: int
+    n_embedding: int
+
+    def _attention(self, hook: AttentionHook | None, keep: Any) -> int | None:
+        """Address of the struct of a hook."""
+        raise NotImplementedError
+
+
+class MatcherShapes(Object):
+    _n_words: int
+
+
+class KvShapes(Object):
+    """Heads and values of a head."""
+
+    def _begin(self, parent: Any, options: Any) -> None:
+        dim_v = options.head_dim_v or options.head_dim_k
+        self._key, self._value = (options.n_kv_heads, options.head_dim_k), (options.n_kv_heads, dim_v)
+        self._query, self._result = (options.n_q_heads, options.head_dim_k), (options.n_q_heads, dim_v)
+
+    def _tokens(self, k: Array) -> int:
+        return _whole(k, self._key, "k", "a token")
+
+    def _queries(self, q: Array) -> int:
+        return _whole(q, self._query, "q", "a query")
+
+
+def _whole(array: Array, shape: tuple[int, int], name: str, what: str) -> int:
+    of = shape[0] * shape[1]
+    if array.size % of:
+        raise argument(f"{name} has {array.size} values of shape {array.shape}, {what} has {of}")
+    return array.size // of
