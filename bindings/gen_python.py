@@ -47,7 +47,7 @@ SKIPPED = {("ggufx_quantize_options", "imatrix"), ("ggufx_device_options", "cach
 SUPPORT = {
     "._buffers": ["Array", "Buffer", "Doubles", "Floats", "Ints", "Ints32", "F32", "F64", "I32", "I64", "SIZE",
                   "U16", "U32", "U64", "U8", "address", "address_or_none", "copied", "count", "fresh", "numbers",
-                  "raw_bytes", "reads", "records", "room_for", "writes", "equal"],
+                  "raw_bytes", "reads", "records", "room_for", "structs_at", "writes", "equal"],
     "._callbacks": ["Following", "Progress", "callback", "fill_whole"],
     "._shapes": [*BASES.values(), "AttentionHook", "rows_of"],
     "._facts": ["Path", "Text", "bytes_at", "path_bytes", "terminated", "text_at", "text_or_none", "to_bytes"],
@@ -121,6 +121,7 @@ class Writer:
             call.hand = call.hand or ("an idiom" if call.name in LEFT_OUT else "")
         self.calls = [c for c in surface.calls if not c.hand]
         self.structs = [s for s in surface.used_structs(surface.calls) if not self.is_inner(s)]
+        self.read_structs, self.filled_structs = surface.structs_by_way(self.calls)
         self.thunks = {}  # (result, parameters in C) -> name
         self.by_name = {c.name: c for c in surface.calls}
         self.constants = {c: (e.name, m) for e in surface.enumerations.values() for m, c, _, _ in e.members}
@@ -299,6 +300,8 @@ class Writer:
         if v.kind == "array":
             shape = "".join(f"o.{n}, " for n in v.length.split(" * "))
             return f"copied({o}, ({shape.strip()}), {DTYPES[v.type]}, {v.optional})"
+        if v.kind == "structs":
+            return f"structs_at(_raw.{v.struct}, {o}, o.{v.length}, {self.struct_name(v.struct)}._of)"
         raise ValueError(v)
 
     def fill(self, v):
@@ -344,8 +347,7 @@ class Writer:
     def struct(self, name):
         s = self.surface.structs[name]
         self.derived = {v.name: v.arrays for v in s.fields if v.way == "derived" and v.kind == "length"}
-        facts = s.role == "facts" or self.is_read(name)
-        fills = not facts or self.is_written(name)
+        facts, fills = name in self.read_structs, name not in self.read_structs or name in self.filled_structs
         shown = s.shown if facts else self.fields_in(name)
         shown = [v for v in shown if not (facts and v.name == "n_dims")]
         text = f"\n\n@dataclass{'(frozen=True)' if facts else ''}\nclass {self.struct_name(name)}:\n"
@@ -367,21 +369,6 @@ class Writer:
                             if v.kind == "size" and v.name != "struct_size")
             text += "".join(wrap(self.fill(v), "        ") for v in shown)
         return text
-
-    def is_read(self, name):
-        """Whether a plain struct comes from the library."""
-        return any(v.struct == name and v.kind in ("facts", "structs")
-                   for c in self.calls for a in c.arguments
-                   for v in [*([a] if a.way == "out" else []), *(a.parameters or []),
-                             *[p for f in self.inner(a) for p in f.parameters or []]])
-
-    def is_written(self, name):
-        """Whether a plain struct comes from a user."""
-        return any(v.struct == name and v.way == "in" and v.kind in ("struct", "structs", "options")
-                   for c in self.calls for a in c.arguments for v in [a, *self.inner(a)])
-
-    def inner(self, v):
-        return self.surface.structs[v.struct].shown if v.struct and v.kind in ("options", "struct") else []
 
     def follows(self, name):
         """Whether a struct has functions of the program in it."""
@@ -640,19 +627,13 @@ class Writer:
             values = [self.result(v) for v in call.outputs] + [f"{name_of(v.name)}_" for v in self.filled(call)]
             keeps = ["self._callbacks = [*self._callbacks, *call_.callbacks]"] if kept else []
             return keeps + ([f"return {', '.join(values)}"] if values else [])
-        lasting = [v for v in call.inputs if v.keeps]
-        if lasting and call.kind in ("constructor", "static"):
-            after = [f"own.keeps = [{', '.join(f'{name_of(v.name)}._handle' for v in lasting)}]"]
-            self_ = "self" if call.kind == "constructor" else "made_"
-            with_ = [f"{self_}._turns = {name_of(v.name)}._turns" for v in lasting if v.exclusive]
-            first = f"self._take(own, {self.parent(call)})" if self_ == "self" else \
-                f"made_ = cls._made(own, {self.parent(call)})"
-            return [*after, first, *with_] + (["return made_"] if self_ != "self" else [])
+        lasting = [f"{name_of(v.name)}._handle" for v in call.inputs if v.keeps]
+        lasts = [f"own.keeps = [{', '.join(lasting)}]"] if lasting else []
         if call.kind == "constructor":
             asked = ", asked_" if self.asks(call) else ", callbacks=call_.callbacks" if kept else ""
-            return [f"self._take(own, {self.parent(call)}{asked})"]
+            return lasts + [f"self._take(own, {self.parent(call)}{asked})"]
         if call.kind == "static":
-            return [f"return cls._made(own, {self.parent(call)})"]
+            return lasts + [f"return cls._made(own, {self.parent(call)})"]
         if made.borrows:
             return [f'return borrowed("{made.object}", result_, own, self)']
         return [f"return type(self)._made(own, {self.parent(call)})"]
@@ -693,6 +674,7 @@ class Writer:
     def cls(self, c):
         text = f"\n\nclass {self.class_name(c.c)}({BASES.get(c.c, 'Object')}):\n" + self.doc(c.doc, "    ", f"{c.words[0]}.")
         text += f'\n    _kind = "{c.c}"\n    _mutable = {c.mutable}\n'
+        text += f'    _together = "{c.together}"\n' if c.together else ""
         for call in c.generated:
             text += "\n" + self.call(call)
         return text

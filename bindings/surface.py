@@ -151,7 +151,7 @@ class Call:
     @property
     def locks(self):
         """(object argument, exclusive) of those that need a lock; none of a call beside a running one."""
-        if "beside" in self.c.contract.get("threads", ""):
+        if re.search(r"beside|while other calls", self.c.contract.get("threads", "")):
             return []
         return [(v, v.exclusive) for v in self.arguments if v.kind == "object" and v.way == "in"]
 
@@ -163,6 +163,7 @@ class Class:
     doc: str
     calls: list
     mutable: bool  # some call needs it alone: it has a lock
+    together: str = ""  # C name of the object that it is made from, whose lock it shares
 
     @property
     def generated(self):
@@ -234,6 +235,23 @@ class Surface:
         """Whether a field needs a hook: a language that has none for it leaves the field out."""
         return value.kind == "hook" or (value.kind == "options" and
                                         any(map(self.has_hook, self.structs[value.struct].shown)))
+
+    def structs_by_way(self, calls):
+        """(names of the structs that a user reads, of those that a user fills in) of these calls."""
+        ways = {"out": set(), "in": set()}
+
+        def add(value, way):
+            for p in value.parameters or []:
+                add(p, "out")
+            if value.struct and value.kind not in ("size", "progress", "hook") and value.struct not in ways[way]:
+                ways[way].add(value.struct)
+                for inner in self.structs[value.struct].shown:
+                    add(inner, way)
+        for call in calls:
+            for v in call.arguments:
+                if v.way in ways:
+                    add(v, v.way)
+        return ways["out"], ways["in"]
 
     def used_structs(self, calls):
         """Names of the structs that these calls name, with those inside of them."""
@@ -506,7 +524,6 @@ def read_call(api, f):
     mark(values)
     for v in values:
         v.optional = v.optional or v.kind == "progress"
-        v.kept = v.kind == "callback" and kind in ("constructor", "static") and v.type != "void"
     call = Call(f, owner, kind, words_of(f.name, owner), values, result_of(api, f), this_name=this,
                 doc=tidy(contract.parts_of(f.comment)[0]))
     if kind == "method" and not call.inputs and call.words[-1] == "info":
@@ -531,31 +548,48 @@ def field_of(api, struct, d):
     if d.name == "flags" and not d.enumeration:  # none is defined
         return Value(d.name, "reserved", "derived", d, base_of(d.type))
     if d.name == "flags":
-        value = Value(d.name, "number", c=d, doc=doc, optional=role_of(struct) != "facts")
+        value = Value(d.name, "number", c=d, doc=doc, optional=role_of(api, struct) != "facts")
         return number(api, value, struct.name, d)
     value = value_of(api, struct.name, d, struct.members)
-    if struct.name.endswith(OPTIONS) and value.way == "in":
+    if value.way == "in" and is_filled(api, struct) and (struct.name.endswith(OPTIONS) or value.kind != "object"):
         value.optional = True
     return value
 
 
-def role_of(struct):
+def is_sized(struct):
+    return struct.members[0].name == "struct_size"
+
+
+def is_filled(api, struct):
+    """A struct of a user, of which zeros mean defaults."""
+    return struct.name.endswith(OPTIONS) or (is_sized(struct) and role_of(api, struct) == "plain")
+
+
+def is_output(api, struct):
+    """A struct that the library fills in."""
+    given = [p for f in api.functions for p in f.parameters if p.meaning.get("role") in ("struct_out", "buffer_out")]
+    given += [q for f in api.functions for p in f.parameters for q in p.parameters or []]
+    given += [q for s in api.structs.values() for p in s.members for q in p.parameters or []]
+    return any(base_of(p.type) == struct.name for p in given)
+
+
+def role_of(api, struct):
     name = struct.name
     if is_hook(struct):
         return "hook"
     if name.endswith(OPTIONS):
         return "options"
-    return "facts" if name.endswith("_facts") or struct.members[0].doc == "set by the caller" else "plain"
+    return "facts" if is_sized(struct) and is_output(api, struct) else "plain"
 
 
 def read_struct(api, struct):
     fields = [field_of(api, struct, d) for d in struct.members]
     mark(fields)
-    if role_of(struct) != "options":
+    if role_of(api, struct) != "options":
         for v in fields:  # fixed arrays have their length beside them
             if v.kind == "array" and v.fixed and any(o.name == "n_dims" for o in fields):
                 v.arrays = ["n_dims"]
-    return Struct(struct, words_of(struct.name, ""), role_of(struct), struct.members[0].name == "struct_size", fields)
+    return Struct(struct, words_of(struct.name, ""), role_of(api, struct), is_sized(struct), fields)
 
 
 def keep_callbacks(surface):
@@ -621,7 +655,9 @@ def read(api):
         words = words_of(CLASS_WORDS.get(o, o), "")
         mutable = any(p.meaning.get("exclusive") and base_of(p.type) == o and not f.name.endswith("_destroy")
                       for f in api.functions for p in f.parameters)
-        surface.classes[o] = Class(o, words, tidy(contract.parts_of(doc)[0]), [], mutable)
+        with_other = re.search(r"together with its (\w+)", doc)
+        surface.classes[o] = Class(o, words, tidy(contract.parts_of(doc)[0]), [], mutable,
+                                   f"ggufx_{with_other[1]}" if with_other else "")
     for s in api.structs.values():
         surface.structs[s.name] = read_struct(api, s)
     for f in api.functions:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from ctypes import Structure, addressof, c_char, c_uint64, string_at
-from typing import Any, Sequence, Union
+from typing import Any, Callable, Sequence, TypeVar, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from ._error import argument
 
 Array = NDArray[Any]
+S = TypeVar("S", bound=Structure)
+T = TypeVar("T")
 Floats = NDArray[np.float32]
 Ints32 = NDArray[np.int32]
 Doubles = NDArray[np.float64]
@@ -103,6 +105,11 @@ def copied(at: int | None, shape: tuple[int, ...], dtype: np.dtype[Any], optiona
         return None if optional else np.empty((0,) * len(shape), dtype)
     n = math.prod(shape) * dtype.itemsize
     return np.frombuffer(string_at(at, n), dtype).copy().reshape(shape)
+
+
+def structs_at(kind: type[S], at: int | None, n: int, made: Callable[[S], T]) -> tuple[T, ...]:
+    """Copies of structs of the library."""
+    return tuple(made(o) for o in (kind * n).from_address(at)) if at and n else ()
 
 
 def records(struct: type[Structure], at: int, n: int) -> Array:

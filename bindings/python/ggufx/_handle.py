@@ -56,6 +56,7 @@ class Object:
 
     _kind = ""  # its name in C
     _mutable = False  # calls that change it are exclusive
+    _together = ""  # name in C of the object whose lock it shares
     _own: Handle | None = None
     _turns: Turns
     _callbacks: Sequence[Rethrows] = ()  # that it keeps
@@ -71,7 +72,9 @@ class Object:
 
     def _take(self, own: Handle, parent: Object | None, options: Any = None, callbacks: Sequence[Rethrows] = ()) -> None:
         self._own = own
-        if self._mutable:
+        if self._together and parent is not None:
+            self._turns = parent._turns
+        elif self._mutable:
             self._turns = Turns()
         self._callbacks = [*parent._callbacks, *callbacks] if isinstance(parent, type(self)) else callbacks
         self._begin(parent, options)
