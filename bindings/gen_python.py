@@ -8,7 +8,8 @@ import textwrap
 
 import surface as model
 
-NOTE = "# Written by bindings/raw.py from include/ggufx; a test compares them.\n# SPDX-License-Identifier: MIT\n"
+NOTE = "# Generated from include/ggufx by python3 bindings/raw.py --write; a test compares them.\n" \
+       "# SPDX-License-Identifier: MIT\n"
 # Classes that modules by hand extend: ggufx exports those.
 EXTENDED = {"ggufx_runtime", "ggufx_file", "ggufx_tensor", "ggufx_session", "ggufx_tokenizer", "ggufx_matcher",
             "ggufx_imatrix", "ggufx_job", "ggufx_writer", "ggufx_embedder", "ggufx_speculator"}
@@ -60,6 +61,8 @@ SUPPORT = {
 DTYPES = {"int8_t": "I8", "uint8_t": "U8", "int16_t": "I16", "uint16_t": "U16", "int32_t": "I32", "uint32_t": "U32",
           "int64_t": "I64", "uint64_t": "U64", "size_t": "SIZE", "float": "F32", "double": "F64"}
 CTYPES = {"void": "None", "float": "c_float", "double": "c_double", "size_t": "c_size_t", "ggufx_status": "c_int32"}
+# What comments say of memory that Python copies.
+OF_MEMORY = re.compile(r"[;,]? *(valid for the life of the process|not NUL-terminated|(valid|lives) as long as the \w+)")
 # Exceptions with another name or base than Error, and what Python calls the same.
 ERROR_NAMES = {"MEMORY": "OutOfMemory", "TYPE": "TensorType", "KEY": "FileKey", "VALUE": "FileValue",
                "OVERFLOW": "FileOverflow", "NAME": "FileName"}
@@ -112,6 +115,13 @@ def quoted(text, indent):
         f'\n{indent}"""\n'
 
 
+def sentence(text):
+    """A comment of a member as a sentence."""
+    first = re.match(r"[a-z]+(?=[ ,:.;]|$)", text)
+    text = (text[0].upper() + text[1:] if first else text).strip()
+    return text if text.endswith((".", ":", "...")) else text + "."
+
+
 class Writer:
     def __init__(self, surface):
         self.surface = surface
@@ -142,13 +152,13 @@ class Writer:
     def call_name(self, call):
         return name_of("_".join(call.words))
 
-    def refer(self, name):
-        """The words of Python for a name of C."""
+    def refer(self, name, enumeration=""):
+        """The words of Python for a name of C, in the comment of a number of an enumeration."""
         if name == "NULL":
             return "None"
         if name.endswith("*"):
             found = {self.constants.get(c, ("",))[0] for c in self.surface.api.constants if c.startswith(name[:-1])}
-            return found.pop() if len(found) == 1 and found != {""} else None
+            return found.pop() if len(found) == 1 and found != {""} else enumeration or None
         if name in self.constants:
             enumeration, member = self.constants[name]
             return f"{enumeration}.{member}"
@@ -165,6 +175,16 @@ class Writer:
 
     def doc(self, text, indent, otherwise=""):
         return quoted(model.told(text, self.refer) or otherwise, indent)
+
+    def doc_of_field(self, v):
+        return quoted(sentence(model.told(OF_MEMORY.sub("", v.doc), lambda n: self.refer(n, v.enumeration))), "    ")
+
+    def doc_of_struct(self, s):
+        """A struct without a comment is named after the call that has it."""
+        call = next((c for c in self.surface.calls for v in c.arguments if v.struct == s.c.name), None)
+        name = self.refer(call.name) if call else ""
+        what = {"options": f"Options of {name}.", "facts": f"Result of {name}."}.get(s.role, f"{camel(s.words)}.")
+        return self.doc(s.doc, "    ", what)
 
     # ---- types -------------------------------------------------------------------------------------------------
 
@@ -351,13 +371,13 @@ class Writer:
         shown = s.shown if facts else self.fields_in(name)
         shown = [v for v in shown if not (facts and v.name == "n_dims")]
         text = f"\n\n@dataclass{'(frozen=True)' if facts else ''}\nclass {self.struct_name(name)}:\n"
-        text += self.doc(s.doc, "    ", f"{' '.join(s.words)}.".capitalize()) + "\n"
+        text += self.doc_of_struct(s) + "\n"
         for v in shown:
             default = "" if facts else self.default(v)
             text += f"    {name_of(v.name)}: {self.type_out(v) if facts else self.type_in(v)}" + \
                 (f" = {default}" if default else "") + "\n"
             if v.doc:
-                text += self.doc(v.doc, "    ")
+                text += self.doc_of_field(v)
         if facts:
             text += f"\n    @classmethod\n    def _of(cls, o: _raw.{name}) -> {self.struct_name(name)}:\n"
             text += wrap("return cls(" + ", ".join(self.facts_field(v) for v in shown) + ")", "        ")

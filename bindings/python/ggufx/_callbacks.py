@@ -300,10 +300,9 @@ def _free(user: int, at: int, size: int, align: int) -> None:
 
 
 _BETWEEN: list[Callable[..., Any]] = [
-    _hook, _told, _failed, _Unraisable.__init__, _signals.interrupt]
+    _hook, _told, _failed, _Unraisable.__init__, _signals.interrupt, Following.run, Hosted.run, Hosted.guarded]
 for _function in _BETWEEN:
     _signals.entry(_function)
-_signals.entry(Following.run)
 
 
 def _address(result: Any, function: Callable[..., Any], *arguments: Any) -> int:

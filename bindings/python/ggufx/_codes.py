@@ -1,4 +1,4 @@
-# Written by bindings/raw.py from include/ggufx; a test compares them.
+# Generated from include/ggufx by python3 bindings/raw.py --write; a test compares them.
 # SPDX-License-Identifier: MIT
 from ._error import Error, FileError, ModelError
 from .ids import Status

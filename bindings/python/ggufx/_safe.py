@@ -1,4 +1,4 @@
-# Written by bindings/raw.py from include/ggufx; a test compares them.
+# Generated from include/ggufx by python3 bindings/raw.py --write; a test compares them.
 # SPDX-License-Identifier: MIT
 """The plain part of the package: see bindings/gen_python.py."""
 from __future__ import annotations
@@ -138,9 +138,9 @@ class AdapterOptions:
     """Options of an adapter. All zero means default."""
 
     first_layer: int = 0
-    """control vector: first layer that it is added to, counted from 0"""
+    """Control vector: first layer that it is added to, counted from 0."""
     last_layer: int = 0
-    """control vector: last layer that it is added to; 0 = the last one"""
+    """Control vector: last layer that it is added to; 0 = the last one."""
 
     def _fill(self, o: _raw.ggufx_adapter_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
@@ -150,20 +150,20 @@ class AdapterOptions:
 
 @dataclass(frozen=True)
 class AdapterFacts:
-    """Adapter facts."""
+    """Result of Adapter.info."""
 
     kind: AdapterKind
-    """GGUFX_ADAPTER_*"""
+    """AdapterKind."""
     n_targets: int
-    """tensors (LoRA) or layers (control vector) of the model that it changes"""
+    """Tensors (LoRA) or layers (control vector) of the model that it changes."""
     rank: int
-    """the largest rank; 0 for a control vector"""
+    """The largest rank; 0 for a control vector."""
     alpha: float
-    """0: none"""
+    """0: none."""
     fingerprint: int
-    """equal for adapters with equal content and equal options"""
+    """Equal for adapters with equal content and equal options."""
     memory_bytes: int
-    """bytes that it takes from the allocator"""
+    """Bytes that it takes from the allocator."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_adapter_facts) -> AdapterFacts:
@@ -172,20 +172,20 @@ class AdapterFacts:
 
 @dataclass(frozen=True)
 class RuntimeFacts:
-    """Runtime facts."""
+    """Result of Runtime.info."""
 
     isa: Isa
-    """Isa in use"""
+    """Isa in use."""
     threads: int
-    """workers that a call may use"""
+    """Workers that a call may use."""
     features: CpuFeatures
-    """CpuFeatures detected in this process"""
+    """CpuFeatures detected in this process."""
     isa_name: str
-    """"avx512"; valid for the life of the process"""
+    """"avx512"."""
     allocator_name: str
-    """"mimalloc", "system" or "host"; valid for the life of the process"""
+    """"mimalloc", "system" or "host"."""
     workspace_bytes: int
-    """as in the options, or the default"""
+    """As in the options, or the default."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_runtime_facts) -> RuntimeFacts:
@@ -195,30 +195,30 @@ class RuntimeFacts:
 
 @dataclass(frozen=True)
 class DeviceFacts:
-    """Device facts."""
+    """Result of Runtime.device_list."""
 
     flags: DeviceFlags
-    """DeviceFlags.UNUSABLE .. _LOST"""
+    """DeviceFlags.UNUSABLE .. _LOST."""
     fma: Fma
-    """Fma"""
+    """Fma."""
     memory_bytes: int
-    """memory of the device"""
+    """Memory of the device."""
     free_bytes: int
-    """free memory now, according to its driver; 0: not opened, or not known"""
+    """Free memory now, according to its driver; 0: not opened, or not known."""
     used_bytes: int
-    """memory used by this Device and its tensors"""
+    """Memory used by this Device and its tensors."""
     max_allocation: int
-    """bytes of one allocation; larger tensors are split"""
+    """Bytes of one allocation; larger tensors are split."""
     n_launches: int
-    """operations since it was opened"""
+    """Operations since it was opened."""
     id: str
-    """"vulkan:0"; "vulkan" for a plugin without a device"""
+    """"vulkan:0"; "vulkan" for a plugin without a device."""
     name: str
-    """name according to its driver"""
+    """Name according to its driver."""
     driver: str
-    """driver and version"""
+    """Driver and version."""
     reason: str
-    """reason why it is unusable or not exact, else empty"""
+    """Reason why it is unusable or not exact, else empty."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_device_facts) -> DeviceFacts:
@@ -232,7 +232,7 @@ class DeviceOptions:
     """Options of a device. All zero means default."""
 
     flags: int = 0
-    """DeviceOpenFlags.ALLOW_BOUNDED, _FMA_F64, _FMA_F32"""
+    """DeviceOpenFlags.ALLOW_BOUNDED, _FMA_F64, _FMA_F32."""
     plugin_path: Path | None = None
     """Folder of the plugins, or one plugin; None: the folder of this library's file. Relative paths
     are refused in processes with elevated privileges (set-user-ID).
@@ -246,20 +246,20 @@ class DeviceOptions:
 
 @dataclass
 class EmbedOptions:
-    """Embed options."""
+    """Options of Runtime.embedder_estimate."""
 
     flags: int = 0
-    """EmbedFlags"""
+    """EmbedFlags."""
     n_context: int = 0
-    """tokens of an input; 0 = the trained context, at most 8,192"""
+    """Tokens of an input; 0 = the trained context, at most 8,192."""
     n_batch: int = 0
-    """tokens computed at once, at least n_context; 0 = 512"""
+    """Tokens computed at once, at least n_context; 0 = 512."""
     pooling: int = 0
-    """Pooling"""
+    """Pooling."""
     dimensions: int = 0
     """Number of values to keep, from the first on (Matryoshka), before normalization; 0 = all."""
     matmul_flags: int = 0
-    """MatmulFlags of all products"""
+    """MatmulFlags of all products."""
 
     def _fill(self, o: _raw.ggufx_embed_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
@@ -273,40 +273,40 @@ class EmbedOptions:
 
 @dataclass(frozen=True)
 class EstimateFacts:
-    """Estimate facts."""
+    """Result of Runtime.estimate."""
 
     flags: EstimateFlags
-    """EstimateFlags.FITS, _NEEDS_IMATRIX, _NO_GRAPH"""
+    """EstimateFlags.FITS, _NEEDS_IMATRIX, _NO_GRAPH."""
     file_type: int
-    """quantization mix, or ESTIMATE_AS_IS"""
+    """Quantization mix, or ESTIMATE_AS_IS."""
     n_context: int
-    """tokens of each session, defaults included"""
+    """Tokens of each session, defaults included."""
     n_batch: int
-    """tokens computed at once"""
+    """Tokens computed at once."""
     n_sessions: int
-    """number of sessions in parallel"""
+    """Number of sessions in parallel."""
     type_k: KvType
-    """GGUFX_KV_* of the keys"""
+    """KvType of the keys."""
     type_v: KvType
-    """GGUFX_KV_* of the values"""
+    """KvType of the values."""
     max_context: int
     """Largest n_context that fits into memory_bytes, up to the larger of the trained and the
     requested context; 0: none.
     """
     n_parameters: int
-    """values of all tensors except tables of RoPE factors"""
+    """Values of all tensors except tables of RoPE factors."""
     weight_bytes: int
-    """bytes of all tensors"""
+    """Bytes of all tensors."""
     file_bytes: int
-    """exact bytes of the file or files, weight_bytes included"""
+    """Exact bytes of the file or files, weight_bytes included."""
     runtime_bytes: int
-    """workspaces of products, allocated when a runtime is created"""
+    """Workspaces of products, allocated when a runtime is created."""
     model_bytes: int
-    """bytes that Model allocates"""
+    """Bytes that Model allocates."""
     kv_bytes: int
-    """KV caches of all sessions"""
+    """KV caches of all sessions."""
     session_bytes: int
-    """all other bytes that Session allocates, for all sessions"""
+    """All other bytes that Session allocates, for all sessions."""
     total_bytes: int
     """Sum of file_bytes, runtime_bytes, model_bytes, kv_bytes, session_bytes and the bytes of
     adapters. A rank of a group has rank_weight_bytes in place of file_bytes.
@@ -316,19 +316,19 @@ class EstimateFacts:
     the embedding.
     """
     token_kv_bytes: int
-    """bytes of keys and values per token, which each later token reads"""
+    """Bytes of keys and values per token, which each later token reads."""
     bits_per_weight: float
-    """weight_bytes in bits over n_parameters"""
+    """weight_bytes in bits over n_parameters."""
     weight_error: float
-    """see Runtime.recommend"""
+    """See Runtime.recommend."""
     loss: float
-    """see Runtime.recommend"""
+    """See Runtime.recommend."""
     tokens_per_second: float
-    """upper bound for an empty context: bandwidth / token_weight_bytes"""
+    """Upper bound for an empty context: bandwidth / token_weight_bytes."""
     tokens_per_second_full: float
-    """upper bound for a full context, keys and values included; 0: no bandwidth"""
+    """Upper bound for a full context, keys and values included; 0: no bandwidth."""
     adapter_file_bytes: int
-    """bytes of the adapters' files"""
+    """Bytes of the adapters' files."""
     adapter_bytes: int
     """Bytes that Adapter and Session.set_adapters allocate for the adapters, in
     all sessions.
@@ -339,19 +339,19 @@ class EstimateFacts:
     byte if no matrix is larger than max_allocation.
     """
     device_bytes_all: int
-    """device memory for all layers"""
+    """Device memory for all layers."""
     n_device_layers: int
-    """largest number of last layers that fit into device_memory_bytes"""
+    """Largest number of last layers that fit into device_memory_bytes."""
     n_layers: int
-    """layers of the model"""
+    """Layers of the model."""
     rank_weight_bytes: int
     """Bytes of weights that the rank reads, with one row of the embedding per token of the context.
     Without a group: weight_bytes.
     """
     received_bytes: int
-    """bytes received from other ranks per token, in 8-bit mode"""
+    """Bytes received from other ranks per token, in 8-bit mode."""
     n_messages: int
-    """sequential messages of all ranks to all per token; 0 without a group"""
+    """Sequential messages of all ranks to all per token; 0 without a group."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_estimate_facts) -> EstimateFacts:
@@ -368,45 +368,45 @@ class EstimateOptions:
     """Options of an estimate. All zero means default."""
 
     flags: int = 0
-    """EstimateFlags.FILE_TYPE, _IMATRIX, _LAYERS"""
+    """EstimateFlags.FILE_TYPE, _IMATRIX, _LAYERS."""
     file_type: int = 0
-    """quantization mix, as in Quantizer.quantize"""
+    """Quantization mix, as in Quantizer.quantize."""
     n_context: int = 0
-    """tokens of each session; 0 = as Session"""
+    """Tokens of each session; 0 = as Session."""
     n_batch: int = 0
-    """tokens computed at once; 0 = 512"""
+    """Tokens computed at once; 0 = 512."""
     n_sessions: int = 0
-    """number of sessions in parallel; 0 = 1"""
+    """Number of sessions in parallel; 0 = 1."""
     type_k: int = 0
-    """GGUFX_KV_* of the keys"""
+    """KvType of the keys."""
     type_v: int = 0
-    """GGUFX_KV_* of the values. Runtime.recommend chooses both types if both are KvType.DEFAULT."""
+    """KvType of the values. Runtime.recommend chooses both types if both are KvType.DEFAULT."""
     job: JobOptions | None = None
-    """as in Quantizer.quantize; None: default"""
+    """As in Quantizer.quantize; None: default."""
     memory_bytes: int = 0
-    """limit of total_bytes; 0: no limit"""
+    """Limit of total_bytes; 0: no limit."""
     bandwidth: float = 0.0
-    """memory bandwidth of all threads in bytes per second; 0: no speeds"""
+    """Memory bandwidth of all threads in bytes per second; 0: no speeds."""
     n_context_total: int = 0
-    """as in SessionOptions, of each session; the estimate is the maximum"""
+    """As in SessionOptions, of each session; the estimate is the maximum."""
     n_checkpoints: int = 0
-    """as in SessionOptions, of each session"""
+    """As in SessionOptions, of each session."""
     n_sequences: int = 0
-    """as in SessionOptions, of each session"""
+    """As in SessionOptions, of each session."""
     adapters: Sequence[File] | None = None
     """[n_adapters], at most 64: LoRA adapters and control vectors (adapter.h) that all sessions use
     together. Their files may be opened for metadata only.
     """
     device_memory_bytes: int = 0
-    """free memory of a device (device.h); 0: no device"""
+    """Free memory of a device (device.h); 0: no device."""
     speeds: Ints | None = None
-    """as in GroupOptions; None: equal. For one rank of a group (group.h),
+    """As in GroupOptions; None: equal. For one rank of a group (group.h),
     with tensor parallelism or with EstimateFlags.LAYERS.
     """
     n_ranks: int = 0
-    """ranks of the group, at most 256; 0 = 1, or those of a rank's file (group.h)"""
+    """Ranks of the group, at most 256; 0 = 1, or those of a rank's file (group.h)."""
     rank: int = 0
-    """index of the rank; ignored for a rank's file with n_ranks 0"""
+    """Index of the rank; ignored for a rank's file with n_ranks 0."""
 
     def _fill(self, o: _raw.ggufx_estimate_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
@@ -435,17 +435,17 @@ class JobOptions:
     """Options of a plan. All zero means default."""
 
     flags: int = 0
-    """GGUFX_JOB_*"""
+    """JobFlags."""
     output_type: int = 0
-    """GGUFX_TYPE_* of output.weight"""
+    """TensorType of output.weight."""
     embedding_type: int = 0
-    """GGUFX_TYPE_* of token_embd.weight"""
+    """TensorType of token_embd.weight."""
     imatrix: Imatrix | None = None
-    """kept as it is now; later changes or its destruction have no effect"""
+    """Kept as it is now; later changes or its destruction have no effect."""
     imatrix_name: Text | None = None
-    """for the key quantize.imatrix.file; may be None"""
+    """For the key quantize.imatrix.file; may be None."""
     reserve_bytes: int = 0
-    """as in WriterOptions"""
+    """As in WriterOptions."""
 
     def _fill(self, o: _raw.ggufx_job_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
@@ -459,46 +459,46 @@ class JobOptions:
 
 @dataclass
 class KvOptions:
-    """Kv options."""
+    """Options of Runtime.kv_estimate."""
 
     flags: int = 0
-    """KvFlags.FIT_TQ3_0, _CENTRE_*, _V_IN_K"""
+    """KvFlags.FIT_TQ3_0, _CENTRE_*, _V_IN_K."""
     n_layers: int = 0
-    """at least 1; n_layers * n_sequences is at most 4,194,304"""
+    """At least 1; n_layers * n_sequences is at most 4,194,304."""
     n_kv_heads: int = 0
-    """at least 1"""
+    """At least 1."""
     n_q_heads: int = 0
-    """a multiple of n_kv_heads"""
+    """A multiple of n_kv_heads."""
     head_dim_k: int = 0
-    """values of a key head, at least 1"""
+    """Values of a key head, at least 1."""
     head_dim_v: int = 0
-    """values of a value head; 0 = head_dim_k, the maximum with KvFlags.V_IN_K"""
+    """Values of a value head; 0 = head_dim_k, the maximum with KvFlags.V_IN_K."""
     type_k: int = 0
-    """GGUFX_KV_* of the keys"""
+    """KvType of the keys."""
     type_v: int = 0
-    """GGUFX_KV_* of the values"""
+    """KvType of the values."""
     n_sequences: int = 0
-    """0 = 1"""
+    """0 = 1."""
     max_tokens: int = 0
-    """maximum per sequence; 0 = limited by memory"""
+    """Maximum per sequence; 0 = limited by memory."""
     n_sinks: int = 0
     """Attention sinks: first tokens that stay F16 with quantized types, and F32 with BF16. At most
     64; 0 = 64 (a page), KV_NO_SINKS = none.
     """
     rope_style: int = 0
-    """RopeStyle"""
+    """RopeStyle."""
     rope_dims: int = 0
     """Coordinates that RoPE rotates, from the first on; 0 = head_dim_k. With KvFlags.V_IN_K from
     head_dim_v on; 0 = all after it.
     """
     rope_base: float = 0.0
-    """0 = 10000"""
+    """0 = 10000."""
     rope_scale: float = 0.0
-    """scale of positions; 0 = 1"""
+    """Scale of positions; 0 = 1."""
     layers: Sequence[KvLayer] | None = None
-    """read by the call only; None if n_layer_options is 0"""
+    """Read by the call only; None if n_layer_options is 0."""
     model: int = 0
-    """id chosen by the caller; snapshots with another one are refused"""
+    """Id chosen by the caller; snapshots with another one are refused."""
     rope_frequencies: Buffer | None = None
     """[n_rope_frequencies] angle in radians by which RoPE rotates pair i per position, read by the
     call only. None: rope_scale * rope_base^(-2 i / rope_dims).
@@ -533,13 +533,13 @@ class KvLayer:
     """
 
     type_k: int = 0
-    """GGUFX_KV_* of the keys; KvType.DEFAULT = that of the cache"""
+    """KvType of the keys; KvType.DEFAULT = that of the cache."""
     type_v: int = 0
-    """GGUFX_KV_* of the values; KvType.DEFAULT = that of the cache"""
+    """KvType of the values; KvType.DEFAULT = that of the cache."""
     window: int = 0
-    """positions that a token sees, see window_kind; 0 = causal, no limit"""
+    """Positions that a token sees, see window_kind; 0 = causal, no limit."""
     window_kind: int = 0
-    """WindowKind; 0 without a window"""
+    """WindowKind; 0 without a window."""
 
     def _fill(self, o: _raw.ggufx_kv_layer, keep: Keep) -> None:
         o.type_k = self.type_k
@@ -550,12 +550,12 @@ class KvLayer:
 
 @dataclass
 class MatmulOptions:
-    """Matmul options."""
+    """Options of Runtime.matvec."""
 
     flags: int = 0
-    """MatmulFlags"""
+    """MatmulFlags."""
     progress: Progress | None = None
-    """None: cannot be cancelled"""
+    """None: cannot be cancelled."""
 
     def _fill(self, o: _raw.ggufx_matmul_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
@@ -571,46 +571,46 @@ class MeasureFacts:
     """
 
     flags: MeasureFlags
-    """MeasureFlags.COMPARED, _SAME_MODEL"""
+    """MeasureFlags.COMPARED, _SAME_MODEL."""
     perplexity: float
-    """exp of the mean negative log-likelihood"""
+    """Exp of the mean negative log-likelihood."""
     standard_error: float
-    """standard error of the perplexity"""
+    """Standard error of the perplexity."""
     n_chunks: int
     n_tokens: int
-    """tokens of all chunks; overlaps count repeatedly"""
+    """Tokens of all chunks; overlaps count repeatedly."""
     n_scored: int
-    """predictions scored"""
+    """Predictions scored."""
     base_perplexity: float
-    """perplexity of the saved logits"""
+    """Perplexity of the saved logits."""
     base_error: float
-    """standard error of base_perplexity"""
+    """Standard error of base_perplexity."""
     log_ratio: float
-    """log(perplexity / base_perplexity)"""
+    """log(perplexity / base_perplexity)."""
     log_ratio_error: float
-    """standard error of log_ratio, from pairs of losses"""
+    """Standard error of log_ratio, from pairs of losses."""
     kl: float
-    """mean KL divergence per prediction: sum p log(p / q), p of the saved logits, q of the model"""
+    """Mean KL divergence per prediction: sum p log(p / q), p of the saved logits, q of the model."""
     kl_error: float
-    """standard error of kl"""
+    """Standard error of kl."""
     kl_median: float
-    """median KL divergence; 0 in running results, as are all quantiles"""
+    """Median KL divergence; 0 in running results, as are all quantiles."""
     kl_median_error: float
-    """error of kl_median"""
+    """Error of kl_median."""
     kl_99: float
-    """99th percentile of the KL divergence"""
+    """99th percentile of the KL divergence."""
     kl_99_error: float
-    """error of kl_99"""
+    """Error of kl_99."""
     kl_max: float
-    """maximum KL divergence"""
+    """Maximum KL divergence."""
     same_top: float
-    """share of predictions with the same likeliest token"""
+    """Share of predictions with the same likeliest token."""
     same_top_error: float
-    """standard error of same_top"""
+    """Standard error of same_top."""
     rms_dp: float
-    """root mean square of q - p of the token in the text, 0 .. 1"""
+    """Root mean square of q - p of the token in the text, 0 .. 1."""
     rms_dp_error: float
-    """standard error of rms_dp"""
+    """Standard error of rms_dp."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_measure_facts) -> MeasureFacts:
@@ -625,15 +625,15 @@ class MeasureRow:
     """A prediction that was scored."""
 
     loss: float
-    """negative log-likelihood of the token in the text"""
+    """Negative log-likelihood of the token in the text."""
     base_loss: float
-    """the same for the saved logits; 0 without them, as are the next two"""
+    """The same for the saved logits; 0 without them, as are the next two."""
     divergence: float
-    """KL divergence: sum p log(p / q), p of the saved logits, q of the model"""
+    """KL divergence: sum p log(p / q), p of the saved logits, q of the model."""
     flags: MeasureFlags
-    """MeasureFlags.SAME_TOP"""
+    """MeasureFlags.SAME_TOP."""
     token: int
-    """token in the text"""
+    """Token in the text."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_measure_row) -> MeasureRow:
@@ -652,9 +652,9 @@ class QuantizeOptions:
     """Options of a quantization. All zero means default."""
 
     mode: int = 0
-    """QuantizeMode"""
+    """QuantizeMode."""
     progress: Progress | None = None
-    """counts blocks; None: none"""
+    """Counts blocks; None: none."""
 
     def _fill(self, o: _raw.ggufx_quantize_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
@@ -667,15 +667,15 @@ class ChatOptions:
     """Options of a template. Strings are UTF-8 with their lengths in bytes; None: not given."""
 
     text: Text | None = None
-    """a template; None: that of the file, or `format`"""
+    """A template; None: that of the file, or `format`."""
     name: Text | None = None
-    """a named template of the file, tokenizer.chat_template.NAME: "tool_use" """
+    """A named template of the file, tokenizer.chat_template.NAME: "tool_use"."""
     format: Text | None = None
-    """a built-in format in place of a template: "chatml" """
+    """A built-in format in place of a template: "chatml"."""
     bos_token: Text | None = None
-    """text of the variable bos_token; None: that of the file, if it has one"""
+    """Text of the variable bos_token; None: that of the file, if it has one."""
     eos_token: Text | None = None
-    """text of the variable eos_token; None: that of the file, if it has one"""
+    """Text of the variable eos_token; None: that of the file, if it has one."""
 
     def _fill(self, o: _raw.ggufx_chat_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
@@ -691,9 +691,9 @@ class ChatRun:
     """A run of prompt bytes with one origin, from the end of the previous run up to `end`."""
 
     end: int
-    """offset after its last byte"""
+    """Offset after its last byte."""
     user: bool
-    """1: from messages, tools or variables; 0: from the template"""
+    """1: from messages, tools or variables; 0: from the template."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_chat_run) -> ChatRun:
@@ -708,29 +708,29 @@ class ChatRequest:
     """
 
     flags: int = 0
-    """GGUFX_CHAT_*"""
+    """ChatFlags."""
     messages: Sequence[ChatMessage] | None = None
-    """[n_messages]"""
+    """[n_messages]."""
     messages_json: Any = None
-    """JSON array of all messages, in place of `messages`"""
+    """JSON array of all messages, in place of `messages`."""
     tools: Any = None
-    """JSON array of functions"""
+    """JSON array of functions."""
     documents: Any = None
-    """JSON array"""
+    """JSON array."""
     variables: Any = None
-    """JSON object of further variables; may also name those above"""
+    """JSON object of further variables; may also name those above."""
     reasoning_effort: Text | None = None
-    """"none", "minimal", "low", "medium", "high", "xhigh" """
+    """"none", "minimal", "low", "medium", "high", "xhigh"."""
     clock: int = 0
-    """local time as seconds since 1970-01-01 00:00"""
+    """Local time as seconds since 1970-01-01 00:00."""
     max_steps: int = 0
-    """steps of the template; 0 = 1,000,000, plus 128 per byte of input"""
+    """Steps of the template; 0 = 1,000,000, plus 128 per byte of input."""
     max_memory: int = 0
-    """bytes of its values; 0 = 32 MiB, plus 64 per byte of input"""
+    """Bytes of its values; 0 = 32 MiB, plus 64 per byte of input."""
     max_output: int = 0
-    """bytes of output; 0 = 32 MiB, plus 16 per byte of input"""
+    """Bytes of output; 0 = 32 MiB, plus 16 per byte of input."""
     progress: Progress | None = None
-    """steps done, of an unknown total; None: cannot be cancelled"""
+    """Steps done, of an unknown total; None: cannot be cancelled."""
 
     def _fill(self, o: _raw.ggufx_chat_request, keep: Following) -> None:
         o.struct_size = sizeof(o)
@@ -756,15 +756,15 @@ class ChatMessage:
     """
 
     role: Text
-    """"system", "user", "assistant" or "tool" """
+    """"system", "user", "assistant" or "tool"."""
     content: Text | None = None
-    """None: null, unless there are parts"""
+    """None: null, unless there are parts."""
     parts: Any = None
-    """JSON array in place of content: [{"type": "text", "text": "..."}]"""
+    """JSON array in place of content: [{"type": "text", "text": "..."}]."""
     tool_calls: Any = None
-    """JSON array: [{"type": "function", "function": {...}}]"""
+    """JSON array: [{"type": "function", "function": {...}}]."""
     more: Any = None
-    """JSON object"""
+    """JSON object."""
 
     def _fill(self, o: _raw.ggufx_chat_message, keep: Keep) -> None:
         o.role, o.role_length = keep.text(self.role)
@@ -787,31 +787,31 @@ class ChatFacts:
     """
 
     flags: ChatFeatures
-    """ChatFeatures.TAKES_TOOLS, _CALLS, _REASONS, _CHANNELS"""
+    """ChatFeatures.TAKES_TOOLS, _CALLS, _REASONS, _CHANNELS."""
     call_form: ChatCallForm
-    """GGUFX_CHAT_CALL_*"""
+    """ChatCallForm."""
     call_notation: ChatNotation
-    """ChatNotation"""
+    """ChatNotation."""
     reasoning_open: str
-    """opening marker of reasoning, or "" """
+    """Opening marker of reasoning, or ""."""
     reasoning_close: str
-    """closing marker of reasoning"""
+    """Closing marker of reasoning."""
     call_prefix: str
-    """before the name; contains the marker of a call"""
+    """Before the name; contains the marker of a call."""
     call_middle: str
-    """between the name and the arguments"""
+    """Between the name and the arguments."""
     call_end: str
-    """after the arguments; also ends a list of calls"""
+    """After the arguments; also ends a list of calls."""
     call_before_key: str
-    """before the name of a parameter"""
+    """Before the name of a parameter."""
     call_after_key: str
-    """between the name of a parameter and its value"""
+    """Between the name of a parameter and its value."""
     call_after_key_other: str
-    """the same before a value that is not a string, unless empty"""
+    """The same before a value that is not a string, unless empty."""
     call_after_value: str
-    """after the value of a parameter"""
+    """After the value of a parameter."""
     call_quote: str
-    """around strings, for ChatNotation.QUOTED"""
+    """Around strings, for ChatNotation.QUOTED."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_chat_facts) -> ChatFacts:
@@ -823,16 +823,16 @@ class ChatFacts:
 
 @dataclass
 class ChatParserOptions:
-    """Chat parser options."""
+    """Options of ChatParser."""
 
     flags: int = 0
-    """ChatParserFlags.NO_CALLS, _KEEP_REASONING"""
+    """ChatParserFlags.NO_CALLS, _KEEP_REASONING."""
     chat: Chat | None = None
-    """template that decides the format; None: all output is answer"""
+    """Template that decides the format; None: all output is answer."""
     prompt: Text | None = None
-    """the rendered prompt, or its end, which may open reasoning or a call"""
+    """The rendered prompt, or its end, which may open reasoning or a call."""
     tools: Any = None
-    """JSON array of the request's tools, for parameter types; None: none"""
+    """JSON array of the request's tools, for parameter types; None: none."""
     event: Callable[[ChatEventKind, int, str], object] | None = None
     """Gets a piece of text, which is never empty and has whole characters. `call` is the index of
     the tool call, from 0. A non-zero result ends the current library call with CANCELLED.
@@ -850,14 +850,14 @@ class ChatParserOptions:
 
 @dataclass(frozen=True)
 class ChatParserFacts:
-    """Chat parser facts."""
+    """Result of ChatParser.info."""
 
     flags: ChatParserStateFlags
-    """ChatParserStateFlags.REASONING"""
+    """ChatParserStateFlags.REASONING."""
     n_calls: int
-    """tool calls so far"""
+    """Tool calls so far."""
     reasoning_close: str
-    """marker that ends the current reasoning; lives as long as the parser"""
+    """Marker that ends the current reasoning."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_chat_parser_facts) -> ChatParserFacts:
@@ -869,9 +869,9 @@ class AdapterUse:
     """One adapter of a list, with its scale. The struct never grows."""
 
     adapter: Adapter
-    """need not outlive the call"""
+    """Need not outlive the call."""
     scale: float
-    """any finite number; 0: it adds nothing"""
+    """Any finite number; 0: it adds nothing."""
 
     def _fill(self, o: _raw.ggufx_adapter_use, keep: Keep) -> None:
         o.adapter = keep.object(self.adapter, "ggufx_adapter")
@@ -880,18 +880,18 @@ class AdapterUse:
 
 @dataclass(frozen=True)
 class EmbedderFacts:
-    """Embedder facts."""
+    """Result of Embedder.info."""
 
     n_context: int
-    """tokens of an input"""
+    """Tokens of an input."""
     n_batch: int
-    """tokens computed at once"""
+    """Tokens computed at once."""
     pooling: Pooling
-    """Pooling, never DEFAULT"""
+    """Pooling, never DEFAULT."""
     dimensions: int
-    """values of a result; for RANK the classes of the file, mostly 1"""
+    """Values of a result; for RANK the classes of the file, mostly 1."""
     full_dimensions: int
-    """values of a result before options.dimensions"""
+    """Values of a result before options.dimensions."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_embedder_facts) -> EmbedderFacts:
@@ -900,24 +900,24 @@ class EmbedderFacts:
 
 @dataclass
 class OpenOptions:
-    """Open options."""
+    """Options of File.open."""
 
     flags: int = 0
-    """OpenFlags"""
+    """OpenFlags."""
     dialect: int = 0
-    """definition of the type ids from 41 on: 0 = ggml, the only one known"""
+    """Definition of the type ids from 41 on: 0 = ggml, the only one known."""
     io: int = 0
-    """IoMode"""
+    """IoMode."""
     progress: Progress | None = None
-    """reported in bytes; None: cannot be cancelled"""
+    """Reported in bytes; None: cannot be cancelled."""
     max_metadata_bytes: int = 0
-    """limit of the metadata; 0 = 1 GiB"""
+    """Limit of the metadata; 0 = 1 GiB."""
     max_keys: int = 0
-    """limit of the number of keys; 0 = 1,048,576, at most 2^31 - 1"""
+    """Limit of the number of keys; 0 = 1,048,576, at most 2^31 - 1."""
     max_tensors: int = 0
-    """limit of the tensors of one file; 0 = 1,048,576, at most 2^31 - 1"""
+    """Limit of the tensors of one file; 0 = 1,048,576, at most 2^31 - 1."""
     max_string_bytes: int = 0
-    """limit of a key or string; 0 = 1 GiB"""
+    """Limit of a key or string; 0 = 1 GiB."""
 
     def _fill(self, o: _raw.ggufx_open_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
@@ -933,33 +933,33 @@ class OpenOptions:
 
 @dataclass(frozen=True)
 class FileFacts:
-    """File facts."""
+    """Result of File.info."""
 
     version: int
-    """GGUF version of the first part, 1 .. 3"""
+    """GGUF version of the first part, 1 .. 3."""
     big_endian: bool
-    """1 if the file is big-endian"""
+    """1 if the file is big-endian."""
     alignment: int
-    """alignment of tensor data in bytes"""
+    """Alignment of tensor data in bytes."""
     n_parts: int
-    """files of the set"""
+    """Files of the set."""
     meta_end: int
-    """end of the tensor directory of the first part"""
+    """End of the tensor directory of the first part."""
     data_offset: int
-    """start of the tensor data of the first part"""
+    """Start of the tensor data of the first part."""
     file_size: int
-    """bytes of all parts"""
+    """Bytes of all parts."""
     n_meta: int
-    """number of keys"""
+    """Number of keys."""
     n_tensors: int
-    """number of tensors"""
+    """Number of tensors."""
     n_values: int
-    """values of all tensors"""
+    """Values of all tensors."""
     n_bytes: int
-    """bytes of all tensors"""
+    """Bytes of all tensors."""
     n_missing: int
-    """bytes of tensor data after the ends of the files; not 0 only for the head of a file, opened
-    for metadata only
+    """Bytes of tensor data after the ends of the files; not 0 only for the head of a file, opened
+    for metadata only.
     """
 
     @classmethod
@@ -970,18 +970,18 @@ class FileFacts:
 
 @dataclass(frozen=True)
 class MetaEntry:
-    """Meta entry."""
+    """Result of File.meta_at."""
 
     type: MetaType
-    """MetaType"""
+    """MetaType."""
     element_type: MetaType
-    """MetaType of the elements of an array, else -1"""
+    """MetaType of the elements of an array, else -1."""
     key: str | None
-    """may contain any byte; None for a nested array"""
+    """May contain any byte; None for a nested array."""
     count: int
-    """elements of an array, bytes of a string, else 1"""
+    """Elements of an array, bytes of a string, else 1."""
     offset: int
-    """byte offset of the value in the file, or in the first part of a set"""
+    """Byte offset of the value in the file, or in the first part of a set."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_meta_entry) -> MetaEntry:
@@ -994,17 +994,17 @@ class Finding:
     """A fault or remark of File.validate."""
 
     severity: LogLevel
-    """LogLevel.ERROR, _WARNING or _INFO"""
+    """LogLevel.ERROR, _WARNING or _INFO."""
     status: Status
-    """status that an open would return, or Status.OK for a remark"""
+    """Status that an open would return, or Status.OK for a remark."""
     offset: int | None
-    """byte offset in the file, or NONE"""
+    """Byte offset in the file, or NONE."""
     index: int | None
-    """index of the key or tensor, or NONE"""
+    """Index of the key or tensor, or NONE."""
     text: str
-    """UTF-8, NUL-terminated; valid during the call"""
+    """UTF-8, NUL-terminated; valid during the call."""
     name: str | None
-    """name of the key or tensor, not NUL-terminated"""
+    """Name of the key or tensor."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_finding) -> Finding:
@@ -1014,30 +1014,30 @@ class Finding:
 
 @dataclass(frozen=True)
 class TensorFacts:
-    """Tensor facts."""
+    """Result of Tensor.info."""
 
     type: TensorType
-    """GGUFX_TYPE_*"""
+    """TensorType."""
     ne: tuple[int, ...]
-    """values per dimension, ne[0] along a row; 1 beyond n_dims"""
+    """Values per dimension, ne[0] along a row; 1 beyond n_dims."""
     row_bytes: int
-    """bytes of a row"""
+    """Bytes of a row."""
     row_stride: int
-    """bytes from one row to the next, >= row_bytes"""
+    """Bytes from one row to the next, >= row_bytes."""
     n_rows: int
-    """ne[1] * ne[2] * ne[3]"""
+    """ne[1] * ne[2] * ne[3]."""
     n_bytes: int
-    """n_rows * row_bytes, as in the file"""
+    """n_rows * row_bytes, as in the file."""
     offset: int | None
-    """from the start of the file's data section; NONE if wrapped"""
+    """From the start of the file's data section; NONE if wrapped."""
     file_offset: int | None
-    """from the start of its file; NONE if wrapped"""
+    """From the start of its file; NONE if wrapped."""
     part: int
-    """index of its file in a split set, from 0"""
+    """Index of its file in a split set, from 0."""
     memory_kind: int
-    """0: CPU memory, 1: memory of a device (device.h)"""
+    """0: CPU memory, 1: memory of a device (device.h)."""
     name: str
-    """may contain any byte"""
+    """May contain any byte."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_tensor_facts) -> TensorFacts:
@@ -1047,20 +1047,20 @@ class TensorFacts:
 
 @dataclass
 class GrammarOptions:
-    """Grammar options."""
+    """Options of Grammar."""
 
     flags: int = 0
-    """GrammarFlags.COMPACT, _ANY_ORDER, _NO_FORMATS, _ANY_NUMBER, _ANY_SPACE"""
+    """GrammarFlags.COMPACT, _ANY_ORDER, _NO_FORMATS, _ANY_NUMBER, _ANY_SPACE."""
     kind: int = 0
-    """GrammarKind.GBNF or _JSON_SCHEMA"""
+    """GrammarKind.GBNF or _JSON_SCHEMA."""
     text: Text | None = None
-    """UTF-8"""
+    """UTF-8."""
     progress: Progress | None = None
-    """steps done, of an unknown total; None: cannot be cancelled"""
+    """Steps done, of an unknown total; None: cannot be cancelled."""
     max_steps: int = 0
-    """steps of the compilation; 0 = 4,000,000, plus 2,000 per byte of text"""
+    """Steps of the compilation; 0 = 4,000,000, plus 2,000 per byte of text."""
     max_memory: int = 0
-    """bytes that it uses; 0 = 32 MiB, plus 2 KiB per byte of text"""
+    """Bytes that it uses; 0 = 32 MiB, plus 2 KiB per byte of text."""
 
     def _fill(self, o: _raw.ggufx_grammar_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
@@ -1074,16 +1074,16 @@ class GrammarOptions:
 
 @dataclass(frozen=True)
 class MatcherFacts:
-    """Matcher facts."""
+    """Result of Matcher.info."""
 
     flags: MatcherFlags
-    """MatcherFlags"""
+    """MatcherFlags."""
     n_tokens: int
-    """tokens accepted and not rolled back"""
+    """Tokens accepted and not rolled back."""
     n_vocab: int
-    """tokens of the vocabulary"""
+    """Tokens of the vocabulary."""
     n_words: int
-    """words of a mask"""
+    """Words of a mask."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_matcher_facts) -> MatcherFacts:
@@ -1092,16 +1092,16 @@ class MatcherFacts:
 
 @dataclass(frozen=True)
 class ImatrixFacts:
-    """Imatrix facts."""
+    """Result of Imatrix.info."""
 
     n_entries: int
     n_datasets: int
     n_chunks: int
-    """chunks of the dataset; 0: not in the file"""
+    """Chunks of the dataset; 0: not in the file."""
     chunk_tokens: int
-    """tokens per chunk"""
+    """Tokens per chunk."""
     format: ImatrixFormat
-    """ImatrixFormat of its file"""
+    """ImatrixFormat of its file."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_imatrix_facts) -> ImatrixFacts:
@@ -1113,18 +1113,18 @@ class ImatrixEntry:
     """An entry of an imatrix. Pointers are valid until the imatrix is changed or destroyed."""
 
     name: str
-    """name of the weight tensor, not NUL-terminated"""
+    """Name of the weight tensor."""
     n_columns: int
-    """columns of the tensor"""
+    """Columns of the tensor."""
     n_matrices: int
-    """experts; 1 for other tensors"""
+    """Experts; 1 for other tensors."""
     sums: Floats
-    """sums of squared activations"""
+    """Sums of squared activations."""
     counts: Floats
-    """tokens"""
+    """Tokens."""
     values: Floats
-    """sums / counts, 1 without counts: the imatrix of
-    QuantizeOptions
+    """Sums / counts, 1 without counts: the imatrix of
+    QuantizeOptions.
     """
 
     @classmethod
@@ -1140,11 +1140,11 @@ class ImatrixOptions:
     """Options of a collection. All zero means default."""
 
     flags: int = 0
-    """CollectFlags"""
+    """CollectFlags."""
     dataset: Text | None = None
-    """name of the dataset for the file, UTF-8; None: none"""
+    """Name of the dataset for the file, UTF-8; None: none."""
     progress: Progress | None = None
-    """counts tokens; None: none"""
+    """Counts tokens; None: none."""
 
     def _fill(self, o: _raw.ggufx_imatrix_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
@@ -1155,23 +1155,23 @@ class ImatrixOptions:
 
 @dataclass(frozen=True)
 class JobFacts:
-    """Job facts."""
+    """Result of Quantizer.info."""
 
     n_tensors: int
     n_parts: int
-    """files that a run writes"""
+    """Files that a run writes."""
     n_values: int
-    """values of all tensors"""
+    """Values of all tensors."""
     bytes_in: int
-    """bytes of all tensors in the input"""
+    """Bytes of all tensors in the input."""
     bytes_out: int
-    """bytes of all tensors in the output"""
+    """Bytes of all tensors in the output."""
     file_bytes: int
-    """exact bytes of all files that a run writes"""
+    """Exact bytes of all files that a run writes."""
     n_fallbacks: int
-    """tensors with JobReason.FALLBACK"""
+    """Tensors with JobReason.FALLBACK."""
     n_missing: int
-    """tensors without an entry of the imatrix, if one was given"""
+    """Tensors without an entry of the imatrix, if one was given."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_job_facts) -> JobFacts:
@@ -1184,31 +1184,31 @@ class JobTensor:
     """A tensor of a plan."""
 
     name: str
-    """not NUL-terminated; lives as long as the job"""
+    """."""
     ne: tuple[int, ...]
-    """values per dimension"""
+    """Values per dimension."""
     from_: TensorType
-    """type in the input"""
+    """Type in the input."""
     to: TensorType
-    """type in the output"""
+    """Type in the output."""
     wanted: TensorType
-    """type before a fallback"""
+    """Type before a fallback."""
     reason: JobReason
-    """JobReason"""
+    """JobReason."""
     imatrix: int
     """1: an entry weighs its columns; 0: no entry is used; -1: the imatrix has no entry; -2: no
     entry, but the type requires one.
     """
     part: int
-    """index of the output file"""
+    """Index of the output file."""
     bytes_in: int
-    """bytes in the input"""
+    """Bytes in the input."""
     bytes_out: int
-    """bytes in the output"""
+    """Bytes in the output."""
     rmse: float
-    """error of a run with JobRunFlags.MEASURE; negative: not measured"""
+    """Error of a run with JobRunFlags.MEASURE; negative: not measured."""
     seconds: float
-    """time in the last run"""
+    """Time in the last run."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_job_tensor) -> JobTensor:
@@ -1222,9 +1222,9 @@ class JobRunOptions:
     """Options of a run. All zero means default."""
 
     flags: int = 0
-    """JobRunFlags.RESUME, _KEEP, _MEASURE"""
+    """JobRunFlags.RESUME, _KEEP, _MEASURE."""
     progress: Progress | None = None
-    """reported in bytes of input; None: cannot be cancelled"""
+    """Reported in bytes of input; None: cannot be cancelled."""
     tensor_done: Callable[[int, JobTensor], object] | None = None
     """Called after each tensor, on the calling thread; may be None."""
     shard: int = 0
@@ -1245,26 +1245,26 @@ class JobRunOptions:
 
 @dataclass
 class AttendOptions:
-    """Attend options."""
+    """Options of KvCache.attend."""
 
     flags: int = 0
-    """AttendFlags; 0 = windows or the causal mask"""
+    """AttendFlags; 0 = windows or the causal mask."""
     scale: float = 0.0
-    """scale of the scores; 0 = 1 / sqrt(head_dim_k)"""
+    """Scale of the scores; 0 = 1 / sqrt(head_dim_k)."""
     softcap: float = 0.0
-    """scores become softcap * tanh(score / softcap); 0 = none"""
+    """Scores become softcap * tanh(score / softcap); 0 = none."""
     window: int = 0
     """Positions that a query sees; 0 = as the layer. A query sees the intersection of its own
     window and that of the layer.
     """
     window_kind: int = 0
-    """WindowKind of `window`; 0 without one"""
+    """WindowKind of `window`; 0 without one."""
     alibi_slopes: Buffer | None = None
     """One per query head, or None: slope * (key position - query position) is added to a score."""
     sink_logits: Buffer | None = None
-    """one per query head, or None: the score of an attention sink without a value"""
+    """One per query head, or None: the score of an attention sink without a value."""
     progress: Progress | None = None
-    """None: cannot be cancelled"""
+    """None: cannot be cancelled."""
 
     def _fill(self, o: _raw.ggufx_attend_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
@@ -1280,32 +1280,32 @@ class AttendOptions:
 
 @dataclass(frozen=True)
 class KvFacts:
-    """Kv facts."""
+    """Result of KvCache.stats."""
 
     type_k: KvType
-    """GGUFX_KV_* of the keys, as the options have it for KV_ALL_LAYERS"""
+    """KvType of the keys, as the options have it for KV_ALL_LAYERS."""
     type_v: KvType
-    """GGUFX_KV_* of the values"""
+    """KvType of the values."""
     n_tokens: int
-    """tokens of all sequences, in the first layer for KV_ALL_LAYERS"""
+    """Tokens of all sequences, in the first layer for KV_ALL_LAYERS."""
     n_pages: int
-    """allocated pages, used or not; shared pages count once"""
+    """Allocated pages, used or not; shared pages count once."""
     n_plain_pages: int
-    """pages among them that are not quantized: sinks and last tokens"""
+    """Pages among them that are not quantized: sinks and last tokens."""
     n_shared_pages: int
-    """references of sequences to pages that other sequences hold too"""
+    """References of sequences to pages that other sequences hold too."""
     page_bytes: int
-    """bytes of the pages"""
+    """Bytes of the pages."""
     bytes_per_token: int
-    """bytes of quantized keys and values per token"""
+    """Bytes of quantized keys and values per token."""
     bits_per_value: float
-    """bits per value, as stored in full pages"""
+    """Bits per value, as stored in full pages."""
     k_error: float
     """Mean squared error over mean square of quantized keys, in the basis of the type; 0 without
     any.
     """
     v_error: float
-    """the same of the values; k_error with KvFlags.V_IN_K"""
+    """The same of the values; k_error with KvFlags.V_IN_K."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_kv_facts) -> KvFacts:
@@ -1315,16 +1315,16 @@ class KvFacts:
 
 @dataclass(frozen=True)
 class TokenFacts:
-    """Token facts."""
+    """Result of Tokenizer.token_info."""
 
     flags: TokenFlags
-    """TokenFlags"""
+    """TokenFlags."""
     id: int
-    """index in the vocabulary"""
+    """Index in the vocabulary."""
     score: float
-    """as stored in the file"""
+    """As stored in the file."""
     text: bytes
-    """as stored in the file; may contain any byte"""
+    """As stored in the file; may contain any byte."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_token_facts) -> TokenFacts:
@@ -1333,22 +1333,22 @@ class TokenFacts:
 
 @dataclass(frozen=True)
 class TokenizerFacts:
-    """Tokenizer facts."""
+    """Result of Tokenizer.info."""
 
     flags: TokenizerFlags
-    """TokenizerFlags"""
+    """TokenizerFlags."""
     kind: str
-    """tokenizer.ggml.model: "llama"; valid for the life of the process"""
+    """Tokenizer.ggml.model: "llama"."""
     n_tokens: int
-    """tokens of the vocabulary"""
+    """Tokens of the vocabulary."""
     bos: int
-    """id, or -1"""
+    """Id, or -1."""
     eos: int
-    """id, or -1"""
+    """Id, or -1."""
     unknown: int
-    """id, or -1"""
+    """Id, or -1."""
     pre: str | None
-    """pre-tokenizer of BPE: "llama-bpe", else None; valid for the life of the process"""
+    """pre-tokenizer of BPE: "llama-bpe", else None."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_tokenizer_facts) -> TokenizerFacts:
@@ -1358,18 +1358,18 @@ class TokenizerFacts:
 
 @dataclass
 class ModelOptions:
-    """Model options."""
+    """Options of Model."""
 
     overrides: Mapping[str, object] | None = None
-    """[n_overrides], read by the call only"""
+    """[n_overrides], read by the call only."""
     progress: Progress | None = None
-    """counts layers; None: cannot be cancelled"""
+    """Counts layers; None: cannot be cancelled."""
     device: Device | None = None
     """Device (device.h) for the products of the output matrix and of the last n_device_layers
     layers. If it is exact, results are bit-identical. None: the CPU.
     """
     n_device_layers: int = 0
-    """number of last layers on the device; 0: all"""
+    """Number of last layers on the device; 0: all."""
 
     def _fill(self, o: _raw.ggufx_model_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
@@ -1385,9 +1385,9 @@ class ModelOverride:
     """Overrides a metadata value of the file, or adds a key."""
 
     key: Text
-    """"llama.rope.freq_base" """
+    """"llama.rope.freq_base"."""
     value: Text
-    """a number, "true", "false" or a string, according to the key"""
+    """A number, "true", "false" or a string, according to the key."""
 
     def _fill(self, o: _raw.ggufx_model_override, keep: Keep) -> None:
         o.key = keep.string(self.key)
@@ -1396,35 +1396,35 @@ class ModelOverride:
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """Model facts."""
+    """Result of Model.info."""
 
     flags: ModelFlags
-    """ModelFlags"""
+    """ModelFlags."""
     architecture: str
-    """"llama"; valid for the life of the process"""
+    """"llama"."""
     n_parameters: int
-    """values of all tensors"""
+    """Values of all tensors."""
     weight_bytes: int
-    """bytes of all tensors"""
+    """Bytes of all tensors."""
     n_vocab: int
-    """tokens of the vocabulary"""
+    """Tokens of the vocabulary."""
     n_context: int
-    """trained context"""
+    """Trained context."""
     n_embedding: int
-    """values of a hidden state"""
+    """Values of a hidden state."""
     n_layers: int
     n_heads: int
     n_kv_heads: int
     head_dim: int
-    """values of a head"""
+    """Values of a head."""
     identity: int
     """Identity of the model in snapshots and saved logits: a checksum of the shapes and types of
     all matrices and of the values of all vectors.
     """
     device_bytes: int
-    """bytes of matrices on the device"""
+    """Bytes of matrices on the device."""
     n_device_layers: int
-    """layers on the device, beside the output matrix; 0: no device"""
+    """Layers on the device, beside the output matrix; 0: no device."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_model_facts) -> ModelFacts:
@@ -1435,32 +1435,32 @@ class ModelFacts:
 
 @dataclass(frozen=True)
 class LayerFacts:
-    """Layer facts."""
+    """Result of Model.layer."""
 
     flags: LayerFlags
-    """LayerFlags.V_IN_K"""
+    """LayerFlags.V_IN_K."""
     kind: LayerKind
-    """LayerKind.ATTENTION or _RECURRENT"""
+    """LayerKind.ATTENTION or _RECURRENT."""
     n_heads: int
-    """query heads, as in AttentionHook; 0 without attention"""
+    """Query heads, as in AttentionHook; 0 without attention."""
     n_kv_heads: int
-    """heads of keys and values"""
+    """Heads of keys and values."""
     head_dim_k: int
-    """values of a query or key head"""
+    """Values of a query or key head."""
     head_dim_v: int
-    """values of a value head"""
+    """Values of a value head."""
     window: int
-    """tokens that a token sees (llama4: at most); 0 = all"""
+    """Tokens that a token sees (llama4: at most); 0 = all."""
     reads_layer: int
-    """layer of the keys and values that it reads, mostly itself"""
+    """Layer of the keys and values that it reads, mostly itself."""
     scale: float
-    """scale of the scores; 0 = 1 / sqrt(head_dim_k)"""
+    """Scale of the scores; 0 = 1 / sqrt(head_dim_k)."""
     softcap: float
-    """soft cap of the scores; 0: none"""
+    """Soft cap of the scores; 0: none."""
     state_bytes: int
-    """bytes of the recurrent state of a sequence"""
+    """Bytes of the recurrent state of a sequence."""
     sinks: Floats | None
-    """attention sink logits, or None; valid as long as the model"""
+    """Attention sink logits, or None."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_layer_facts) -> LayerFacts:
@@ -1474,11 +1474,11 @@ class BatchItem:
     """Tokens to append to a sequence. Unused fields must be 0."""
 
     sequence: int
-    """below n_sequences; each item of a call has another one"""
+    """Below n_sequences; each item of a call has another one."""
     flags: int = 0
-    """GGUFX_BATCH_*"""
+    """BatchFlags."""
     tokens: Ints | None = None
-    """read by the call only; None: with embeddings alone"""
+    """Read by the call only; None: with embeddings alone."""
     embeddings: Buffer | None = None
     """f32 [n_tokens][n_embedding], finite: the input of the first layer, such as an image or
     a soft prompt. None: the embeddings of the tokens.
@@ -1488,8 +1488,8 @@ class BatchItem:
     None means id 0. The rows are kept as long as their tokens may be recomputed.
     """
     positions: Ints | None = None
-    """positions, ascending, after that of the sequence's last token; None:
-    without gaps
+    """Positions, ascending, after that of the sequence's last token; None:
+    without gaps.
     """
 
     def _fill(self, o: _raw.ggufx_batch_item, keep: Keep) -> None:
@@ -1503,14 +1503,14 @@ class BatchItem:
 
 @dataclass
 class BatchOptions:
-    """Batch options."""
+    """Options of Session.decode_batch."""
 
     flags: int = 0
-    """BatchOptionsFlags.MATMUL"""
+    """BatchOptionsFlags.MATMUL."""
     progress: Progress | None = None
-    """counts tokens; None: cannot be cancelled"""
+    """Counts tokens; None: cannot be cancelled."""
     matmul_flags: int = 0
-    """MatmulFlags with BatchOptionsFlags.MATMUL, else 0"""
+    """MatmulFlags with BatchOptionsFlags.MATMUL, else 0."""
 
     def _fill(self, o: _raw.ggufx_batch_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
@@ -1522,20 +1522,20 @@ class BatchOptions:
 
 @dataclass(frozen=True)
 class SessionMemoryFacts:
-    """Session memory facts."""
+    """Result of Session.memory."""
 
     cache_bytes: int
-    """bytes allocated for keys, values and states"""
+    """Bytes allocated for keys, values and states."""
     n_pages: int
-    """allocated pages, used or not; shared pages count once. A page holds 64 tokens of a layer"""
+    """Allocated pages, used or not; shared pages count once. A page holds 64 tokens of a layer."""
     n_shared_pages: int
-    """references of sequences to pages that other sequences hold too"""
+    """References of sequences to pages that other sequences hold too."""
     n_tokens: int
-    """tokens of all sequences"""
+    """Tokens of all sequences."""
     n_tokens_left: int
-    """with n_context_total: tokens that still fit, in whole pages"""
+    """With n_context_total: tokens that still fit, in whole pages."""
     embedded_bytes: int
-    """bytes of embeddings that the caller passed"""
+    """Bytes of embeddings that the caller passed."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_session_memory_facts) -> SessionMemoryFacts:
@@ -1566,7 +1566,7 @@ class MeasureOptions:
     report: Callable[[MeasureFacts], object] | None = None
     """Gets the running result after each chunk; a non-zero result stops. None: none."""
     progress: Progress | None = None
-    """counts tokens; None: none"""
+    """Counts tokens; None: none."""
     rows: Callable[[tuple[MeasureRow, ...]], object] | None = None
     """Gets the scored predictions in the order of the text, in pieces; a non-zero result stops.
     Runtime.measure_total computes the results of a text that is measured in parts, cut between
@@ -1594,18 +1594,18 @@ class MeasureOptions:
 
 @dataclass
 class SessionOptions:
-    """Session options."""
+    """Options of Session."""
 
     n_context: int = 0
-    """maximum number of tokens of a sequence; 0 = the trained context, at most 8192"""
+    """Maximum number of tokens of a sequence; 0 = the trained context, at most 8192."""
     n_batch: int = 0
-    """tokens computed at once; 0 = 512"""
+    """Tokens computed at once; 0 = 512."""
     type_k: int = 0
-    """GGUFX_KV_* of the keys"""
+    """KvType of the keys."""
     type_v: int = 0
-    """GGUFX_KV_* of the values"""
+    """KvType of the values."""
     matmul_flags: int = 0
-    """MatmulFlags of all products"""
+    """MatmulFlags of all products."""
     n_context_total: int = 0
     """Maximum number of tokens of all sequences together, which then share memory. It is allocated
     as tokens arrive; a shared prefix counts once; tokens without memory are CAPACITY. 0, or more
@@ -1617,7 +1617,7 @@ class SessionOptions:
     SESSION_NO_CHECKPOINTS = none. No effect on models without recurrent layers.
     """
     n_sequences: int = 0
-    """number of sequences of n_context tokens each (batch.h); 0 = 1, at most 65536"""
+    """Number of sequences of n_context tokens each (batch.h); 0 = 1, at most 65536."""
 
     def _fill(self, o: _raw.ggufx_session_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
@@ -1636,17 +1636,17 @@ class SessionFacts:
     """Options of a session, with the defaults filled in."""
 
     n_context: int
-    """maximum number of tokens of a sequence"""
+    """Maximum number of tokens of a sequence."""
     n_batch: int
-    """tokens computed at once"""
+    """Tokens computed at once."""
     type_k: KvType
-    """GGUFX_KV_* of the keys"""
+    """KvType of the keys."""
     type_v: KvType
-    """GGUFX_KV_* of the values"""
+    """KvType of the values."""
     n_sequences: int
-    """number of sequences"""
+    """Number of sequences."""
     n_context_total: int
-    """tokens for which sequences share memory; 0: each has its own"""
+    """Tokens for which sequences share memory; 0: each has its own."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_session_facts) -> SessionFacts:
@@ -1655,12 +1655,12 @@ class SessionFacts:
 
 @dataclass
 class DecodeOptions:
-    """Decode options."""
+    """Options of Session.decode."""
 
     flags: int = 0
-    """DecodeFlags"""
+    """DecodeFlags."""
     progress: Progress | None = None
-    """counts tokens; None: cannot be cancelled"""
+    """Counts tokens; None: cannot be cancelled."""
 
     def _fill(self, o: _raw.ggufx_decode_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
@@ -1670,17 +1670,17 @@ class DecodeOptions:
 
 @dataclass(frozen=True)
 class PerplexityFacts:
-    """Perplexity facts."""
+    """Result of Session.perplexity."""
 
     perplexity: float
-    """exp of the mean negative log-likelihood"""
+    """Exp of the mean negative log-likelihood."""
     standard_error: float
-    """standard error of the perplexity"""
+    """Standard error of the perplexity."""
     n_chunks: int
     n_tokens: int
-    """tokens of all chunks"""
+    """Tokens of all chunks."""
     n_scored: int
-    """predictions scored"""
+    """Predictions scored."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_perplexity_facts) -> PerplexityFacts:
@@ -1689,18 +1689,18 @@ class PerplexityFacts:
 
 @dataclass
 class SamplerOptions:
-    """Sampler options."""
+    """Options of Sampler."""
 
     temperature: float = 0.0
-    """0 = greedy: the largest logit, the lowest id among equals"""
+    """0 = greedy: the largest logit, the lowest id among equals."""
     top_p: float = 0.0
-    """keep the likeliest tokens whose probabilities sum up to top_p; 0 or 1 = off"""
+    """Keep the likeliest tokens whose probabilities sum up to top_p; 0 or 1 = off."""
     min_p: float = 0.0
-    """remove tokens below min_p times the largest probability; 0 = off"""
+    """Remove tokens below min_p times the largest probability; 0 = off."""
     top_k: int = 0
-    """keep the k likeliest tokens; 0 = off"""
+    """Keep the k likeliest tokens; 0 = off."""
     seed: int = 0
-    """seed of the random state"""
+    """Seed of the random state."""
 
     def _fill(self, o: _raw.ggufx_sampler_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
@@ -1716,49 +1716,49 @@ class SamplerLink:
     """A sampler of a chain, with its parameters."""
 
     kind: int = 0
-    """GGUFX_LINK_*"""
+    """LinkKind."""
     k: int = 0
-    """TOP_K"""
+    """TOP_K."""
     p: float = 0.0
-    """TOP_P, MIN_P, TYPICAL: 0 to 1"""
+    """TOP_P, MIN_P, TYPICAL: 0 to 1."""
     n_sigma: float = 0.0
-    """TOP_N_SIGMA"""
+    """TOP_N_SIGMA."""
     probability: float = 0.0
-    """XTC: 0 to 1"""
+    """XTC: 0 to 1."""
     threshold: float = 0.0
-    """XTC: 0 to 1"""
+    """XTC: 0 to 1."""
     temperature: float = 0.0
-    """TEMPERATURE"""
+    """TEMPERATURE."""
     range: float = 0.0
-    """TEMPERATURE"""
+    """TEMPERATURE."""
     exponent: float = 0.0
-    """TEMPERATURE"""
+    """TEMPERATURE."""
     repetition: float = 0.0
-    """PENALTIES"""
+    """PENALTIES."""
     frequency: float = 0.0
-    """PENALTIES: may be negative, at least -1e6"""
+    """PENALTIES: may be negative, at least -1e6."""
     presence: float = 0.0
-    """PENALTIES: may be negative, at least -1e6"""
+    """PENALTIES: may be negative, at least -1e6."""
     n_last: int = 0
-    """PENALTIES, DRY: at most LINK_MOST_LAST"""
+    """PENALTIES, DRY: at most LINK_MOST_LAST."""
     multiplier: float = 0.0
-    """DRY"""
+    """DRY."""
     base: float = 0.0
-    """DRY: at least 1"""
+    """DRY: at least 1."""
     allowed_length: int = 0
-    """DRY"""
+    """DRY."""
     tau: float = 0.0
-    """MIROSTAT"""
+    """MIROSTAT."""
     eta: float = 0.0
-    """MIROSTAT"""
+    """MIROSTAT."""
     m: int = 0
-    """MIROSTAT 1: at least 2"""
+    """MIROSTAT 1: at least 2."""
     version: int = 0
-    """MIROSTAT: 1 or 2"""
+    """MIROSTAT: 1 or 2."""
     breakers: Ints | None = None
-    """[n_breakers] DRY: ids, which may repeat; copied"""
+    """[n_breakers] DRY: ids, which may repeat; copied."""
     biases: Sequence[LogitBias] | None = None
-    """[n_biases] BIAS: each id once; copied"""
+    """[n_biases] BIAS: each id once; copied."""
     link: Callable[[Array], object] | None = None
     """HOST: changes the logits of the n remaining candidates. They come by id or by rank and may be
     reordered. -infinity removes a candidate; one must stay. A non-zero result ends the call with
@@ -1798,9 +1798,9 @@ class LogitBias:
     """A value that is added to the logit of a token."""
 
     id: int
-    """token of the vocabulary"""
+    """Token of the vocabulary."""
     bias: float
-    """finite, or -infinity"""
+    """Finite, or -infinity."""
 
     def _fill(self, o: _raw.ggufx_logit_bias, keep: Keep) -> None:
         o.id = self.id
@@ -1809,14 +1809,14 @@ class LogitBias:
 
 @dataclass(frozen=True)
 class StopFacts:
-    """Stop facts."""
+    """Result of Stop.feed."""
 
     found: int
-    """index of the stop string that was found, -1 = none yet"""
+    """Index of the stop string that was found, -1 = none yet."""
     n_shown: int
-    """bytes of all input that belong to no stop string and cannot start one"""
+    """Bytes of all input that belong to no stop string and cannot start one."""
     n_taken: int
-    """bytes searched: all input, or up to the end of the stop string found"""
+    """Bytes searched: all input, or up to the end of the stop string found."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_stop_facts) -> StopFacts:
@@ -1833,13 +1833,13 @@ class SpeculatorOptions:
     no draft model.
     """
     stops: Ints | None = None
-    """[n_stops] end-of-generation ids, copied; they end a step too"""
+    """[n_stops] end-of-generation ids, copied; they end a step too."""
     n_draft: int = 0
     """Draft tokens per step; 0 = 7, at most 31. After rejections the speculator drafts fewer, then
     pauses.
     """
     n_match: int = 0
-    """prompt lookup: last tokens that must have occurred before; 0 = 3, at most 32"""
+    """Prompt lookup: last tokens that must have occurred before; 0 = 3, at most 32."""
 
     def _fill(self, o: _raw.ggufx_speculator_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
@@ -1851,18 +1851,18 @@ class SpeculatorOptions:
 
 @dataclass(frozen=True)
 class SpeculatorFacts:
-    """Speculator facts."""
+    """Result of Speculator.info."""
 
     n_calls: int
-    """calls of Speculator.next that returned tokens"""
+    """Calls of Speculator.next that returned tokens."""
     n_tokens: int
-    """tokens that these calls returned"""
+    """Tokens that these calls returned."""
     n_drafted: int
-    """draft tokens"""
+    """Draft tokens."""
     n_accepted: int
-    """draft tokens that the sampler accepted"""
+    """Draft tokens that the sampler accepted."""
     bytes: int
-    """allocated bytes without the object itself"""
+    """Allocated bytes without the object itself."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_speculator_facts) -> SpeculatorFacts:
@@ -1871,12 +1871,12 @@ class SpeculatorFacts:
 
 @dataclass
 class WriterOptions:
-    """Writer options."""
+    """Options of Writer."""
 
     flags: int = 0
-    """WriterFlags.BIG_ENDIAN"""
+    """WriterFlags.BIG_ENDIAN."""
     version: int = 0
-    """GGUF version, 2 or 3; 0 = 3"""
+    """GGUF version, 2 or 3; 0 = 3."""
     reserve_bytes: int = 0
     """Space for later edits in place: the last key is "ggufx.reserve", an array of this many zeros
     (u8). It replaces one that was set or copied. 0: none is added.
@@ -1891,15 +1891,15 @@ class WriterOptions:
 
 @dataclass(frozen=True)
 class WriterFacts:
-    """Writer facts."""
+    """Result of Writer.info."""
 
     n_meta: int
-    """keys that were set, without split and reserve keys"""
+    """Keys that were set, without split and reserve keys."""
     n_tensors: int
     n_parts: int
-    """files of a write"""
+    """Files of a write."""
     n_bytes: int
-    """exact bytes of all files"""
+    """Exact bytes of all files."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_writer_facts) -> WriterFacts:
@@ -1917,13 +1917,13 @@ class WriteOptions:
     """
 
     flags: int = 0
-    """WriteFlags.NO_REPLACE"""
+    """WriteFlags.NO_REPLACE."""
     progress: Progress | None = None
-    """reported in bytes; None: cannot be cancelled"""
+    """Reported in bytes; None: cannot be cancelled."""
     max_part_bytes: int = 0
-    """0: no limit"""
+    """0: no limit."""
     max_part_tensors: int = 0
-    """0: no limit"""
+    """0: no limit."""
 
     def _fill(self, o: _raw.ggufx_write_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
@@ -1935,16 +1935,16 @@ class WriteOptions:
 
 @dataclass(frozen=True)
 class EditFacts:
-    """Edit facts."""
+    """Result of Writer.edit_info."""
 
     in_place: bool
-    """1: the tensor data stay in place, neither read nor written"""
+    """1: the tensor data stay in place, neither read nor written."""
     n_bytes: int
-    """bytes of the file after the edit"""
+    """Bytes of the file after the edit."""
     reserve_bytes: int
-    """space left for the next edit"""
+    """Space left for the next edit."""
     n_written: int
-    """bytes written; 0 from Writer.edit_info"""
+    """Bytes written; 0 from Writer.edit_info."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_edit_facts) -> EditFacts:
@@ -1953,12 +1953,12 @@ class EditFacts:
 
 @dataclass
 class EditOptions:
-    """Edit options."""
+    """Options of Writer.edit_info."""
 
     flags: int = 0
-    """EditFlags, at most one"""
+    """EditFlags, at most one."""
     progress: Progress | None = None
-    """reported in bytes; None: cannot be cancelled"""
+    """Reported in bytes; None: cannot be cancelled."""
 
     def _fill(self, o: _raw.ggufx_edit_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
@@ -1971,11 +1971,11 @@ class FileTypeFacts:
     """A quantization mix (llama.cpp: ftype)."""
 
     name: str
-    """"Q4_K_M"; valid for the life of the process"""
+    """"Q4_K_M"."""
     file_type: int
-    """value of general.file_type: 15"""
+    """Value of general.file_type: 15."""
     type: TensorType
-    """GGUFX_TYPE_* of most tensors"""
+    """TensorType of most tensors."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_file_type_facts) -> FileTypeFacts:
@@ -1987,11 +1987,11 @@ class PreFacts:
     """A pre-tokenizer: splits a text before BPE merges."""
 
     flags: PreFlags
-    """PreFlags"""
+    """PreFlags."""
     name: str
-    """tokenizer.ggml.pre: "llama-bpe"; valid for the life of the process"""
+    """Tokenizer.ggml.pre: "llama-bpe"."""
     rules: str
-    """name of its rules; equal for pre-tokenizers that split equally"""
+    """Name of its rules; equal for pre-tokenizers that split equally."""
     steps: str | None
     """Its steps as in tokenizer.json, each terminated by NUL; None if they are not known:
     'S' and the pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B'
@@ -2005,18 +2005,18 @@ class PreFacts:
 
 @dataclass(frozen=True)
 class TypeFacts:
-    """Type facts."""
+    """Result of type_info."""
 
     flags: TypeFlags
-    """TypeFlags, TypeFlags"""
+    """TypeFlags, TypeFlags."""
     id: TensorType
-    """GGUFX_TYPE_*"""
+    """TensorType."""
     block_values: int
-    """values per block"""
+    """Values per block."""
     block_bytes: int
-    """bytes per block"""
+    """Bytes per block."""
     name: str
-    """name as ggml spells it: "q4_K"; valid for the life of the process"""
+    """Name as ggml spells it: "q4_K"."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_type_facts) -> TypeFacts:
@@ -2025,18 +2025,18 @@ class TypeFacts:
 
 @dataclass(frozen=True)
 class KvTypeFacts:
-    """Kv type facts."""
+    """Result of kv_type_info."""
 
     flags: TypeFlags
-    """TypeFlags"""
+    """TypeFlags."""
     id: KvType
-    """GGUFX_KV_*"""
+    """KvType."""
     block_values: int
-    """values per block; head_dim is padded to a multiple of it. 0: the head is the block"""
+    """Values per block; head_dim is padded to a multiple of it. 0: the head is the block."""
     block_bytes: int
-    """bytes per block; 0 if block_values is 0"""
+    """Bytes per block; 0 if block_values is 0."""
     name: str
-    """"f16"; valid for the life of the process"""
+    """"f16"."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_kv_type_facts) -> KvTypeFacts:
