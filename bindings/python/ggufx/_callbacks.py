@@ -10,7 +10,7 @@ import itertools
 import threading
 from ctypes import (
     CFUNCTYPE, addressof, c_int32, c_size_t, c_uint32, c_uint64, c_void_p, cast, memmove, py_object,
-    pythonapi, sizeof, string_at)
+    pythonapi, sizeof)
 from typing import Any, Callable, Optional
 
 from . import _raw, _signals

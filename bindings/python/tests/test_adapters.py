@@ -8,7 +8,7 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    ADAPTER_ALL_SEQUENCES, Adapter, AdapterKind, AdapterUse, Embedder, File, MatmulFlags, Model, Session,
+    ADAPTER_ALL_SEQUENCES, Adapter, AdapterKind, AdapterUse, File, MatmulFlags, Model, Session,
     Status, Tensor, Writer)
 
 from .common import Case, Floats, item
@@ -76,24 +76,3 @@ class Adapters(Case):
         self.near(rows, 1 + 0.5 * self.b[5:8] @ self.a, 1e-5)
         self.fails(Status.ARGUMENT, lora.add_rows, rows, number, self.width - 2, 1)
         self.fails(Status.ARGUMENT, lora.add_rows, rows[0], number, 0, 1)
-
-    def test_embedders_and_estimates_know_them(self) -> None:
-        file = self.lora()
-        lora, embedder = Adapter(self.model, file), Embedder(self.model, n_context=8)
-        plain = embedder.embed([IDS])
-        embedder.set_adapters([AdapterUse(lora, 1)])
-        self.assertNotEqual(embedder.embed([IDS]).tobytes(), plain.tobytes())
-        embedder.set_adapters([])
-        self.assertEqual(embedder.embed([IDS]).tobytes(), plain.tobytes())
-        without, got = self.rt.estimate(self.file), self.rt.estimate(self.file, adapters=[file])
-        self.assertGreater(got.adapter_bytes, lora.info.memory_bytes)
-        self.assertEqual(got.total_bytes, without.total_bytes + got.adapter_bytes + got.adapter_file_bytes)
-
-    def test_another_model_refuses_it(self) -> None:
-        other = Model(self.rt, self.demo())
-        lora = Adapter(other, self.lora())
-        session = Session(self.model, n_context=8)
-        e = self.fails(Status.MISMATCH, session.set_adapters, ADAPTER_ALL_SEQUENCES, [AdapterUse(lora, 1)])
-        self.assertEqual(e.index, 0)
-        self.fails(Status.UNSUPPORTED, Adapter, self.model, self.file)
-        self.fails(Status.ARGUMENT, Adapter, self.model, self.control(), last_layer=99)

@@ -51,20 +51,6 @@ class Chains(Case):
             with self.subTest(link.kind):
                 self.assertLessEqual(set(draws(self.chain(link))), ids)
 
-    def test_links_see_what_was_accepted(self) -> None:
-        penalties = SamplerLink(kind=LinkKind.PENALTIES, n_last=8, frequency=0.3, presence=0.3)
-        sampler = self.chain(penalties, GREEDY)
-        for want in [1, 4, 2, 1]:
-            self.assertEqual(sampler.sample(LOGITS)[0], want)
-            sampler.accept([want])
-        dry = SamplerLink(kind=LinkKind.DRY, n_last=16, multiplier=9, base=1.5, allowed_length=2)
-        sampler = self.chain(dry, GREEDY)
-        sampler.accept([2, 5, 1, 0, 2, 5])  # 1 would extend the repeat
-        self.assertEqual(sampler.sample(LOGITS)[0], 4)
-        sampler.reset()
-        self.assertEqual(sampler.sample(LOGITS)[0], 1)
-        self.assertEqual(self.fails(Status.ARGUMENT, sampler.accept, [2, 6]).index, 1)
-
     def test_clones_go_on_as_the_first_one(self) -> None:
         first = self.chain(SamplerLink(kind=LinkKind.TEMPERATURE, temperature=2))
         before, second = draws(first), first.clone()

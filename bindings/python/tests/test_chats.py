@@ -6,29 +6,23 @@ from __future__ import annotations
 
 import gc
 import itertools
-import json
 import weakref
-from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
 import ggufx
 from ggufx import (
-    Chat, ChatCallForm, ChatEventKind, ChatFacts, ChatFeatures, ChatFlags, ChatNotation, ChatParser, ChatParserFacts,
-    ChatParserFlags, ChatParserStateFlags, ChatRequest, ChatRun, Status, Tokenizer, TokenizeFlags, chat_format_name)
+    Chat, ChatEventKind, ChatFlags, ChatMessage, ChatParser, ChatParserFacts, ChatParserFlags, ChatParserStateFlags,
+    ChatRequest, ChatRun, Status, Tokenizer, TokenizeFlags, chat_format_name)
 
 from .common import Case
 
 HELLO = [{"role": "user", "content": "Hi </s> \u00e9"}]
 TEMPLATE = ("{{ bos_token }}{% for m in messages %}[{{ m.role }}]{{ m.content }}</s>{% endfor %}"
             "{% if add_generation_prompt %}[assistant]{% endif %}")
-# Calls as [CALL]NAME[ID]ID[ARGS]{...}[END], and with tags around each parameter.
+# Calls as [CALL]NAME[ID]ID[ARGS]{...}[END].
 CALLS = ("{{ tools }}{% for m in messages %}<think>{{ m.reasoning_content }}</think>{{ m.content }}"
          "{% for c in m.tool_calls %}[CALL]{{ c.function.name }}[ID]{{ c.id }}"
          "[ARGS]{{ c.function.arguments | tojson }}[END]{% endfor %}{% endfor %}")
-TAGS = ("{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}"
-        '<call name="{{ c.function.name }}">{% for k, v in c.function.arguments.items() %}'
-        """<p name="{{ k }}" string="{{ 'true' if v is string else 'false' }}">"""
-        "{{ v if v is string else v | tojson }}</p>{% endfor %}</call>{% endfor %}{% endfor %}")
 TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {
     "type": "object", "properties": {"a": {"type": "integer"}, "s": {"type": "string"}}}}}]
 
@@ -47,7 +41,7 @@ class Chats(Case):
         longer = [{"role": "user", "content": "x" * 9000}] * 50
         self.assertEqual(len(chat.render(asked(longer))[0]), 3 + 50 * (9000 + 10) + 11)
         self.assertEqual(len(chat.render(asked(longer))[1]), 101)
-        same = [ggufx.ChatMessage("user", HELLO[0]["content"])]
+        same = [ChatMessage("user", HELLO[0]["content"])]
         self.assertEqual(chat.render(ChatRequest(flags=ChatFlags.GENERATE, messages=same)), said)
         more = Chat(self.rt, text="{{ enable_thinking }} {{ tools }} {{ n }} {{ reasoning_effort }}"
                                   " {{ documents[0].t }} {{ strftime_now('%Y') }}")
@@ -78,33 +72,6 @@ class Chats(Case):
         self.assertGreater(len(chat.tokenize(tokenizer, asked(HELLO * 500))), 4000)
         self.fails(Status.ARGUMENT, chat.tokenize, tokenizer, asked(HELLO), flags=64)
 
-    def test_a_template_shows_its_formats(self) -> None:
-        named = Chat(self.rt, text=CALLS).info
-        self.assertEqual(named, ChatFacts(
-            flags=ggufx.ChatFeatures.TAKES_TOOLS | ggufx.ChatFeatures.CALLS | ggufx.ChatFeatures.REASONS,
-            call_form=ChatCallForm.NAMED, call_notation=ChatNotation.JSON,
-            reasoning_open="<think>", reasoning_close="</think>",
-            call_prefix="[CALL]", call_middle="[ID]ggufxid01[ARGS]", call_end="[END]",
-            call_before_key="", call_after_key="", call_after_key_other="", call_after_value="",
-            call_quote=""))
-        nothing = replace(
-            named, flags=ChatFeatures(0), call_form=ChatCallForm.NONE,
-            reasoning_open="", reasoning_close="", call_prefix="", call_middle="", call_end="")
-        self.assertEqual(Chat(self.rt, text=TEMPLATE).info, nothing)
-        self.assertEqual(Chat(self.rt, text="{{ tools }}").info, replace(nothing, flags=ggufx.ChatFeatures.TAKES_TOOLS))
-        self.assertEqual(Chat(self.rt, text=TAGS).info, replace(
-            nothing, flags=ggufx.ChatFeatures.CALLS, call_form=ChatCallForm.TAGGED, call_prefix='<call name="',
-            call_middle='">', call_end="</call>", call_before_key='<p name="',
-            call_after_key='" string="true">', call_after_key_other='" string="false">',
-            call_after_value="</p>"))
-        quoted = Chat(self.rt, text="<|tool_call>call:").info
-        self.assertEqual((quoted.call_form, quoted.call_notation, quoted.call_quote),
-                         (ChatCallForm.NAMED, ChatNotation.QUOTED, '<|"|>'))
-        channels = Chat(self.rt, text="<|start|><|channel|><|message|>").info
-        self.assertEqual(channels.flags, ggufx.ChatFeatures.CHANNELS | ggufx.ChatFeatures.CALLS | ggufx.ChatFeatures.REASONS)
-        with self.assertRaises(FrozenInstanceError):
-            named.flags = ChatFeatures(0)  # type: ignore[misc]
-
     def test_an_output_is_split_into_reasoning_answer_and_calls(self) -> None:
         chat = Chat(self.rt, text=CALLS)
         said = 'hm</think>Hi[CALL]f[ID]x7[ARGS]{"a":1}[END][CALL]g[ARGS]{}[END]'
@@ -127,15 +94,6 @@ class Chats(Case):
         self.assertEqual(parser.info, ChatParserFacts(ChatParserStateFlags(0), 2, ""))
         self.fails(Status.STATE, parser.feed, "x")
         self.assertEqual(int(ChatFlags.GENERATE), 1)
-
-    def test_a_schema_gives_the_types_of_values(self) -> None:
-        events: list[tuple[ChatEventKind, int, str]] = []
-        parser = ChatParser(self.rt, chat=Chat(self.rt, text=TAGS), tools=TOOLS,
-                            event=lambda kind, call, text: events.append((kind, call, text)))
-        parser.feed('<call name="f"><p name="a" string="false">1</p><p name="s" string="true">1</p></call>')
-        self.assertEqual([kind for kind, _, _ in events],
-                         [ChatEventKind.CALL_NAME, ChatEventKind.CALL_ARGUMENTS])
-        self.assertEqual(json.loads(events[1][2]), {"a": 1, "s": "1"})
 
     def test_an_event_may_stop_or_raise(self) -> None:
         parser = ChatParser(self.rt, event=lambda kind, call, text: False)

@@ -75,11 +75,3 @@ class Grammars(Case):
             text.append(id)
         said = self.tokenizer.detokenize(text, flags=2).decode()  # KEEP_SPACE
         self.assertTrue(re.fullmatch(r" the [a-z]{3,6}\.", said), said)
-
-    def test_faults_are_told(self) -> None:
-        error = self.fails(Status.MALFORMED, Grammar, self.rt, self.tokenizer, text="root ::= x")
-        self.assertIn("line 1, column 10", str(error))
-        error = self.fails(Status.UNSUPPORTED, self.schema, {"items": {"uniqueItems": True}})
-        self.assertIn("#/items: 'uniqueItems' is supported", str(error))
-        self.fails(Status.VALUE, self.schema, False)
-        self.assertEqual(Matcher(self.schema(True)).info.flags, 0)

@@ -75,15 +75,6 @@ class Jobs(Case):
         with self.assertRaisesRegex(RuntimeError, "mine"):
             self.chosen().run(self.folder / "third", tensor_done=broken)
 
-    def test_shards(self) -> None:
-        path = self.folder / "path"
-        self.fails(Status.NOT_FOUND, self.chosen().finish, path)
-        self.chosen().run(path, shard=1, n_shards=2)
-        self.fails(Status.STATE, self.chosen().finish, path)
-        self.chosen().run(path, shard=2, n_shards=2)
-        self.chosen().finish(path)
-        self.assertEqual(File.open(self.rt, path).info.n_tensors, 38)
-
     def test_options(self) -> None:
         def embedding(**how: Any) -> int:
             return next(t.to for t in self.plan(**how).tensors if t.name == "token_embd.weight")
@@ -142,10 +133,3 @@ class Jobs(Case):
         self.fails(Status.ARGUMENT, self.rt.estimate, file, **{**asked, "bandwidth": -1})
         self.assertGreaterEqual(self.rt.estimate(file).n_context, 128)
         self.fails(Status.ARGUMENT, self.rt.estimate, file, **{**asked, "job": None})  # it is quantized already
-
-    def test_recommendations(self) -> None:
-        file, asked = self.demo(), dict[str, Any](n_context=128, job=JobOptions(flags=JobFlags.ALLOW_REQUANTIZE))
-        whole = self.rt.recommend(file, **asked)
-        less = self.rt.recommend(file, **asked, memory_bytes=whole.total_bytes - 1)
-        self.assertTrue(less.total_bytes < whole.total_bytes and less.loss > whole.loss)
-        self.fails(Status.CAPACITY, self.rt.recommend, file, **asked, memory_bytes=1000)

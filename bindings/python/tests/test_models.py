@@ -10,7 +10,7 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    AttentionView, DecodeFlags, DetokenizeFlags, Detokenizer, Embedder, EmbedFlags, KvType, LayerKind, MatmulFlags, Model, Pooling,
+    AttentionView, DecodeFlags, DetokenizeFlags, Detokenizer, Embedder, EmbedFlags, LayerKind, Model, Pooling,
     PreFlags, Sampler, Session, SpecialToken, Status, TokenFlags, Tokenizer, TokenizeFlags, TokenizerFlags)
 
 from .common import Case
@@ -109,16 +109,6 @@ class Models(Case):
         self.fails(Status.CANCELLED, Model, self.rt, file, progress=stop)
         self.assertEqual(seen, [(1, 4), (2, 4), (3, 4)])
 
-    def test_what_a_session_takes(self) -> None:
-        model = Model(self.rt, self.demo())
-        info = Session(model).info
-        self.assertEqual((info.n_context, info.n_batch, info.type_k, info.type_v, info.n_sequences),
-                         (512, 512, KvType.F16, KvType.F16, 1))
-        session = Session(model, n_context=600, n_batch=7, type_k=KvType.F32, n_sequences=3)
-        self.assertEqual(session.info.n_sequences, 3)
-        self.assertEqual((session.info.n_context, session.n_context), (600, 600))
-        self.assertEqual((session.info.n_batch, session.info.type_k), (7, KvType.F32))
-
     def test_tokens(self) -> None:
         tokenizer = Tokenizer(self.demo())
         info = tokenizer.info
@@ -179,28 +169,6 @@ class Models(Case):
         self.fails(Status.CANCELLED, session.perplexity, ids, 32, -1, report=lambda p: False)
         self.fails(Status.ARGUMENT, Sampler, self.rt, 8, top_p=-1)
 
-    def test_options_of_sessions(self) -> None:
-        model, ids = Model(self.rt, self.demo()), [1, 300, 301, 302]
-        f32: Any = KvType.F32
-        seen = set()
-        hows: list[dict[str, Any]] = [
-            {}, {"type_k": f32}, {"type_v": f32}, {"type_k": f32, "type_v": f32},
-            {"matmul_flags": MatmulFlags.F32}]
-        for how in hows:
-            session = Session(model, **how)
-            session.decode(ids)
-            seen.add(float(session.logits()[5]))
-        self.assertEqual(len(seen), 5)
-        batches: list[tuple[int, int]] = []
-
-        def look(view: AttentionView) -> None:
-            batches.append((view.first_token, view.n_tokens))
-        Session(model, n_batch=2, n_checkpoints=ggufx.SESSION_NO_CHECKPOINTS).decode(
-            ids, attention=look)
-        self.fails(Status.ARGUMENT, Session, model, n_checkpoints=4097)
-        self.fails(Status.ARGUMENT, self.rt.estimate, self.demo(), n_checkpoints=4097)
-        self.assertEqual(batches, [(0, 2)] * 4 + [(2, 2)] * 4)
-
     def test_texts_become_vectors(self) -> None:
         file = self.demo()
         model = Model(self.rt, file)
@@ -229,20 +197,3 @@ class Models(Case):
         self.fails(Status.UNSUPPORTED, Embedder, model, pooling=Pooling.RANK)
         embedder.close()
         self.fails(Status.STATE, embedder.embed, texts)
-
-    def test_options_of_samplers(self) -> None:
-        logits = np.arange(4, dtype=np.float32)
-
-        def draws(**how: Any) -> list[int]:
-            sampler = Sampler(self.rt, 4, temperature=100, **how)
-            return [sampler.sample(logits)[0] for _ in range(30)]
-        one: list[dict[str, Any]] = [{"top_k": 1}, {"top_p": 0.01}, {"min_p": 0.9}, {"top_p": 0.2}]
-        for how in one:
-            self.assertEqual(set(draws(**how)), {3})
-        self.assertIn(2, draws(min_p=0.2))  # 0.37 of the likeliest one's
-        self.assertEqual(draws(seed=1), draws(seed=1))
-        self.assertNotEqual(draws(seed=1), draws(seed=2))
-        id, logprob = Sampler(self.rt, 4).sample(logits)
-        self.assertEqual(id, 3)
-        self.near(logprob, np.log(np.exp(3) / np.exp(logits).sum()), 1e-5)
-        self.fails(Status.VALUE, Sampler(self.rt, 4).sample, np.full(4, np.nan, np.float32))

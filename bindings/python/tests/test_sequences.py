@@ -11,7 +11,7 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    BatchFlags, BatchItem, BatchOptionsFlags, DecodeFlags, KvType, MatmulFlags, Model, Session, Status)
+    BatchFlags, DecodeFlags, KvType, MatmulFlags, Model, Session, Status)
 
 from .common import Case, Floats, item
 
@@ -41,16 +41,6 @@ class ManySequences(Case):
         self.same(out, [a[-1], b[-1]])
         self.assertEqual([session.sequence_length(i) for i in range(4)], [5, 0, 3, 0])
         self.assertEqual((len(session), session.memory().n_tokens), (5, 8))
-
-    def test_products_of_a_call_have_flags_of_their_own(self) -> None:
-        plain, f32 = self.session(matmul_flags=0), self.session(matmul_flags=MatmulFlags.F32)
-        one = [item(1, A)]
-        want = f32.decode_batch(one)
-        self.assertFalse(np.array_equal(plain.decode_batch(one), want))
-        plain.sequence_truncate(1, 0)
-        self.same(plain.decode_batch(one, flags=BatchOptionsFlags.MATMUL, matmul_flags=MatmulFlags.F32), want)
-        f32.sequence_truncate(1, 0)
-        self.assertFalse(np.array_equal(f32.decode_batch(one, flags=BatchOptionsFlags.MATMUL), want))
 
     def test_sequences_are_copied_and_cut(self) -> None:
         session, a = self.session(), self.alone(A)
@@ -110,30 +100,6 @@ class ManySequences(Case):
         with self.assertRaisesRegex(OSError, "full"):
             session.save(1, Broken().write)
         self.fails(Status.ARGUMENT, session.save, 3, io.BytesIO().write)
-
-    def test_a_batch_fails_as_a_whole(self) -> None:
-        session = self.session(n_context=16)
-        session.decode_batch([item(0, A), item(1, B)])
-
-        def index(code: Status, *items: BatchItem) -> int | None:
-            return self.fails(code, session.decode_batch, items).index
-        good = item(0, [5])
-        self.assertEqual(index(Status.ARGUMENT, good, item(3, [5])), 1)
-        self.assertEqual(index(Status.ARGUMENT, good, item(1, [5]), item(0, [5])), 2)
-        self.assertEqual(index(Status.ARGUMENT, good, item(1, [5, 4000])), 1)
-        self.assertEqual(index(Status.ARGUMENT, good, item(1, None)), 1)
-        self.assertEqual(index(Status.CAPACITY, good, item(1, [5] * 14)), 1)
-        self.assertEqual(session.decode_batch([]).shape, (0, 1024))
-        index(Status.ARGUMENT, item(-1, [5]))
-        index(Status.ARGUMENT, item(2**32, [5]))
-        self.fails(Status.ARGUMENT, session.decode_batch, [good], logits=np.empty((2, 1024), np.float32))
-        self.fails(Status.ARGUMENT, session.decode_batch, [good], logits=np.empty((1, 1024)))
-        self.fails(Status.ARGUMENT, session.decode_batch, [good],
-                   flags=BatchOptionsFlags.MATMUL, matmul_flags=MatmulFlags.TILES | SAME)
-        self.fails(Status.CANCELLED, session.decode_batch, [good],
-                   progress=lambda done, total: False)
-        self.assertEqual([session.sequence_length(i) for i in range(3)], [5, 3, 0])
-        self.fails(Status.ARGUMENT, self.session, n_sequences=2**32 - 1)
 
     def test_a_closed_session_says_so(self) -> None:
         session = self.session()

@@ -123,22 +123,6 @@ class Writing(Case):
         self.assertIn("63 bytes, not 64", str(self.fails(Status.ARGUMENT, short.write,
                                                          self.folder / "x")))
 
-    def test_files_of_ranks(self) -> None:
-        path, w = self.folder / "rank.gguf", Writer(self.rt)
-        w.copy_rank(self.demo(), 1, 2, speeds=[3, 1])
-        w.write(path)
-        file = File.open(self.rt, path)
-        self.assertEqual(len(file.tensors), 38)
-        self.assertEqual(int(file.meta["ggufx.rank.no"]), 1)
-        self.fails(Status.MISMATCH, ggufx.Model, self.rt, file)
-        self.fails(Status.UNSUPPORTED, w.copy_rank, file, 1, 2, speeds=[3, 1])
-        self.fails(Status.ARGUMENT, w.copy_rank, self.demo(), 2, 2)
-        self.fails(Status.ARGUMENT, w.copy_rank, self.demo(), 0, 3, speeds=[3, 1])
-        layers = Writer(self.rt)
-        layers.copy_rank(self.demo(), 1, 2, flags=ggufx.GroupOptionsFlags.LAYERS)
-        layers.write(path)
-        self.assertEqual(int(File.open(self.rt, path).meta["ggufx.rank.layers"]), 1)
-
     def test_edits(self) -> None:
         path = self.folder / "edited.gguf"
         copy_of(self.rt, self.demo(), 4096).write(path)
