@@ -3233,7 +3233,7 @@ class KvCache(KvShapes):
             self._check(lib.ggufx_kv_append_half(self._handle, layer, sequence, n_tokens, address_or_none(positions_),
                 format, address(k_), k_.size, address_or_none(v_), count(v_), byref(e)), e)
 
-    def append_batch(self, layer: int, sequences: Ints, k: Buffer, *, positions: Ints | None = None,
+    def append_batch(self, layer: int, sequences: Ints, positions: Ints, k: Buffer, *,
             v: Buffer | None = None) -> None:
         """Appends tokens of several sequences to one layer, all or nothing.
 
@@ -3246,11 +3246,11 @@ class KvCache(KvShapes):
         e = _raw.ggufx_error()
         with self._turns.changing:
             sequences_ = numbers(sequences, U32, "sequences")
-            positions_ = None if positions is None else numbers(positions, I32, "positions")
+            positions_ = numbers(positions, I32, "positions")
             k_ = reads(k, F32, "k")
             v_ = None if v is None else reads(v, F32, "v")
             self._check(lib.ggufx_kv_append_batch(self._handle, layer, count(sequences_, positions_), address(sequences_),
-                address_or_none(positions_), address(k_), k_.size, address_or_none(v_), count(v_), byref(e)), e)
+                address(positions_), address(k_), k_.size, address_or_none(v_), count(v_), byref(e)), e)
 
     def attend(self, layer: int, sequence: int, q: Buffer, *, out: Buffer | None = None, lse: Buffer | None = None,
             positions: Ints | None = None, flags: int = 0, scale: float = 0.0, softcap: float = 0.0,

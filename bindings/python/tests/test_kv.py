@@ -52,7 +52,7 @@ class Caches(Case):
         two = kv.attend_batch(0, [1, 0], np.repeat(numbers(1, 4, 32), 2, 0))
         self.same(two[0], one[0])
         self.same(two[1], one[0])
-        kv.append_batch(0, [0, 1], numbers(2, 2, 32), v=numbers(2, 2, 32), positions=[5, 5])
+        kv.append_batch(0, [0, 1], [5, 5], numbers(2, 2, 32), v=numbers(2, 2, 32))
         self.same(kv.read(0, 1, 5, 1)[0][0], numbers(2, 2, 32)[1])
         half = self.cache()
         rows = numbers(3, 2, 32)
