@@ -546,7 +546,8 @@ class Writer:
         if v.kind == "progress":
             return [], f"call_.follow({n})"
         if v.kind == "callback":
-            return [f"{n}_, user_ = call_.on({self.thunk(v)}, {n}, {self.convert(v)})"], f"{n}_"
+            user = name_of(v.c.meaning["user"])
+            return [f"{n}_, {user}_ = call_.on({self.thunk(v)}, {n}, {self.convert(v)})"], f"{n}_"
         raise ValueError(v)
 
     def view(self, f, n, to, views):
