@@ -9,7 +9,7 @@ SPDX-License-Identifier: MIT
 import pathlib
 import re
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import contract
 import interface

@@ -1,0 +1,109 @@
+"""Tables and words of Python's safe layer, for gen_python.py.
+
+SPDX-License-Identifier: MIT
+"""
+import keyword
+import re
+
+# Classes that modules by hand extend: ggufx exports those.
+EXTENDED = {"ggufx_runtime", "ggufx_file", "ggufx_tensor", "ggufx_session", "ggufx_tokenizer", "ggufx_matcher",
+            "ggufx_imatrix", "ggufx_job", "ggufx_writer", "ggufx_embedder", "ggufx_speculator"}
+# Bases by hand of generated classes, with the shapes that VIEWS need.
+BASES = {"ggufx_kv": "KvShapes", "ggufx_session": "SessionShapes", "ggufx_matcher": "MatcherShapes"}
+# Calls with views of arrays: shapes of the results, which may be given as buffers, and numbers that arrays tell.
+_QUERIES = {"n_queries": "self._queries(q_)", "out": "(n_queries, *self._result)", "lse": "n_queries * self._query[0]"}
+VIEWS = {
+    "ggufx_adapter_add_rows": {"n_rows": "len(rows_)"},
+    "ggufx_kv_append": {"n_tokens": "self._tokens(k_)"},
+    "ggufx_kv_append_batch": {},
+    "ggufx_kv_append_half": {"n_tokens": "self._tokens(k_)"},
+    "ggufx_kv_attend": _QUERIES,
+    "ggufx_kv_attend_batch": {"out": "(sequences_.size, *self._result)", "lse": "sequences_.size * self._query[0]"},
+    "ggufx_kv_read": {"k": "(n_tokens, *self._key)", "v": "(n_tokens, *self._value)"},
+    "ggufx_kv_scores": {**_QUERIES, "out": "(n_queries, self._query[0], self.length(sequence))"},
+    "ggufx_matcher_mask": {"out_bits": "(self._n_words,)"},
+    "ggufx_session_decode": {"logits": "(tokens_.size if flags & DecodeFlags.ALL_LOGITS else 0, self.n_vocab)"},
+    "ggufx_session_decode_batch": {
+        "logits": "(rows_of(items, BatchFlags.LOGITS, BatchFlags.ALL_LOGITS), self.n_vocab)",
+        "embeddings": "rows_of(items, BatchFlags.EMBED, BatchFlags.ALL_EMBED) * self.n_embedding"},
+    "ggufx_session_logits": {"out": "(self.n_vocab,)"},
+}
+# Hooks of one call: the type of the function, and the address of the struct.
+HOOKS = {"ggufx_attention_hook": ("AttentionHook", "self._attention({}, call_)")}
+# Structs that the modules by hand have in another form.
+INNER = {"ggufx_runtime_options", "ggufx_vulkan_options", "ggufx_detokenize_state", "ggufx_candidate",
+         "ggufx_sampling_facts"}
+# Calls that an idiom replaces.
+LEFT_OUT = {"ggufx_file_tensor"}
+# Calls with kept callbacks that are by hand here, too.
+KEPT_BY_HAND = {"ggufx_speculator_create", "ggufx_device_adopt_vulkan"}
+# Fields that a module by hand fills, or that are of no use without others.
+SKIPPED = {("ggufx_quantize_options", "imatrix"), ("ggufx_device_options", "cache_store")}
+# Names that the generated module uses; none is that of a parameter.
+SUPPORT = {
+    "._buffers": ["Array", "Buffer", "Doubles", "Floats", "Ints", "Ints32", "F32", "F64", "I32", "I64", "SIZE",
+                  "U16", "U32", "U64", "U8", "address", "address_or_none", "copied", "count", "fresh", "numbers",
+                  "raw_bytes", "reads", "records", "room_for", "structs_at", "writes", "equal"],
+    "._callbacks": ["Following", "Progress", "callback", "fill_whole"],
+    "._shapes": [*BASES.values(), "AttentionHook", "rows_of"],
+    "._facts": ["Path", "Text", "bytes_at", "path_bytes", "terminated", "text_at", "text_or_none", "to_bytes"],
+    "._handle": ["KINDS", "Object", "Self", "borrowed"],
+    "._keep": ["Keep", "Room", "Structs", "asked_twice"],
+    "._library": ["lib"],
+    "._error": ["present"],
+    ".errors": ["check"],
+}
+DTYPES = {"int8_t": "I8", "uint8_t": "U8", "int16_t": "I16", "uint16_t": "U16", "int32_t": "I32", "uint32_t": "U32",
+          "int64_t": "I64", "uint64_t": "U64", "size_t": "SIZE", "float": "F32", "double": "F64"}
+CTYPES = {"void": "None", "float": "c_float", "double": "c_double", "size_t": "c_size_t", "ggufx_status": "c_int32"}
+# What comments say of memory that Python copies.
+OF_MEMORY = re.compile(r"[;,]? *(valid for the life of the process|not NUL-terminated|(valid|lives) as long as the \w+)")
+
+
+def name_of(name):
+    return name + "_" if keyword.iskeyword(name) else name
+
+
+def camel(words):
+    return "".join(w[:1].upper() + w[1:] for w in words)
+
+
+def ctype(c):
+    if "*" in c:
+        return "c_void_p"
+    return CTYPES.get(c, f"c_{c.removesuffix('_t')}")
+
+
+def wrap(line, indent, more="    "):
+    """A long line, broken after commas inside of brackets: of the outermost ones, if those are enough."""
+    pieces, depth, start = [], 0, 0
+    for i, c in enumerate(line):
+        depth += (c in "([{") - (c in ")]}")
+        if c == " " and line[i - 1] == "," and (depth == 1 or (depth == 2 and i - start > 90)):
+            pieces.append(line[start:i])
+            start = i + 1
+    pieces.append(line[start:])
+    lines, now = [], indent + pieces[0]
+    for piece in pieces[1:]:
+        if len(now) + 1 + len(piece) > 112:
+            lines.append(now)
+            now = indent + more + piece
+        else:
+            now += " " + piece
+    return "\n".join([*lines, now]) + "\n"
+
+
+def quoted(text, indent):
+    lines = text.replace("\\", "\\\\").replace('"""', "'''").split("\n")
+    end = " " if lines[-1].endswith('"') else ""
+    if len(lines) == 1:
+        return f'{indent}"""{lines[0]}{end}"""\n'
+    return f'{indent}"""' + "\n".join(line and (indent if i else "") + line for i, line in enumerate(lines)) + \
+        f'\n{indent}"""\n'
+
+
+def sentence(text):
+    """A comment of a member as a sentence."""
+    first = re.match(r"[a-z]+(?=[ ,:.;]|$)", text)
+    text = (text[0].upper() + text[1:] if first else text).strip()
+    return text if text.endswith((".", ":", "...")) else text + "."
