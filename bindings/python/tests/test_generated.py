@@ -4,8 +4,10 @@ SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
+import ast
 import ctypes
 import dataclasses
+import pathlib
 from typing import Any
 
 import numpy as np
@@ -82,6 +84,18 @@ class Generated(Case):
                         self.assertTrue(getattr(o, member), member)
                 seen += 1
         self.assertGreater(seen, 25)
+
+    def test_every_call_has_the_parameters_of_c(self) -> None:
+        tree = ast.parse(pathlib.Path(_safe.__file__).read_text(encoding="utf-8"))
+        names = set()
+        for call in ast.walk(tree):
+            function = call.func if isinstance(call, ast.Call) else None
+            if isinstance(call, ast.Call) and isinstance(function, ast.Attribute) and \
+                    isinstance(function.value, ast.Name) and function.value.id == "lib":
+                names.add(function.attr)
+                self.assertEqual(len(call.args), len(_raw.PROTOTYPES[function.attr][1]), function.attr)
+        self.assertGreater(len(names), 150)
+        self.assertLessEqual(names, set(_raw.PROTOTYPES))
 
     def test_each_class_is_that_of_its_object(self) -> None:
         for name, kind in CLASSES.items():
