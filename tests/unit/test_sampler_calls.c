@@ -229,25 +229,26 @@ static void test_chains_survive_each_failing_allocation(void **state) {
 static void test_sampling_and_accepting_allocate_nothing(void **state) {
     static float logits[V];
     fixture f;
-    ggufx_sampler *chain;
+    ggufx_sampler *chains[2] = {NULL, NULL}; /* and its copy */
     (void)state;
     begin(&f, NULL);
-    chain = new_chain(&f, V, 2);
+    chains[0] = new_chain(&f, V, 2);
     for (uint32_t which = 4; which < 11; which++) {
         const ggufx_sampler_link link = example(which);
-        add(&f, chain, &link);
+        add(&f, chains[0], &link);
     }
+    MUST(&f, ggufx_sampler_clone(&chains[1], chains[0], &f.error));
     fault_reset(&f.memory);
-    for (uint64_t i = 0; i < 400; i++) {
+    for (uint64_t i = 0; i < 800; i++) {
         float logprob = 0;
         int32_t id = -1;
         fill_logits(logits, V, i / 16);
-        MUST(&f, ggufx_sampler_sample(&id, &logprob, chain, logits, V, &f.error));
-        MUST(&f, ggufx_sampler_accept(chain, &id, 1, &f.error));
+        MUST(&f, ggufx_sampler_sample(&id, &logprob, chains[i % 2], logits, V, &f.error));
+        MUST(&f, ggufx_sampler_accept(chains[i % 2], &id, 1, &f.error));
     }
-    MUST(&f, ggufx_sampler_reset(chain, &f.error));
+    for (size_t i = 0; i < 2; i++) MUST(&f, ggufx_sampler_reset(chains[i], &f.error));
     assert_int_equal(f.memory.calls, 0);
-    ggufx_sampler_destroy(chain);
+    for (size_t i = 0; i < 2; i++) ggufx_sampler_destroy(chains[i]);
     end(&f);
 }
 

@@ -9,10 +9,9 @@ namespace ggufx::sampling {
 
 Dry::Dry(const Host *host, uint32_t n_vocab, uint32_t n_last)
     : breakers(HostAllocator<int32_t>(host)), ring_(n_last, HostAllocator<int32_t>(host)),
-      same_(n_last, HostAllocator<uint32_t>(host)), repeats_(HostAllocator<Repeat>(host)),
-      places_(n_vocab, kNowhere, HostAllocator<uint32_t>(host)) {
-    repeats_.reserve(n_last < n_vocab ? n_last : n_vocab);
-}
+      same_(n_last, HostAllocator<uint32_t>(host)),
+      repeats_(n_last < n_vocab ? n_last : n_vocab, HostAllocator<Repeat>(host)),
+      places_(n_vocab, kNowhere, HostAllocator<uint32_t>(host)) {}
 
 void Dry::accept(int32_t id) {
     ring_[next_] = id;
@@ -50,8 +49,8 @@ void Dry::find_repeats() {
         if (repeat < allowed_length || breaks(next)) continue;
         uint32_t &place = places_[static_cast<size_t>(next)];
         if (place == kNowhere) {
-            place = static_cast<uint32_t>(repeats_.size());
-            repeats_.push_back({next, 0});
+            place = static_cast<uint32_t>(n_repeats_);
+            repeats_[n_repeats_++] = {next, 0};
         }
         repeats_[place].length = std::max(repeats_[place].length, repeat);
     }
@@ -67,11 +66,11 @@ float Dry::penalty(uint32_t length) const {
 Status Dry::apply(Step &step) {
     find_repeats();
     step.candidates.change_some(
-        repeats_.size(), [&](size_t i) { return repeats_[i].id; },
+        n_repeats_, [&](size_t i) { return repeats_[i].id; },
         [&](int32_t id) { return places_[static_cast<size_t>(id)]; },
         [&](size_t i, float logit) { return bounded(logit - penalty(repeats_[i].length)); });
-    for (const Repeat &r : repeats_) places_[static_cast<size_t>(r.id)] = kNowhere;
-    repeats_.clear();
+    for (size_t i = 0; i < n_repeats_; i++) places_[static_cast<size_t>(repeats_[i].id)] = kNowhere;
+    n_repeats_ = 0;
     return Status::ok;
 }
 

@@ -108,8 +108,9 @@ private:
         int32_t id;
         uint32_t length; // length of the longest repetition that the id continues
     };
-    Vector<uint32_t> same_;   // Z-function of the reversed window
-    Vector<Repeat> repeats_;  // for one sample, in any order
+    Vector<uint32_t> same_;  // Z-function of the reversed window
+    Vector<Repeat> repeats_; // for one sample: the first n_repeats_, in any order
+    size_t n_repeats_ = 0;
     Vector<uint32_t> places_; // [n_vocab] index in repeats_, else kNowhere
 };
 
