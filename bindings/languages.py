@@ -114,8 +114,9 @@ PYTHON = {"int8_t": "c_int8", "int16_t": "c_int16", "int32_t": "c_int32", "int64
 
 
 def python_type(c):
-    """A pointer is an address; a text that a call returns ends with NUL."""
-    return "c_void_p" if "*" in c else PYTHON[c.replace("const", "").strip()]
+    """A pointer is an address; a text that a call returns ends with NUL. A struct within another is itself."""
+    base = c.replace("const", "").strip()
+    return "c_void_p" if "*" in c else PYTHON.get(base, base)
 
 
 def python_parameter(d, handles):
@@ -147,4 +148,6 @@ def python_field(d):
         return name, f"{kind} * {elements(d)}", "bytes" if kind == "c_char" else "Array[Any]"
     if kind == "c_void_p":
         return name, kind, "int | None"
+    if kind not in PYTHON.values():
+        return name, kind, kind
     return name, kind, "float" if kind in ("c_float", "c_double") else "int"

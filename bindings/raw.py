@@ -202,7 +202,8 @@ def python_raw():
     names = sorted({t for p in API.functions for d in p.parameters
                     for t in [languages.python_parameter(d, OBJECTS)] if t[0] != '"'} |
                    {languages.python_result(p.result)[0] for p in API.functions} - {"None"} |
-                   {languages.python_field(m)[1].split()[0] for s in STRUCTS for m in s.members})
+                   {languages.python_field(m)[1].split()[0] for s in STRUCTS for m in s.members}
+                   - {s.name for s in STRUCTS})
     imports = wrap("from ctypes import (" + ", ".join(["Array", "Structure", *names]) + ")", "")
     texts = "\n\n".join(python_struct(s) for s in STRUCTS)
     every = "".join(f"    {s.name},\n" for s in STRUCTS)

@@ -300,6 +300,76 @@ const (
 	ValidateStrict ValidateFlags = 2
 )
 
+// GeneratorFlags: Flags of ggufx_generator_options.
+type GeneratorFlags uint32
+
+const (
+	GeneratorTiledDecode     GeneratorFlags = 1
+	GeneratorSpecialTokens   GeneratorFlags = 2
+	GeneratorIgnoreEog       GeneratorFlags = 4
+	GeneratorIdsOnly         GeneratorFlags = 8
+	GeneratorScorePrompt     GeneratorFlags = 16
+	GeneratorLogprobs        GeneratorFlags = 32
+	GeneratorKeepReasoning   GeneratorFlags = 64
+	GeneratorHasMaxReasoning GeneratorFlags = 128
+)
+
+// PromptFlags: Flags of ggufx_prompt.
+type PromptFlags uint32
+
+const (
+	PromptAppend       PromptFlags = 1
+	PromptParseSpecial PromptFlags = 2
+	PromptCheckpoint   PromptFlags = 4
+	PromptReuseAnswers PromptFlags = 8
+)
+
+// EventKind: Kind of an event.
+type EventKind uint32
+
+const (
+	EventKindNone          EventKind = 0
+	EventKindText          EventKind = 1
+	EventKindReasoning     EventKind = 2
+	EventKindToolCall      EventKind = 3
+	EventKindToolArguments EventKind = 4
+	EventKindPrompt        EventKind = 5
+	EventKindEnd           EventKind = 6
+	EventKindToolID        EventKind = 7
+)
+
+// End: Reason for which a generation has ended.
+type End uint32
+
+const (
+	EndNone      End = 0
+	EndEog       End = 1
+	EndStop      End = 2
+	EndLength    End = 3
+	EndContext   End = 4
+	EndGrammar   End = 5
+	EndCancelled End = 6
+	EndError     End = 7
+)
+
+// ForkFlags: Flags of ggufx_fork_options.
+type ForkFlags uint32
+
+const (
+	ForkReseed ForkFlags = 1
+)
+
+// GeneratorState: State of a generator.
+type GeneratorState uint32
+
+const (
+	GeneratorStateEmpty     GeneratorState = 0
+	GeneratorStatePrefill   GeneratorState = 1
+	GeneratorStateDecode    GeneratorState = 2
+	GeneratorStateSuspended GeneratorState = 3
+	GeneratorStateEnded     GeneratorState = 4
+)
+
 // GrammarKind: Languages in which a grammar is written.
 type GrammarKind uint32
 

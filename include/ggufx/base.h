@@ -197,6 +197,12 @@ typedef struct ggufx_executor {
     void (*destroy)(void *user); /* may be NULL */
 } ggufx_executor;
 
+/* A text of any bytes, not NUL-terminated. {NULL, 0}: absent. It never grows. */
+typedef struct ggufx_text {
+    const char *data; /* {len: size} */
+    size_t size;      /* bytes of the text */
+} ggufx_text;
+
 /* Progress of a long call, polled at least every 5 ms. total is 0 if it is unknown. A non-zero
  * result cancels the call: it returns GGUFX_E_CANCELLED and has changed nothing. report runs within
  * the call, so it must not use an object that the call uses exclusively. */

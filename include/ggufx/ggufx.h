@@ -37,6 +37,7 @@
  *
  * Generation:
  *
+ *   generator.h  generate text with a model: events of one or many sequences
  *   grammar.h    constrained decoding by GBNF grammars and JSON Schema
  *   sampler.h    sampler chain, log-probabilities, stop strings
  *   speculate.h  speculative decoding
@@ -58,6 +59,7 @@
 #include "embed.h"
 #include "estimate.h"
 #include "file.h"
+#include "generator.h"
 #include "grammar.h"
 #include "group.h"
 #include "imatrix.h"

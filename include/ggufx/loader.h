@@ -106,6 +106,21 @@ extern "C" {
     X(tensor_slice) \
     X(tensor_destroy) \
     X(validate) \
+    X(generator_create) \
+    X(generator_destroy) \
+    X(generator_set_prompt) \
+    X(generator_poll) \
+    X(session_step) \
+    X(generator_next) \
+    X(generator_cancel) \
+    X(generator_suspend) \
+    X(generator_resume) \
+    X(generator_truncate) \
+    X(generator_fork) \
+    X(generator_save) \
+    X(generator_load) \
+    X(generator_tokens) \
+    X(generator_info) \
     X(grammar_create) \
     X(grammar_destroy) \
     X(matcher_create) \
@@ -334,6 +349,21 @@ typedef struct ggufx_functions {
     ggufx_status (*tensor_slice)(ggufx_tensor **out, const ggufx_tensor *tensor, uint32_t dim, uint64_t first, uint64_t n, ggufx_error *error);
     void (*tensor_destroy)(ggufx_tensor *tensor);
     ggufx_status (*validate)(const ggufx_file *file, ggufx_validate_flags flags, int32_t (*report)(void *user, const ggufx_finding *finding), void *user, const ggufx_progress *progress, ggufx_error *error);
+    ggufx_status (*generator_create)(ggufx_generator **out, ggufx_session *session, const ggufx_generator_options *options, ggufx_error *error);
+    void (*generator_destroy)(ggufx_generator *generator);
+    ggufx_status (*generator_set_prompt)(ggufx_generator *generator, const ggufx_prompt *prompt, ggufx_error *error);
+    ggufx_status (*generator_poll)(ggufx_event *out, ggufx_generator *generator, ggufx_error *error);
+    ggufx_status (*session_step)(int32_t *out_complete, ggufx_session *session, const ggufx_step_item *items, size_t n_items, const ggufx_step_options *options, ggufx_error *error);
+    ggufx_status (*generator_next)(ggufx_event *out, ggufx_generator *generator, const ggufx_step_options *options, ggufx_error *error);
+    void (*generator_cancel)(const ggufx_generator *generator);
+    ggufx_status (*generator_suspend)(ggufx_generator *generator, ggufx_error *error);
+    ggufx_status (*generator_resume)(uint64_t *out_n_reused, ggufx_generator *generator, uint32_t sequence, ggufx_error *error);
+    ggufx_status (*generator_truncate)(ggufx_generator *generator, uint64_t n_tokens, ggufx_error *error);
+    ggufx_status (*generator_fork)(ggufx_generator **out, ggufx_generator *generator, const ggufx_fork_options *options, ggufx_error *error);
+    ggufx_status (*generator_save)(const ggufx_generator *generator, ggufx_status (*write)(void *user, const void *data, size_t n), void *user, ggufx_error *error);
+    ggufx_status (*generator_load)(ggufx_generator **out, ggufx_session *session, const ggufx_generator_options *options, ggufx_status (*read)(void *user, void *data, size_t n), void *user, ggufx_error *error);
+    ggufx_status (*generator_tokens)(int32_t *out_ids, size_t capacity, size_t *out_needed, const ggufx_generator *generator, ggufx_error *error);
+    ggufx_status (*generator_info)(ggufx_generator_facts *out, const ggufx_generator *generator, ggufx_error *error);
     ggufx_status (*grammar_create)(ggufx_grammar **out, const ggufx_runtime *rt, const ggufx_tokenizer *tokenizer, const ggufx_grammar_options *options, ggufx_error *error);
     void (*grammar_destroy)(ggufx_grammar *grammar);
     ggufx_status (*matcher_create)(ggufx_matcher **out, const ggufx_grammar *grammar, ggufx_error *error);

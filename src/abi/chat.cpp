@@ -71,6 +71,13 @@ std::string_view source_of(const ggufx_chat_options &options, const ggufx_file *
 
 } // namespace
 
+ggufx_chat *ggufx::abi::make_file_chat(const Ref<Host> &host, const gguf::File &file) {
+    Buffer room;
+    const std::string_view source = template_of(file, {}, room);
+    return make<ggufx_chat>(*host, host, source, token_of(file, "tokenizer.ggml.bos_token_id"),
+                            token_of(file, "tokenizer.ggml.eos_token_id"));
+}
+
 extern "C" ggufx_status ggufx_chat_create(ggufx_chat **out, const ggufx_runtime *rt,
                                           const ggufx_file *file, const ggufx_chat_options *options,
                                           ggufx_error *error) {
@@ -91,8 +98,11 @@ extern "C" ggufx_status ggufx_chat_create(ggufx_chat **out, const ggufx_runtime 
 
 extern "C" void ggufx_chat_destroy(ggufx_chat *chat) {
     const NoCancel whole;
-    if (!alive(chat, Tag::chat)) return;
-    destroy_object(chat->program.host(), chat);
+    if (alive(chat, Tag::chat)) chat->release();
+}
+
+void ggufx_chat::release() {
+    if (refs.release()) destroy_object(program.host(), this);
 }
 
 extern "C" const char *ggufx_chat_format_name(size_t index) {
@@ -170,19 +180,25 @@ chat::Request import_request(const ggufx_chat_request &r, const Vector<chat::Mes
     return out;
 }
 
-// Renders a request into `output`: the text, and the origin of its bytes (template or messages).
-// Returns the progress hook of the request.
-Progress render(chat::Output &output, const ggufx_chat &chat, const ggufx_chat_request *request) {
+} // namespace
+
+void ggufx::abi::check_request(const ggufx_chat_request &request) {
+    const auto in = import_options(&request, kKnownFlags, "ggufx_chat_request");
+    (void)import_progress(in.progress);
+}
+
+Progress ggufx::abi::render_request(chat::Output &output, const ggufx_chat &chat,
+                                    const ggufx_chat_request *request, bool empties) {
     const auto r = import_options(request, kKnownFlags, "ggufx_chat_request");
     Vector<chat::Message> messages{HostAllocator<chat::Message>(chat.program.host().get())};
     import_messages(messages, r);
     chat::Request in = import_request(r, messages);
     in.calls = &chat.format->call;
+    in.empties = empties;
     chat.program.render(output, in);
     return in.progress;
 }
 
-} // namespace
 
 extern "C" ggufx_status ggufx_chat_render(char *out, size_t capacity, size_t *out_needed,
                                           ggufx_chat_run *out_runs, size_t run_capacity,
@@ -193,7 +209,7 @@ extern "C" ggufx_status ggufx_chat_render(char *out, size_t capacity, size_t *ou
         require(out_needed && (out || capacity == 0), "out and out_needed must be set");
         require(out_runs || run_capacity == 0, "out_runs must be set");
         chat::Output output(chat->program.host().get());
-        render(output, *chat, request);
+        (void)render_request(output, *chat, request);
         const size_t n = output.text.size(), n_runs = output.runs.size();
         *out_needed = n;
         if (out_runs_needed) *out_runs_needed = n_runs;
@@ -229,6 +245,27 @@ void find_marks(model::Marks &out, const ggufx_chat &chat, const model::Tokenize
 
 } // namespace
 
+size_t ggufx::abi::tokenize_rendered(model::Ids &ids, const chat::Output &output,
+                                     const Progress &progress, const ggufx_chat &chat,
+                                     const model::Tokenizer &tokenizer, bool adds_special) {
+    const Host *const host = chat.program.host().get();
+    Vector<model::OriginRun> runs{HostAllocator<model::OriginRun>(host)};
+    runs.reserve(output.runs.size());
+    for (const chat::Run &run : output.runs) runs.push_back({run.end, run.user});
+    model::Marks marks(host);
+    find_marks(marks, chat, tokenizer);
+    const model::Origin origin(runs.data(), runs.size(), marks);
+    model::TokenizeOptions options;
+    options.parse_special = true;
+    options.origin = &origin;
+    options.progress = progress;
+    const model::Vocab &vocab = tokenizer.vocab();
+    const bool wants_bos = adds_special && vocab.add_bos() && vocab.bos() >= 0;
+    if (wants_bos) ids.push_back(vocab.bos());
+    tokenizer.tokenize(ids, {output.text.data(), output.text.size()}, options);
+    return wants_bos && ids.size() > 1 && ids[1] == vocab.bos() ? 1 : 0;
+}
+
 extern "C" ggufx_status ggufx_chat_tokenize(int32_t *out_ids, size_t capacity, size_t *out_needed,
                                             const ggufx_chat *chat,
                                             const ggufx_tokenizer *tokenizer,
@@ -242,25 +279,11 @@ extern "C" ggufx_status ggufx_chat_tokenize(int32_t *out_ids, size_t capacity, s
         if (unknown) fail(Status::argument, {}, "unknown flags 0x%x", unknown);
         const Host *const host = chat->program.host().get();
         chat::Output output(host);
-        const Progress progress = render(output, *chat, request);
-        Vector<model::OriginRun> runs{HostAllocator<model::OriginRun>(host)};
-        runs.reserve(output.runs.size());
-        for (const chat::Run &run : output.runs) runs.push_back({run.end, run.user});
-        model::Marks marks(host);
-        find_marks(marks, *chat, tokenizer->tokenizer);
-        const model::Origin origin(runs.data(), runs.size(), marks);
-        model::TokenizeOptions options;
-        options.parse_special = true;
-        options.origin = &origin;
-        options.progress = progress;
+        const Progress progress = render_request(output, *chat, request);
         model::Ids ids(host);
-        const model::Vocab &vocab = tokenizer->tokenizer.vocab();
-        const bool wants_bos =
-            (flags & GGUFX_TOKENIZE_ADD_SPECIAL) && vocab.add_bos() && vocab.bos() >= 0;
-        if (wants_bos) ids.push_back(vocab.bos());
-        tokenizer->tokenizer.tokenize(ids, {output.text.data(), output.text.size()}, options);
-        const bool twice = wants_bos && ids.size() > 1 && ids[1] == vocab.bos();
-        const size_t first = twice ? 1 : 0, n = ids.size() - first;
+        const size_t first = tokenize_rendered(ids, output, progress, *chat, tokenizer->tokenizer,
+                                               (flags & GGUFX_TOKENIZE_ADD_SPECIAL) != 0);
+        const size_t n = ids.size() - first;
         *out_needed = n;
         ids.copy(out_ids, first, std::min(n, capacity));
         if (n > capacity) {

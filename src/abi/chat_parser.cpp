@@ -43,7 +43,7 @@ extern "C" ggufx_status ggufx_chat_info(ggufx_chat_facts *out, const ggufx_chat 
 }
 
 // An empty JSON array means no tools.
-static bool has_tools(std::string_view json) {
+bool ggufx::abi::has_tools(std::string_view json) {
     size_t n = 0;
     for (const char c : json)
         if (!is_json_space(c) && n++ < 2 && c != "[]"[n - 1]) return true;

@@ -18,19 +18,18 @@ void ggufx_grammar::release() {
 
 namespace {
 
-// Adds the bytes of a token to the vocabulary. Control tokens and similar ones add none.
-void add_token(grammar::Vocabulary &out, const model::Tokenizer &tokenizer, int32_t id,
-               Vector<char> &room) {
+// Returns the bytes of a token. Control tokens and similar ones have none.
+std::string_view token_bytes(const model::Tokenizer &tokenizer, int32_t id, Vector<char> &room) {
     const model::Token &token = tokenizer.vocab()[static_cast<size_t>(id)];
     const bool silent = token.ends || token.kind == model::TokenKind::unused ||
                         token.kind == model::TokenKind::control ||
                         token.kind == model::TokenKind::unknown;
-    if (silent) return out.add({}, token.ends);
+    if (silent) return {};
     model::DetokenizeOptions options;
     options.keep_space = true;
     model::DetokenizeState state;
     const size_t n = tokenizer.detokenize(room.data(), room.size(), &id, 1, options, state, true);
-    out.add({room.data(), n <= room.size() ? n : 0}, false);
+    return {room.data(), n <= room.size() ? n : 0};
 }
 
 Ref<grammar::Vocabulary> make_vocabulary(const model::Tokenizer &tokenizer,
@@ -45,7 +44,7 @@ Ref<grammar::Vocabulary> make_vocabulary(const model::Tokenizer &tokenizer,
     for (size_t id = 0; id < vocab.size(); id++) {
         if (id % kTokensPerPoll == 0 && progress.cancelled(0, 0))
             fail(Status::cancelled, {}, "the progress callback cancelled the call");
-        add_token(*made, tokenizer, static_cast<int32_t>(id), room);
+        made->add(token_bytes(tokenizer, static_cast<int32_t>(id), room), vocab[id].ends);
     }
     made->build();
     return made;
@@ -61,6 +60,23 @@ Ref<grammar::Vocabulary> vocabulary_of(ggufx_tokenizer &tokenizer, const Progres
     }
     return Ref<grammar::Vocabulary>::share(known);
 }
+
+} // namespace
+
+size_t ggufx::abi::first_difference(const grammar::Vocabulary &vocabulary,
+                                    const ggufx_tokenizer &tokenizer) {
+    const model::Vocab &vocab = tokenizer.tokenizer.vocab();
+    if (tokenizer.vocabulary.load(Order::acquire) == &vocabulary) return vocab.size();
+    const size_t n = std::min(vocabulary.size(), vocab.size());
+    Vector<char> room(grammar::kMostTokenBytes, '\0', HostAllocator<char>(vocab.host().get()));
+    size_t i = 0;
+    while (i < n && vocabulary.ends(i) == vocab[i].ends &&
+           vocabulary.bytes(i) == token_bytes(tokenizer.tokenizer, static_cast<int32_t>(i), room))
+        i++;
+    return i;
+}
+
+namespace {
 
 grammar::GrammarOptions import_grammar_options(const ggufx_grammar_options *options) {
     constexpr uint32_t flags = GGUFX_GRAMMAR_COMPACT | GGUFX_GRAMMAR_ANY_ORDER |

@@ -19,6 +19,14 @@ struct ggufx_grammar {
     void release(); // frees itself
 };
 
+struct ggufx_tokenizer;
+
+namespace ggufx::abi {
+// Returns the first token that differs between a grammar's vocabulary and that of a tokenizer; the
+// size of the smaller one if there is none. Throws std::bad_alloc. (grammar.cpp)
+size_t first_difference(const grammar::Vocabulary &vocabulary, const ggufx_tokenizer &tokenizer);
+} // namespace ggufx::abi
+
 struct ggufx_matcher {
     ggufx::abi::Tag tag = ggufx::abi::Tag::matcher;
     ggufx::Ref<ggufx_grammar> grammar; // declared before the matcher, which uses it

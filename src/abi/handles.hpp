@@ -37,6 +37,7 @@ enum class Tag : uint32_t {
     speculator = 0x44474758u,
     adapter = 0x4c474758u,
     device = 0x45444758u,
+    generator = 0x4e474758u,
 };
 
 } // namespace ggufx::abi

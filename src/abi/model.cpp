@@ -339,8 +339,13 @@ extern "C" ggufx_status ggufx_session_create(ggufx_session **out, const ggufx_mo
 
 extern "C" void ggufx_session_destroy(ggufx_session *session) {
     const NoCancel whole;
-    if (!alive(session, Tag::session)) return;
-    destroy_object(session->model->model.host(), session);
+    if (alive(session, Tag::session)) session->release();
+}
+
+void ggufx_session::release() {
+    if (!refs.release()) return;
+    const Ref<ggufx_model> keep = model;
+    destroy_object(keep->model.host(), this);
 }
 
 extern "C" ggufx_status ggufx_session_info(ggufx_session_facts *out, const ggufx_session *session,

@@ -6,6 +6,7 @@
 #include "abi/device_weights.hpp"
 #include "abi/group.hpp"
 #include "abi/handles.hpp"
+#include "generate/step.hpp"
 #include "grammar/vocabulary.hpp"
 #include "model/embedder.hpp"
 #include "model/sampler.hpp"
@@ -20,6 +21,7 @@
 
 struct ggufx_tokenizer {
     ggufx::abi::Tag tag = ggufx::abi::Tag::tokenizer;
+    ggufx::RefCount refs;
     ggufx::model::Tokenizer tokenizer;
     ggufx::Atomic<ggufx::grammar::Vocabulary *> vocabulary{nullptr}; // created by the first grammar
     explicit ggufx_tokenizer(ggufx::Ref<ggufx::gguf::File> file) : tokenizer(std::move(file)) {}
@@ -27,7 +29,15 @@ struct ggufx_tokenizer {
         if (ggufx::grammar::Vocabulary *const made = vocabulary.load(ggufx::Order::acquire))
             made->release();
     }
+    void retain() { refs.retain(); }
+    void release(); // frees itself
 };
+
+struct ggufx_chat;
+
+namespace ggufx::abi {
+void release_chat(ggufx_chat *chat); // null: nothing (generator_chat.cpp, without_chat.cpp)
+}
 
 struct ggufx_model {
     ggufx::abi::Tag tag = ggufx::abi::Tag::model;
@@ -37,6 +47,9 @@ struct ggufx_model {
     ggufx::model::Model model;
     ggufx::abi::HostGroup *group; // ranks that run the model together; null for one process
     uint32_t n_device_layers;     // number of layers with products on the device
+    // Those of the file, created by the first generator that needs them.
+    ggufx::Atomic<ggufx_tokenizer *> tokenizer{nullptr};
+    ggufx::Atomic<ggufx_chat *> chat{nullptr};
     // device may be null.
     ggufx_model(ggufx::abi::RuntimeRef rt, ggufx::Ref<ggufx::gguf::File> file,
                 ggufx::abi::HostGroup *ranks, const ggufx::model::BuildOptions &options,
@@ -47,6 +60,11 @@ struct ggufx_model {
           group(ranks),
           n_device_layers(std::min<uint32_t>(
               options.n_placed_layers, static_cast<uint32_t>(model.graph().layer_ends.size()))) {}
+
+    ~ggufx_model() {
+        if (ggufx_tokenizer *const made = tokenizer.load(ggufx::Order::acquire)) made->release();
+        ggufx::abi::release_chat(chat.load(ggufx::Order::acquire));
+    }
 
     void retain() { refs.retain(); }
     void release(); // frees itself and then its runtime
@@ -61,12 +79,19 @@ private:
 
 struct ggufx_session {
     ggufx::abi::Tag tag = ggufx::abi::Tag::session;
+    ggufx::RefCount refs;
     ggufx::Ref<ggufx_model> model; // declared before the session, which uses it
     ggufx::model::SessionPlan plan;
     ggufx::model::Session session;
     ggufx_session(ggufx::Ref<ggufx_model> m, const ggufx::model::SessionOptions &options)
         : model(std::move(m)), plan(model->model.shape(), options), session(model->model, options) {
     }
+    // Steps of its generators, made with the first one.
+    ggufx::generate::Steps *steps = nullptr;
+    ~ggufx_session() { ggufx::unmake(*model->model.host(), steps); }
+
+    void retain() { refs.retain(); }
+    void release(); // frees itself and then its model
 };
 
 struct ggufx_adapter {
@@ -117,6 +142,9 @@ namespace ggufx::abi {
 // Checks the arguments of a function that samples a token. (sampler.cpp)
 Status check_sample(const int32_t *out_id, const ggufx_sampler *sampler, const float *logits,
                     size_t n, Failure *failure);
+
+// Throws Error (mismatch) if two models have other tokens. (vocabularies.cpp)
+void check_vocabularies(const model::Model &a, const model::Model &b);
 
 // Destroys an object: marks the tag as dead, frees the memory, then releases the host.
 template <class T> void destroy_object(Ref<Host> host, T *object) {

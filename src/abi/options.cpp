@@ -20,7 +20,6 @@ namespace {
 struct Header {
     uint32_t struct_size;
     uint32_t flags;
-    const void *next;
 };
 
 struct Extension {
@@ -58,18 +57,28 @@ void import_bytes(void *out, size_t size, const void *in, uint32_t known_flags, 
                  given, i, size);
     memcpy(out, in, given < size ? given : size);
     Header header = {};
-    memcpy(&header, out, sizeof header < size ? sizeof header : size);
+    memcpy(&header, out, sizeof header);
     const uint32_t own_size = static_cast<uint32_t>(size);
     memcpy(out, &own_size, sizeof own_size);
     if (header.flags & ~known_flags)
         fail(Status::argument, {}, "%s.flags has the unknown bits 0x%x", name,
              header.flags & ~known_flags);
-    if (header.next) {
-        Extension extension;
-        memcpy(&extension, header.next, sizeof extension);
-        fail(Status::unsupported, {}, "%s.next holds an extension of unknown type %u", name,
-             extension.type);
-    }
+}
+
+void refuse_extension(const void *next, const char *name) {
+    if (!next) return;
+    Extension extension;
+    memcpy(&extension, next, sizeof extension);
+    fail(Status::unsupported, {}, "%s.next holds an extension of unknown type %u", name,
+         extension.type);
+}
+
+uint32_t stated_distance(const void *first, size_t align, const char *name) {
+    const uint32_t size = stated_size(first, name);
+    if (size % align != 0)
+        fail(Status::argument, {}, "%s.struct_size is %u: it must be a multiple of %zu in a list",
+             name, size, align);
+    return size;
 }
 
 void export_bytes(void *out, const void *value, size_t size, const char *name) {

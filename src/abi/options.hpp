@@ -21,10 +21,25 @@ template <class T> bool holds_all(const T &given) {
     return given.struct_size >= sizeof(T) && given.struct_size <= kMostStructBytes;
 }
 
-// Imports an option struct that starts with {struct_size, flags, next}. Defaults are all zero; `in`
+// Imports an option struct that starts with {struct_size, flags}, maybe with `next`. Defaults are all zero; `in`
 // may be null. Shorter structs are accepted, and longer ones if the additional bytes are zero.
 // Throws for unknown flags, chained extensions and nonzero reserved fields.
 template <class T> T import_options(const T *in, uint32_t known_flags, const char *name);
+
+// List of structs that begin with {struct_size, flags}; the size of the first is their distance.
+template <class T> class StructList {
+public:
+    // Throws argument if the distance is no size of T.
+    StructList(const T *items, size_t n, uint32_t known_flags, const char *name);
+    size_t size() const { return n_; }
+    T at(size_t i) const; // throws as import_options
+
+private:
+    const unsigned char *items_;
+    size_t n_, distance_ = 0;
+    uint32_t known_flags_;
+    const char *name_;
+};
 
 // Writes an output struct, up to the caller's struct_size. Throws argument if that is smaller than
 // the header or larger than kMostStructBytes.
@@ -36,6 +51,8 @@ namespace detail {
 uint32_t stated_size(const void *given, const char *name); // throws
 void refuse_reserved(const char *name, const char *field, size_t index, uint64_t value);
 void import_bytes(void *out, size_t size, const void *in, uint32_t known_flags, const char *name);
+void refuse_extension(const void *next, const char *name); // unless it is null
+uint32_t stated_distance(const void *first, size_t align, const char *name);
 void export_bytes(void *out, const void *value, size_t size, const char *name);
 } // namespace detail
 
@@ -59,8 +76,18 @@ template <class T> T import_options(const T *in, uint32_t known_flags, const cha
     memset(&out, 0, sizeof out);
     out.struct_size = sizeof out;
     if (in) detail::import_bytes(&out, sizeof out, in, known_flags, name);
+    if constexpr (requires { out.next; }) detail::refuse_extension(out.next, name);
     check_reserved(out, name);
     return out;
+}
+template <class T>
+StructList<T>::StructList(const T *items, size_t n, uint32_t known_flags, const char *name)
+    : items_(reinterpret_cast<const unsigned char *>(items)), n_(n), known_flags_(known_flags),
+      name_(name) {
+    if (n) distance_ = detail::stated_distance(items, alignof(T), name);
+}
+template <class T> T StructList<T>::at(size_t i) const {
+    return import_options(reinterpret_cast<const T *>(items_ + i * distance_), known_flags_, name_);
 }
 template <class T> void check_output(const T *out, const char *name) {
     (void)detail::stated_size(out, name);

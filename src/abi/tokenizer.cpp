@@ -58,8 +58,11 @@ extern "C" ggufx_status ggufx_tokenizer_create(ggufx_tokenizer **out, const gguf
 
 extern "C" void ggufx_tokenizer_destroy(ggufx_tokenizer *tokenizer) {
     const NoCancel whole;
-    if (!alive(tokenizer, Tag::tokenizer)) return;
-    destroy_object(vocab_of(tokenizer).host(), tokenizer);
+    if (alive(tokenizer, Tag::tokenizer)) tokenizer->release();
+}
+
+void ggufx_tokenizer::release() {
+    if (refs.release()) destroy_object(vocab_of(this).host(), this);
 }
 
 extern "C" ggufx_status ggufx_tokenize(int32_t *out_ids, size_t capacity, size_t *out_needed,

@@ -1,6 +1,7 @@
 // Stubs of the chat functions in builds with -Dchat=false: hosts link and load as usual, but cannot
 // create objects.
 // SPDX-License-Identifier: MIT
+#include "abi/generator_handle.hpp"
 #include "abi/guard.hpp"
 #include "abi/options.hpp"
 
@@ -72,4 +73,23 @@ extern "C" ggufx_status ggufx_chat_parser_feed(ggufx_chat_parser *, const char *
 
 extern "C" ggufx_status ggufx_chat_parser_finish(ggufx_chat_parser *, ggufx_error *error) {
     return guard(error, refuse_chats);
+}
+
+void ggufx::abi::release_chat(ggufx_chat *) {
+    // no objects exist
+}
+
+ChatRef ggufx::abi::import_chat(const ggufx_chat *chat) {
+    if (chat) refuse_chats();
+    return nullptr;
+}
+
+void ggufx::abi::import_messages(generate::Prompt &, const ggufx_generator &,
+                                 const ggufx_chat_request &) {
+    refuse_chats();
+}
+
+Ref<generate::Format> ggufx::abi::restore_format(const ggufx_generator &,
+                                                 const generate::FormatTexts &) {
+    refuse_chats();
 }

@@ -1,6 +1,7 @@
 // Stubs of the grammar functions in builds with -Dchat=false, which also have no grammars: hosts
 // link and load as usual, but cannot create objects.
 // SPDX-License-Identifier: MIT
+#include "abi/generator_handle.hpp"
 #include "abi/guard.hpp"
 #include "abi/options.hpp"
 
@@ -67,4 +68,10 @@ extern "C" ggufx_status ggufx_sampler_sample_matching(int32_t *, float *, ggufx_
                                                       ggufx_matcher *, const float *, size_t,
                                                       ggufx_error *error) {
     return guard(error, refuse_grammars);
+}
+
+Ref<generate::Grammar> ggufx::abi::import_grammar(const ggufx_grammar *grammar,
+                                                  const ggufx_tokenizer *, uint64_t) {
+    if (grammar) refuse_grammars();
+    return {};
 }

@@ -198,6 +198,15 @@ Forms Template::forms(const Progress &progress) const {
 // on is removed.
 constexpr std::string_view kEndMark = "\uE000ggufx-end\uE000";
 
+// An empty message of the assistant in place of the last one.
+static void empty_last(Meter &meter, List *messages) {
+    if (messages->size == 0) return;
+    Dict *const message = make_dict(meter);
+    put(meter, message, "role", text_value(meter, "assistant"));
+    put(meter, message, "content", text_value(meter, ""));
+    messages->items[messages->size - 1] = Value::of(message);
+}
+
 static void mark_end(Meter &meter, List *messages) {
     const Value *const last = messages->size > 0 ? &messages->items[messages->size - 1] : nullptr;
     if (!last || !last->is(Kind::dict))
@@ -271,6 +280,7 @@ bool Template::render_once(Output &out, const Request &request, Attempt attempt)
     Meter meter(program_.host.get(), limits_of(request, program_.source.size()), request.progress);
     TemplateMachine machine(program_, meter, out);
     const Value messages = SourceReader(meter, request).messages();
+    if (request.empties) empty_last(meter, messages.list);
     if (request.continues) mark_end(meter, messages.list);
     bool has_changed = false;
     if (messages.list->size > 0) {

@@ -23,6 +23,7 @@ struct Request {
     std::string_view reasoning_effort;
     bool add_generation_prompt = false;
     bool continues = false;   // the prompt ends with the text of the last message
+    bool empties = false;     // `continues` an empty message of the assistant in its place
     int enable_thinking = -1; // -1: not set
     bool has_clock = false;
     int64_t clock = 0;

@@ -38,6 +38,7 @@ public:
     Checkpoint checkpoint() const { return random_; }
     void rollback(const Random &random) { random_ = random; }
     void reset() { random_ = Random(options_.seed); }
+    void reseed(uint64_t seed) { random_ = Random(options_.seed = seed); }
 
 private:
     struct Weighed {

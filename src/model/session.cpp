@@ -160,7 +160,8 @@ Session::Session(const Model &model, const SessionPlan &plan, const matmul::Opti
                               0,
                               Vector<float>(HostAllocator<float>(model.host().get())),
                               {},
-                              false});
+                              false,
+                              0});
 }
 
 Session::~Session() = default;
@@ -238,7 +239,7 @@ Status Session::truncate(uint32_t index, uint64_t n_tokens, Failure *failure) {
     caches_.truncate(index, sequence.held);
     sequence.edited = sequence.edited && sequence.held > 0;
     shorten(sequence, n_tokens);
-    n_changes_ += index == 0;
+    sequences_[index].n_changes++;
     if (index == 0) has_logits_ = false;
     return Status::ok;
 }
@@ -270,8 +271,10 @@ void Session::set_adapters(uint32_t index, const AdapterSet::Use *uses, size_t n
                  i, sequences_[i].length);
     const Ref<AdapterSet> set =
         adapter_scratch_.prepare(model_.host(), model_.graph(), uses, n, n_batch_);
-    for (size_t i = first; i < end; i++) sequences_[i].adapters = set;
-    n_changes_ += first == 0;
+    for (size_t i = first; i < end; i++) {
+        sequences_[i].adapters = set;
+        sequences_[i].n_changes++;
+    }
 }
 
 // Copies a sequence; the next call recomputes tokens that the caches cannot share.
@@ -311,7 +314,7 @@ Status Session::copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *fai
     sequence.length = n_tokens;
     sequence.held = held;
     sequence.edited = source.edited && held > 0;
-    n_changes_ += to == 0;
+    sequence.n_changes++;
     return status;
 }
 
@@ -377,7 +380,7 @@ Status Session::remove(uint32_t index, uint64_t first, uint64_t n, Failure *fail
     close_gap(sequence.positions, length, first, n);
     close_gap(sequence.modes, length, first, n);
     sequence.length -= n;
-    n_changes_ += index == 0;
+    sequences_[index].n_changes++;
     return status;
 }
 
@@ -416,7 +419,7 @@ Status Session::shift(uint32_t index, uint64_t first, uint64_t n, int32_t delta,
     if (status != Status::ok) return status;
     sequence.edited = sequence.edited || first < held;
     for (uint64_t i = first; i < first + n; i++) p[i] += delta;
-    n_changes_ += index == 0;
+    sequences_[index].n_changes++;
     return status;
 }
 

@@ -54,6 +54,12 @@ struct BatchOptions {
     float *logits = nullptr;                 // [sum of n_logits][n_vocab], item after item
     float *hidden = nullptr;                 // [sum of n_hidden][n_embd], item after item
     const matmul::Options *matmul = nullptr; // null: the session's
+    // Uses the outputs before the call is committed; a failure undoes the call. Throws nothing.
+    struct Use {
+        void *user = nullptr;
+        Status (*outputs)(void *user, Failure *failure) = nullptr;
+    } use;
+    bool keeps_nan = false; // outputs may hold NaN: a fault of one item fails no other
 };
 
 // Time for a part of a step.
@@ -114,10 +120,15 @@ public:
     uint64_t length(uint32_t sequence) const { return sequences_[sequence].length; }
     const int32_t *ids(uint32_t sequence) const { return sequences_[sequence].ids; } // [length]
     const int32_t *positions(uint32_t sequence) const { return sequences_[sequence].positions; }
+    const uint8_t *modes(uint32_t sequence) const { return sequences_[sequence].modes; } // mode.hpp
+    // Embeddings of the caller, a row for each token with kModeEmbedded.
+    const float *embedded(uint32_t sequence) const { return sequences_[sequence].embedded.data(); }
+    // Whether tokens were removed or shifted: a computation of its tokens would give other caches.
+    bool is_edited(uint32_t sequence) const { return sequences_[sequence].edited; }
     size_t logits_size() const { return logits_.size(); }
     const matmul::Options &matmul_options() const { return matmul_; }
-    // Returns a counter of the calls that changed sequence 0.
-    uint64_t n_changes() const { return n_changes_; }
+    // Returns a counter of the calls that changed a sequence.
+    uint64_t n_changes(uint32_t sequence) const { return sequences_[sequence].n_changes; }
     Status truncate(uint32_t sequence, uint64_t n_tokens, Failure *failure);
     // Sets adapters for an empty sequence, or for all with kAllSequences. Throws Error (argument,
     // mismatch, state) / std::bad_alloc; nothing has changed then.
@@ -175,6 +186,7 @@ private:
         Vector<float> embedded; // [n_embd] for each token with kModeEmbedded
         Ref<AdapterSet> adapters;
         bool edited; // the caches differ from a fresh computation of these tokens
+        uint64_t n_changes;
 
         int64_t next_position() const { return length ? int64_t{positions[length - 1]} + 1 : 0; }
         uint64_t n_embedded(uint64_t n_tokens) const; // among the first n_tokens
@@ -196,6 +208,8 @@ private:
         float *hidden = nullptr; // [sum of n_hidden][n_embd]
         ProductWatcher *products = nullptr;
         bool keeps_stream = false; // keeps all rows of the last batch, for project()
+        BatchOptions::Use use = {};
+        bool keeps_nan = false;
     };
 
     Session(const Model &model, const SessionPlan &plan, const matmul::Options &matmul);
@@ -239,9 +253,8 @@ private:
     AdapterScratch adapter_scratch_;
     const Messenger::Owned messenger_; // null if no batch is cut
     bool has_logits_ = false;          // logits_ belongs to sequence 0
-    uint64_t n_changes_ = 0;
-    SlowestGroup slowest_; // measured by the latest step with a prompt
-    const OwnedCall call_; // the first to go
+    SlowestGroup slowest_;             // measured by the latest step with a prompt
+    const OwnedCall call_;             // the first to go
 };
 
 } // namespace ggufx::model

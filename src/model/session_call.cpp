@@ -350,7 +350,8 @@ Status Session::Call::run_batch(Budget *budget, bool *complete, Failure *failure
 Status Session::Call::take_outputs(Failure *failure) {
     const size_t n_logits = session_.rows_.of_logits().size() * session_.logits_.size();
     const size_t n_hidden = session_.rows_.of_hidden().size() * session_.model_.shape().n_embd;
-    if (has_nan(out_.logits, n_logits) || has_nan(out_.hidden, n_hidden))
+    const bool fails = !options_.keeps_nan;
+    if (fails && (has_nan(out_.logits, n_logits) || has_nan(out_.hidden, n_hidden)))
         return set_failure(failure, Status::value, {}, "the model computed a NaN");
     if (n_logits) out_.logits += n_logits;
     if (n_hidden) out_.hidden += n_hidden;
@@ -382,7 +383,7 @@ Status Session::Call::run(Budget *budget, bool *complete, Failure *failure) {
 void Session::Call::commit() {
     for (const Item &item : items_) {
         Sequence &s = session_.sequences_[item.sequence];
-        session_.n_changes_ += item.sequence == 0;
+        s.n_changes++;
         if (item.sequence == 0) session_.has_logits_ = false;
         s.length = s.end;
         session_.caches_.commit(item.sequence, s.length - s.held);
@@ -434,7 +435,12 @@ Status Session::Call::open(const BatchItem *items, size_t n_items, const CallOpt
 Status Session::Call::advance(const Progress &progress, Budget *budget, bool *complete,
                               Failure *failure) {
     progress_ = poll_.report_to(progress);
-    const Status status = run(budget, complete, failure);
+    Status status = run(budget, complete, failure);
+    const BatchOptions::Use &use = options_.use;
+    if (status == Status::ok && *complete && use.outputs) {
+        status = use.outputs(use.user, failure);
+        *complete = status == Status::ok;
+    }
     if (status != Status::ok || *complete) close(status);
     return status;
 }
@@ -515,7 +521,11 @@ Status Session::make_room(const BatchItem &item, Failure *failure) {
 }
 
 Session::CallOptions Session::call_options(const BatchOptions &options) const {
-    return {options.matmul ? *options.matmul : matmul_, {}, options.logits, options.hidden};
+    CallOptions out = {
+        options.matmul ? *options.matmul : matmul_, {}, options.logits, options.hidden};
+    out.use = options.use;
+    out.keeps_nan = options.keeps_nan;
+    return out;
 }
 
 Status Session::decode_batch(const BatchItem *items, size_t n_items, const BatchOptions &options,

@@ -255,7 +255,7 @@ void Session::take(uint32_t index, Loaded &loaded) {
     sequence.held = loaded.held;
     // only ranks use this flag, and they save no edited sequences
     sequence.edited = false;
-    n_changes_ += index == 0;
+    sequence.n_changes++;
     if (index == 0) has_logits_ = false;
 }
 

@@ -23,6 +23,11 @@ def struct_of(d):
     return match.group(1) if match and match.group(1) in sized else None
 
 
+def count_of(struct, name):
+    """The member with the length of a list, or None."""
+    return next((m.meaning.get("length") for m in structs[struct].members if m.name == name), None)
+
+
 def nested(struct):
     """Returns members that point to further structs with a size."""
     return [(struct_of(m), m.name) for m in structs[struct].members if struct_of(m)]
@@ -56,10 +61,11 @@ def refusals(function, struct, call, get):
              "    {",
              f"        {struct} *odd = prepare_odd({get}, sizeof *odd);",
              "        odd->flags |= 0x80000000u;",
-             f"        refused(\"{function}\", \"{struct}\", \"flags\", {call});",
-             f"        odd = prepare_odd({get}, sizeof *odd);",
-             "        odd->next = &extension;",
-             f"        refused_with(GGUFX_E_UNSUPPORTED, \"{function}\", \"{struct}\", \"next\", {call});"]
+             f"        refused(\"{function}\", \"{struct}\", \"flags\", {call});"]
+    if any(m.name == "next" for m in structs[struct].members):
+        lines += [f"        odd = prepare_odd({get}, sizeof *odd);",
+                  "        odd->next = &extension;",
+                  f"        refused_with(GGUFX_E_UNSUPPORTED, \"{function}\", \"{struct}\", \"next\", {call});"]
     for name in reserved(struct):
         lines += [f"        odd = prepare_odd({get}, sizeof *odd);",
                   f"        odd->{name} = 5;",
@@ -112,7 +118,10 @@ def wrapper(prototype):
                              f"{function}({', '.join(arguments)}))")
                 lines += refusals(function, deep, with_deep, f"&own_{f}_{g}")
                 lines += [f"    own_{f}.{g} = &own_{f}_{g};"]
+            guard = count_of(struct, f)  # an empty list is not read
+            lines += [f"    if (own_{name}.{guard}) {{"] if guard else []
             lines += refusals(function, inner, with_inner, f"&own_{f}")
+            lines += ["    }"] if guard else []
             lines += [f"    own_{name}.{f} = {name} ? {name}->{f} : NULL;"]
             closes = any(m.name in ENDS for m in structs[inner].members)
             lines += [f"    if (own_{name}.{f}) own_{name}.{f} = &own_{f};"] if closes or nested(inner) else []

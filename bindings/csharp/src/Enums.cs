@@ -466,6 +466,113 @@ namespace Ggufx
         Strict = 2,
     }
 
+    /// <summary>Flags of ggufx_generator_options.</summary>
+    [Flags]
+    public enum GeneratorFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_GENERATOR_TILED_DECODE.</summary>
+        TiledDecode = 1,
+        /// <summary>GGUFX_GENERATOR_SPECIAL_TOKENS.</summary>
+        SpecialTokens = 2,
+        /// <summary>GGUFX_GENERATOR_IGNORE_EOG.</summary>
+        IgnoreEog = 4,
+        /// <summary>GGUFX_GENERATOR_IDS_ONLY.</summary>
+        IdsOnly = 8,
+        /// <summary>GGUFX_GENERATOR_SCORE_PROMPT.</summary>
+        ScorePrompt = 16,
+        /// <summary>GGUFX_GENERATOR_LOGPROBS.</summary>
+        Logprobs = 32,
+        /// <summary>GGUFX_GENERATOR_KEEP_REASONING.</summary>
+        KeepReasoning = 64,
+        /// <summary>GGUFX_GENERATOR_HAS_MAX_REASONING.</summary>
+        HasMaxReasoning = 128,
+    }
+
+    /// <summary>Flags of ggufx_prompt.</summary>
+    [Flags]
+    public enum PromptFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_PROMPT_APPEND.</summary>
+        Append = 1,
+        /// <summary>GGUFX_PROMPT_PARSE_SPECIAL.</summary>
+        ParseSpecial = 2,
+        /// <summary>GGUFX_PROMPT_CHECKPOINT.</summary>
+        Checkpoint = 4,
+        /// <summary>GGUFX_PROMPT_REUSE_ANSWERS.</summary>
+        ReuseAnswers = 8,
+    }
+
+    /// <summary>Kind of an event.</summary>
+    public enum EventKind : uint
+    {
+        /// <summary>GGUFX_EVENT_NONE.</summary>
+        None = 0,
+        /// <summary>GGUFX_EVENT_TEXT.</summary>
+        Text = 1,
+        /// <summary>GGUFX_EVENT_REASONING.</summary>
+        Reasoning = 2,
+        /// <summary>GGUFX_EVENT_TOOL_CALL.</summary>
+        ToolCall = 3,
+        /// <summary>GGUFX_EVENT_TOOL_ARGUMENTS.</summary>
+        ToolArguments = 4,
+        /// <summary>GGUFX_EVENT_PROMPT.</summary>
+        Prompt = 5,
+        /// <summary>GGUFX_EVENT_END.</summary>
+        End = 6,
+        /// <summary>GGUFX_EVENT_TOOL_ID.</summary>
+        ToolId = 7,
+    }
+
+    /// <summary>Reason for which a generation has ended.</summary>
+    public enum End : uint
+    {
+        /// <summary>GGUFX_END_NONE.</summary>
+        None = 0,
+        /// <summary>GGUFX_END_EOG.</summary>
+        Eog = 1,
+        /// <summary>GGUFX_END_STOP.</summary>
+        Stop = 2,
+        /// <summary>GGUFX_END_LENGTH.</summary>
+        Length = 3,
+        /// <summary>GGUFX_END_CONTEXT.</summary>
+        Context = 4,
+        /// <summary>GGUFX_END_GRAMMAR.</summary>
+        Grammar = 5,
+        /// <summary>GGUFX_END_CANCELLED.</summary>
+        Cancelled = 6,
+        /// <summary>GGUFX_END_ERROR.</summary>
+        Error = 7,
+    }
+
+    /// <summary>Flags of ggufx_fork_options.</summary>
+    [Flags]
+    public enum ForkFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_FORK_RESEED.</summary>
+        Reseed = 1,
+    }
+
+    /// <summary>State of a generator.</summary>
+    public enum GeneratorState : uint
+    {
+        /// <summary>GGUFX_GENERATOR_STATE_EMPTY.</summary>
+        Empty = 0,
+        /// <summary>GGUFX_GENERATOR_STATE_PREFILL.</summary>
+        Prefill = 1,
+        /// <summary>GGUFX_GENERATOR_STATE_DECODE.</summary>
+        Decode = 2,
+        /// <summary>GGUFX_GENERATOR_STATE_SUSPENDED.</summary>
+        Suspended = 3,
+        /// <summary>GGUFX_GENERATOR_STATE_ENDED.</summary>
+        Ended = 4,
+    }
+
     /// <summary>Languages in which a grammar is written.</summary>
     public enum GrammarKind : uint
     {

@@ -69,6 +69,17 @@ namespace Ggufx
         }
     }
 
+    internal sealed class GeneratorHandle : LibraryHandle
+    {
+        private GeneratorHandle() { }
+
+        protected override bool ReleaseHandle()
+        {
+            NativeMethods.ggufx_generator_destroy(handle);
+            return true;
+        }
+    }
+
     internal sealed class GrammarHandle : LibraryHandle
     {
         private GrammarHandle() { }

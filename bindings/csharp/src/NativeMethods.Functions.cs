@@ -242,6 +242,49 @@ namespace Ggufx
         internal static extern int ggufx_validate(FileHandle file, uint flags, IntPtr report, void*
             user, NativeProgress* progress, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_generator_create(out GeneratorHandle out_, SessionHandle
+            session, NativeGeneratorOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_generator_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_generator_set_prompt(GeneratorHandle generator,
+            NativePrompt* prompt, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_generator_poll(NativeEvent* out_, GeneratorHandle
+            generator, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_session_step(int* out_complete, SessionHandle session,
+            NativeStepItem* items, UIntPtr n_items, NativeStepOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_generator_next(NativeEvent* out_, GeneratorHandle
+            generator, NativeStepOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_generator_cancel(GeneratorHandle generator);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_generator_suspend(GeneratorHandle generator, NativeError*
+            error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_generator_resume(ulong* out_n_reused, GeneratorHandle
+            generator, uint sequence, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_generator_truncate(GeneratorHandle generator, ulong
+            n_tokens, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_generator_fork(out GeneratorHandle out_, GeneratorHandle
+            generator, NativeForkOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_generator_save(GeneratorHandle generator, IntPtr write,
+            void* user, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_generator_load(out GeneratorHandle out_, SessionHandle
+            session, NativeGeneratorOptions* options, IntPtr read, void* user, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_generator_tokens(int* out_ids, UIntPtr capacity, UIntPtr*
+            out_needed, GeneratorHandle generator, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_generator_info(NativeGeneratorFacts* out_, GeneratorHandle
+            generator, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_grammar_create(out GrammarHandle out_, RuntimeHandle rt,
             TokenizerHandle tokenizer, NativeGrammarOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]

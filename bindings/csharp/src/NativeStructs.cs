@@ -88,6 +88,13 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeText
+    {
+        internal byte* data;
+        internal UIntPtr size;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeProgress
     {
         internal uint struct_size;
@@ -516,6 +523,140 @@ namespace Ggufx
         internal byte* text;
         internal byte* name;
         internal UIntPtr name_length;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeDraftOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal IntPtr session;
+        internal uint sequence;
+        internal uint n_draft;
+        internal uint n_match;
+        internal uint reserved;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeGeneratorOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint sequence;
+        internal uint max_tokens;
+        internal IntPtr tokenizer;
+        internal IntPtr sampler;
+        internal IntPtr grammar;
+        internal IntPtr chat;
+        internal NativeText* stops;
+        internal UIntPtr n_stops;
+        internal NativeDraftOptions* draft;
+        internal uint n_logprobs;
+        internal uint max_reasoning;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativePromptPart
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal NativeText text;
+        internal int* tokens;
+        internal UIntPtr n_tokens;
+        internal float* rows;
+        internal UIntPtr n_rows;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativePrompt
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal NativeText text;
+        internal int* tokens;
+        internal UIntPtr n_tokens;
+        internal NativeChatRequest* messages;
+        internal NativePromptPart* parts;
+        internal UIntPtr n_parts;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeLogprob
+    {
+        internal int id;
+        internal float logprob;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeEventToken
+    {
+        internal int id;
+        internal float logprob;
+        internal ulong offset;
+        internal NativeLogprob* top;
+        internal UIntPtr n_top;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeEvent
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint kind;
+        internal uint end;
+        internal int status;
+        internal uint index;
+        internal NativeText text;
+        internal NativeEventToken* tokens;
+        internal UIntPtr n_tokens;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeStepItem
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal IntPtr generator;
+        internal uint n_tokens;
+        internal uint reserved;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeStepOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal ulong budget_us;
+        internal NativeProgress* progress;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeForkOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint sequence;
+        internal uint reserved;
+        internal ulong seed;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeGeneratorFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint state;
+        internal uint end;
+        internal uint sequence;
+        internal uint n_events;
+        internal ulong n_prompt;
+        internal ulong n_prompt_reused;
+        internal ulong n_prompt_left;
+        internal ulong n_tokens;
+        internal ulong n_reasoning;
+        internal ulong n_drafted;
+        internal ulong n_accepted;
+        internal ulong memory_bytes;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1249,6 +1390,7 @@ namespace Ggufx
             { "ggufx_allocator", sizeof(NativeAllocator) },
             { "ggufx_log", sizeof(NativeLog) },
             { "ggufx_executor", sizeof(NativeExecutor) },
+            { "ggufx_text", sizeof(NativeText) },
             { "ggufx_progress", sizeof(NativeProgress) },
             { "ggufx_runtime_options", sizeof(NativeRuntimeOptions) },
             { "ggufx_runtime_facts", sizeof(NativeRuntimeFacts) },
@@ -1275,6 +1417,17 @@ namespace Ggufx
             { "ggufx_meta_entry", sizeof(NativeMetaEntry) },
             { "ggufx_tensor_facts", sizeof(NativeTensorFacts) },
             { "ggufx_finding", sizeof(NativeFinding) },
+            { "ggufx_draft_options", sizeof(NativeDraftOptions) },
+            { "ggufx_generator_options", sizeof(NativeGeneratorOptions) },
+            { "ggufx_prompt_part", sizeof(NativePromptPart) },
+            { "ggufx_prompt", sizeof(NativePrompt) },
+            { "ggufx_logprob", sizeof(NativeLogprob) },
+            { "ggufx_event_token", sizeof(NativeEventToken) },
+            { "ggufx_event", sizeof(NativeEvent) },
+            { "ggufx_step_item", sizeof(NativeStepItem) },
+            { "ggufx_step_options", sizeof(NativeStepOptions) },
+            { "ggufx_fork_options", sizeof(NativeForkOptions) },
+            { "ggufx_generator_facts", sizeof(NativeGeneratorFacts) },
             { "ggufx_grammar_options", sizeof(NativeGrammarOptions) },
             { "ggufx_matcher_facts", sizeof(NativeMatcherFacts) },
             { "ggufx_group", sizeof(NativeGroup) },

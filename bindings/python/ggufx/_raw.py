@@ -134,6 +134,15 @@ class ggufx_executor(Checked):
     ]
 
 
+class ggufx_text(Checked):
+    data: int | None
+    size: int
+    _fields_ = [
+        ("data", c_void_p),
+        ("size", c_size_t),
+    ]
+
+
 class ggufx_progress(Checked):
     struct_size: int
     flags: int
@@ -863,6 +872,219 @@ class ggufx_finding(Checked):
         ("text", c_void_p),
         ("name", c_void_p),
         ("name_length", c_size_t),
+    ]
+
+
+class ggufx_draft_options(Checked):
+    struct_size: int
+    flags: int
+    session: int | None
+    sequence: int
+    n_draft: int
+    n_match: int
+    reserved: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("session", c_void_p),
+        ("sequence", c_uint32),
+        ("n_draft", c_uint32),
+        ("n_match", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class ggufx_generator_options(Checked):
+    struct_size: int
+    flags: int
+    sequence: int
+    max_tokens: int
+    tokenizer: int | None
+    sampler: int | None
+    grammar: int | None
+    chat: int | None
+    stops: int | None
+    n_stops: int
+    draft: int | None
+    n_logprobs: int
+    max_reasoning: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("sequence", c_uint32),
+        ("max_tokens", c_uint32),
+        ("tokenizer", c_void_p),
+        ("sampler", c_void_p),
+        ("grammar", c_void_p),
+        ("chat", c_void_p),
+        ("stops", c_void_p),
+        ("n_stops", c_size_t),
+        ("draft", c_void_p),
+        ("n_logprobs", c_uint32),
+        ("max_reasoning", c_uint32),
+    ]
+
+
+class ggufx_prompt_part(Checked):
+    struct_size: int
+    flags: int
+    text: ggufx_text
+    tokens: int | None
+    n_tokens: int
+    rows: int | None
+    n_rows: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("text", ggufx_text),
+        ("tokens", c_void_p),
+        ("n_tokens", c_size_t),
+        ("rows", c_void_p),
+        ("n_rows", c_size_t),
+    ]
+
+
+class ggufx_prompt(Checked):
+    struct_size: int
+    flags: int
+    text: ggufx_text
+    tokens: int | None
+    n_tokens: int
+    messages: int | None
+    parts: int | None
+    n_parts: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("text", ggufx_text),
+        ("tokens", c_void_p),
+        ("n_tokens", c_size_t),
+        ("messages", c_void_p),
+        ("parts", c_void_p),
+        ("n_parts", c_size_t),
+    ]
+
+
+class ggufx_logprob(Checked):
+    id: int
+    logprob: float
+    _fields_ = [
+        ("id", c_int32),
+        ("logprob", c_float),
+    ]
+
+
+class ggufx_event_token(Checked):
+    id: int
+    logprob: float
+    offset: int
+    top: int | None
+    n_top: int
+    _fields_ = [
+        ("id", c_int32),
+        ("logprob", c_float),
+        ("offset", c_uint64),
+        ("top", c_void_p),
+        ("n_top", c_size_t),
+    ]
+
+
+class ggufx_event(Checked):
+    struct_size: int
+    flags: int
+    kind: int
+    end: int
+    status: int
+    index: int
+    text: ggufx_text
+    tokens: int | None
+    n_tokens: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("kind", c_uint32),
+        ("end", c_uint32),
+        ("status", c_int32),
+        ("index", c_uint32),
+        ("text", ggufx_text),
+        ("tokens", c_void_p),
+        ("n_tokens", c_size_t),
+    ]
+
+
+class ggufx_step_item(Checked):
+    struct_size: int
+    flags: int
+    generator: int | None
+    n_tokens: int
+    reserved: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("generator", c_void_p),
+        ("n_tokens", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class ggufx_step_options(Checked):
+    struct_size: int
+    flags: int
+    budget_us: int
+    progress: int | None
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("budget_us", c_uint64),
+        ("progress", c_void_p),
+    ]
+
+
+class ggufx_fork_options(Checked):
+    struct_size: int
+    flags: int
+    sequence: int
+    reserved: int
+    seed: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("sequence", c_uint32),
+        ("reserved", c_uint32),
+        ("seed", c_uint64),
+    ]
+
+
+class ggufx_generator_facts(Structure):
+    struct_size: int
+    flags: int
+    state: int
+    end: int
+    sequence: int
+    n_events: int
+    n_prompt: int
+    n_prompt_reused: int
+    n_prompt_left: int
+    n_tokens: int
+    n_reasoning: int
+    n_drafted: int
+    n_accepted: int
+    memory_bytes: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("state", c_uint32),
+        ("end", c_uint32),
+        ("sequence", c_uint32),
+        ("n_events", c_uint32),
+        ("n_prompt", c_uint64),
+        ("n_prompt_reused", c_uint64),
+        ("n_prompt_left", c_uint64),
+        ("n_tokens", c_uint64),
+        ("n_reasoning", c_uint64),
+        ("n_drafted", c_uint64),
+        ("n_accepted", c_uint64),
+        ("memory_bytes", c_uint64),
     ]
 
 
@@ -2059,6 +2281,7 @@ STRUCTS: list[type[Structure]] = [
     ggufx_allocator,
     ggufx_log,
     ggufx_executor,
+    ggufx_text,
     ggufx_progress,
     ggufx_runtime_options,
     ggufx_runtime_facts,
@@ -2085,6 +2308,17 @@ STRUCTS: list[type[Structure]] = [
     ggufx_meta_entry,
     ggufx_tensor_facts,
     ggufx_finding,
+    ggufx_draft_options,
+    ggufx_generator_options,
+    ggufx_prompt_part,
+    ggufx_prompt,
+    ggufx_logprob,
+    ggufx_event_token,
+    ggufx_event,
+    ggufx_step_item,
+    ggufx_step_options,
+    ggufx_fork_options,
+    ggufx_generator_facts,
     ggufx_grammar_options,
     ggufx_matcher_facts,
     ggufx_group,
@@ -2222,6 +2456,21 @@ class Functions:
     ggufx_tensor_slice: Callable[..., int]
     ggufx_tensor_destroy: Callable[..., None]
     ggufx_validate: Callable[..., int]
+    ggufx_generator_create: Callable[..., int]
+    ggufx_generator_destroy: Callable[..., None]
+    ggufx_generator_set_prompt: Callable[..., int]
+    ggufx_generator_poll: Callable[..., int]
+    ggufx_session_step: Callable[..., int]
+    ggufx_generator_next: Callable[..., int]
+    ggufx_generator_cancel: Callable[..., None]
+    ggufx_generator_suspend: Callable[..., int]
+    ggufx_generator_resume: Callable[..., int]
+    ggufx_generator_truncate: Callable[..., int]
+    ggufx_generator_fork: Callable[..., int]
+    ggufx_generator_save: Callable[..., int]
+    ggufx_generator_load: Callable[..., int]
+    ggufx_generator_tokens: Callable[..., int]
+    ggufx_generator_info: Callable[..., int]
     ggufx_grammar_create: Callable[..., int]
     ggufx_grammar_destroy: Callable[..., None]
     ggufx_matcher_create: Callable[..., int]
@@ -2473,6 +2722,24 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         c_void_p]),
     "ggufx_tensor_destroy": (None, ["ggufx_tensor"]),
     "ggufx_validate": (c_int32, ["ggufx_file", c_uint32, c_void_p, c_void_p, c_void_p, c_void_p]),
+    "ggufx_generator_create": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_void_p]),
+    "ggufx_generator_destroy": (None, ["ggufx_generator"]),
+    "ggufx_generator_set_prompt": (c_int32, ["ggufx_generator", c_void_p, c_void_p]),
+    "ggufx_generator_poll": (c_int32, [c_void_p, "ggufx_generator", c_void_p]),
+    "ggufx_session_step": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_size_t, c_void_p,
+        c_void_p]),
+    "ggufx_generator_next": (c_int32, [c_void_p, "ggufx_generator", c_void_p, c_void_p]),
+    "ggufx_generator_cancel": (None, ["ggufx_generator"]),
+    "ggufx_generator_suspend": (c_int32, ["ggufx_generator", c_void_p]),
+    "ggufx_generator_resume": (c_int32, [c_void_p, "ggufx_generator", c_uint32, c_void_p]),
+    "ggufx_generator_truncate": (c_int32, ["ggufx_generator", c_uint64, c_void_p]),
+    "ggufx_generator_fork": (c_int32, [c_void_p, "ggufx_generator", c_void_p, c_void_p]),
+    "ggufx_generator_save": (c_int32, ["ggufx_generator", c_void_p, c_void_p, c_void_p]),
+    "ggufx_generator_load": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_void_p, c_void_p,
+        c_void_p]),
+    "ggufx_generator_tokens": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_generator",
+        c_void_p]),
+    "ggufx_generator_info": (c_int32, [c_void_p, "ggufx_generator", c_void_p]),
     "ggufx_grammar_create": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_tokenizer", c_void_p,
         c_void_p]),
     "ggufx_grammar_destroy": (None, ["ggufx_grammar"]),

@@ -11,7 +11,7 @@ from typing import Any, Callable, Mapping, Sequence
 from . import _raw
 from ._buffers import (Array, Buffer, Doubles, F32, F64, Floats, I32, I64, Ints, Ints32, SIZE, U16, U32, U64,
     U8, address, address_or_none, copied, count, equal, fresh, numbers, raw_bytes, reads, records, room_for,
-    writes)
+    structs_at, writes)
 from ._callbacks import (Following, Progress, callback, fill_whole)
 from ._shapes import (AttentionHook, KvShapes, MatcherShapes, SessionShapes, rows_of)
 from ._facts import (written, Path, Text, bytes_at, path_bytes, terminated, text_at, text_or_none, to_bytes)
@@ -21,9 +21,10 @@ from ._library import (lib)
 from ._error import (present)
 from .errors import (check)
 from .ids import (AdapterKind, BatchFlags, ChatCallForm, ChatEventKind, ChatFeatures, ChatNotation,
-    ChatParserStateFlags, CpuFeatures, DecodeFlags, DeviceFlags, EstimateFlags, Fma, ImatrixFormat, Isa,
-    JobReason, KvType, LayerFlags, LayerKind, LogLevel, MatcherFlags, MeasureFlags, MetaType, ModelFlags,
-    Pooling, PreFlags, Status, TensorType, TokenFlags, TokenizerFlags, TypeFlags)
+    ChatParserStateFlags, CpuFeatures, DecodeFlags, DeviceFlags, End, EstimateFlags, EventKind, Fma,
+    GeneratorState, ImatrixFormat, Isa, JobReason, KvType, LayerFlags, LayerKind, LogLevel, MatcherFlags,
+    MeasureFlags, MetaType, ModelFlags, Pooling, PreFlags, Status, TensorType, TokenFlags, TokenizerFlags,
+    TypeFlags)
 
 __all__ = [
     "Adapter",
@@ -46,15 +47,22 @@ __all__ = [
     "Device",
     "DeviceFacts",
     "DeviceOptions",
+    "DraftOptions",
     "EditFacts",
     "EditOptions",
     "EmbedOptions",
     "EmbedderFacts",
     "EstimateFacts",
     "EstimateOptions",
+    "Event",
+    "EventToken",
     "FileFacts",
     "FileTypeFacts",
     "Finding",
+    "ForkOptions",
+    "Generator",
+    "GeneratorFacts",
+    "GeneratorOptions",
     "Grammar",
     "GrammarOptions",
     "ImatrixEntry",
@@ -71,6 +79,7 @@ __all__ = [
     "KvTypeFacts",
     "LayerFacts",
     "LogitBias",
+    "Logprob",
     "MatcherFacts",
     "MatmulOptions",
     "MeasureFacts",
@@ -84,6 +93,8 @@ __all__ = [
     "OpenOptions",
     "PerplexityFacts",
     "PreFacts",
+    "Prompt",
+    "PromptPart",
     "QuantizeOptions",
     "RuntimeFacts",
     "Sampler",
@@ -94,6 +105,8 @@ __all__ = [
     "SessionOptions",
     "SpeculatorFacts",
     "SpeculatorOptions",
+    "StepItem",
+    "StepOptions",
     "Stop",
     "StopFacts",
     "TensorFacts",
@@ -1046,6 +1059,233 @@ class TensorFacts:
 
 
 @dataclass
+class GeneratorOptions:
+    """All zero means default."""
+
+    flags: int = 0
+    sequence: int = 0
+    """Sequence of the session, not in use by another generator."""
+    max_tokens: int = 0
+    """Tokens of an output; 0 = until the context is full."""
+    tokenizer: Tokenizer | None = None
+    """None: that of the model's file, created once and kept by the model."""
+    sampler: Sampler | None = None
+    """Copied with its state; None: greedy."""
+    grammar: Grammar | None = None
+    """None: any text."""
+    chat: Chat | None = None
+    """For messages; None: that of the model's file."""
+    stops: Sequence[Text] | None = None
+    """Stop strings, copied; none is empty."""
+    draft: DraftOptions | None = None
+    """None: no speculative decoding."""
+    n_logprobs: int = 0
+    """Likeliest tokens in each EventToken; at most 64."""
+    max_reasoning: int = 0
+    """Tokens of reasoning after which its end is forced. It needs messages, and has no effect with
+    a grammar.
+    """
+
+    def _fill(self, o: _raw.ggufx_generator_options, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.flags = self.flags
+        o.sequence = self.sequence
+        o.max_tokens = self.max_tokens
+        o.tokenizer = keep.object(self.tokenizer, "ggufx_tokenizer")
+        o.sampler = keep.object(self.sampler, "ggufx_sampler")
+        o.grammar = keep.object(self.grammar, "ggufx_grammar")
+        o.chat = keep.object(self.chat, "ggufx_chat")
+        o.stops, o.n_stops = keep.texts_of(_raw.ggufx_text, self.stops)
+        o.draft = keep.struct(_raw.ggufx_draft_options, self.draft)
+        o.n_logprobs = self.n_logprobs
+        o.max_reasoning = self.max_reasoning
+
+
+@dataclass
+class DraftOptions:
+    """Speculative decoding: draft tokens are computed together with the token before them, and count as
+    far as the sampler draws the same. They change no event. All zero means prompt lookup: tokens
+    that followed the last tokens earlier.
+    """
+
+    session: Session | None = None
+    """Session of a draft model, which is smaller and has the same vocabulary; None: prompt lookup."""
+    sequence: int = 0
+    """Sequence of that session; the generator replaces its tokens."""
+    n_draft: int = 0
+    """Draft tokens of a step at most; 0 = 7, at most 31."""
+    n_match: int = 0
+    """Prompt lookup: last tokens that must have occurred; 0 = 3, at most 32."""
+
+    def _fill(self, o: _raw.ggufx_draft_options, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.session = keep.object(self.session, "ggufx_session")
+        o.sequence = self.sequence
+        o.n_draft = self.n_draft
+        o.n_match = self.n_match
+
+
+@dataclass
+class Prompt:
+    """A prompt: one of text, tokens, messages and parts."""
+
+    flags: int = 0
+    text: Text | None = None
+    tokens: Ints | None = None
+    messages: ChatRequest | None = None
+    """Rendered by the chat template. The output is then split into answer, reasoning and,
+    where it has tools, tool calls.
+    """
+    parts: Sequence[PromptPart] | None = None
+
+    def _fill(self, o: _raw.ggufx_prompt, keep: Following) -> None:
+        o.struct_size = sizeof(o)
+        o.flags = self.flags
+        o.text.data, o.text.size = keep.text(self.text)
+        o.tokens, o.n_tokens = keep.array(self.tokens, I32, "tokens")
+        o.messages = keep.struct(_raw.ggufx_chat_request, self.messages)
+        o.parts, o.n_parts = keep.structs(_raw.ggufx_prompt_part, self.parts)
+
+
+@dataclass
+class PromptPart:
+    """A part of a prompt: one of text, tokens and rows."""
+
+    text: Text | None = None
+    tokens: Ints | None = None
+    rows: Buffer | None = None
+    """f32 [][n_embedding], finite: inputs of the first layer, such as a soft prompt."""
+
+    def _fill(self, o: _raw.ggufx_prompt_part, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.text.data, o.text.size = keep.text(self.text)
+        o.tokens, o.n_tokens = keep.array(self.tokens, I32, "tokens")
+        o.rows, o.n_rows = keep.array(self.rows, F32, "rows")
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event. Texts have whole characters: invalid UTF-8 becomes U+FFFD. They contain no part of a
+    stop string and no end-of-generation token.
+    """
+
+    kind: EventKind
+    end: End
+    """Why it has ended, for END."""
+    status: Status
+    """With End.ERROR; text is its message."""
+    index: int
+    """Number of the tool call, or of the stop string."""
+    text: str
+    """Valid until the next call with this generator."""
+    tokens: tuple[EventToken, ...]
+    """As long: tokens whose last byte was shown by this event. END has those that were not shown,
+    such as an end-of-generation token, without those of the stop string.
+    """
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_event) -> Event:
+        return cls(EventKind(o.kind), End(o.end), Status(o.status), o.index, text_at(o.text.data, o.text.size),
+            structs_at(_raw.ggufx_event_token, o.tokens, o.n_tokens, EventToken._of))
+
+
+@dataclass(frozen=True)
+class EventToken:
+    """A token of an event. It never grows."""
+
+    id: int
+    logprob: float
+    """As in Logprob, with GeneratorFlags.LOGPROBS or n_logprobs; else 0, as is that of the
+    first token of a prompt.
+    """
+    offset: int
+    """Position of its first byte among all bytes of the output."""
+    top: tuple[Logprob, ...]
+    """The likeliest, by rank."""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_event_token) -> EventToken:
+        return cls(o.id, o.logprob, o.offset, structs_at(_raw.ggufx_logprob, o.top, o.n_top, Logprob._of))
+
+
+@dataclass(frozen=True)
+class Logprob:
+    """A token with its log-probability. It never grows."""
+
+    id: int
+    logprob: float
+    """Natural logarithm, before samplers and grammar."""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_logprob) -> Logprob:
+        return cls(o.id, o.logprob)
+
+
+@dataclass
+class StepOptions:
+    """All zero means default."""
+
+    budget_us: int = 0
+    """The call returns after this time; 0: when it is complete."""
+    progress: Progress | None = None
+    """Counts tokens; None: only Generator.cancel ends it."""
+
+    def _fill(self, o: _raw.ggufx_step_options, keep: Following) -> None:
+        o.struct_size = sizeof(o)
+        o.budget_us = self.budget_us
+        o.progress = keep.follow(self.progress)
+
+
+@dataclass
+class ForkOptions:
+    """All zero means default: the copy draws the same tokens."""
+
+    flags: int = 0
+    sequence: int = 0
+    """Empty, and of no other generator."""
+    seed: int = 0
+    """With ForkFlags.RESEED: seed of its sampler."""
+
+    def _fill(self, o: _raw.ggufx_fork_options, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.flags = self.flags
+        o.sequence = self.sequence
+        o.seed = self.seed
+
+
+@dataclass(frozen=True)
+class GeneratorFacts:
+    """Result of Generator.info."""
+
+    state: GeneratorState
+    end: End
+    sequence: int
+    n_events: int
+    """Queued events."""
+    n_prompt: int
+    """Tokens of the prompt."""
+    n_prompt_reused: int
+    """Those among them that the sequence held."""
+    n_prompt_left: int
+    """Those among them that are not computed yet."""
+    n_tokens: int
+    """Tokens generated."""
+    n_reasoning: int
+    """Those among them that are reasoning."""
+    n_drafted: int
+    """Draft tokens computed."""
+    n_accepted: int
+    """Those among them that the sampler drew."""
+    memory_bytes: int
+    """Bytes allocated for it, without sampler and grammar."""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_generator_facts) -> GeneratorFacts:
+        return cls(GeneratorState(o.state), End(o.end), o.sequence, o.n_events, o.n_prompt, o.n_prompt_reused,
+            o.n_prompt_left, o.n_tokens, o.n_reasoning, o.n_drafted, o.n_accepted, o.memory_bytes)
+
+
+@dataclass
 class GrammarOptions:
     """Options of Grammar."""
 
@@ -1540,6 +1780,20 @@ class SessionMemoryFacts:
     @classmethod
     def _of(cls, o: _raw.ggufx_session_memory_facts) -> SessionMemoryFacts:
         return cls(o.cache_bytes, o.n_pages, o.n_shared_pages, o.n_tokens, o.n_tokens_left, o.embedded_bytes)
+
+
+@dataclass
+class StepItem:
+    """A generator's part in a step."""
+
+    generator: Generator
+    n_tokens: int = 0
+    """Most tokens of its prompt in this step; 0 = as many as fit."""
+
+    def _fill(self, o: _raw.ggufx_step_item, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.generator = keep.object(self.generator, "ggufx_generator")
+        o.n_tokens = self.n_tokens
 
 
 @dataclass
@@ -2829,6 +3083,182 @@ class Tensor(Object):
         return type(self)._made(own, self)
 
 
+class Generator(Object):
+    """The generation loop of one sequence. Exclusive, together with its session. Keeps the session, the
+    tokenizer, the grammar and the chat template alive.
+    """
+
+    _kind = "ggufx_generator"
+    _mutable = True
+    _together = "ggufx_session"
+
+    def __init__(self, session: Session, *, flags: int = 0, sequence: int = 0, max_tokens: int = 0,
+            tokenizer: Tokenizer | None = None, sampler: Sampler | None = None, grammar: Grammar | None = None,
+            chat: Chat | None = None, stops: Sequence[Text] | None = None, draft: DraftOptions | None = None,
+            n_logprobs: int = 0, max_reasoning: int = 0) -> None:
+        """Creates a generator on a sequence of a session.
+
+        Tokens that the sequence holds stay: a prompt reuses the prefix that it shares with them. The
+        sampler, 28 bytes per token of the vocabulary, is the largest part of its memory.
+        """
+        e = _raw.ggufx_error()
+        with session._turns.changing, Keep() as call_:
+            options_ = call_.struct(_raw.ggufx_generator_options,
+                GeneratorOptions(flags=flags, sequence=sequence, max_tokens=max_tokens, tokenizer=tokenizer,
+                sampler=sampler, grammar=grammar, chat=chat, stops=stops, draft=draft, n_logprobs=n_logprobs,
+                max_reasoning=max_reasoning))
+            own = KINDS["ggufx_generator"]()
+            check(lib.ggufx_generator_create(byref(own), session._handle, options_, byref(e)), e)
+            self._take(own, session)
+
+    def set_prompt(self, prompt: Prompt) -> None:
+        """Sets the prompt and starts again.
+
+        Sampler, grammar and stop strings are reset, queued events are dropped. The sequence is truncated
+        to the tokens that it shares with the prompt, except the last one of the prompt, whose logits are
+        needed. Nothing is computed: the next step does that. With PromptFlags.APPEND the prompt may be
+        empty; the last token of the sequence is then computed again.
+
+        A text or messages get the special tokens that the file asks for, except with
+        PromptFlags.APPEND.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as call_:
+            prompt_ = call_.struct(_raw.ggufx_prompt, prompt)
+            self._check(lib.ggufx_generator_set_prompt(self._handle, prompt_, byref(e)), e, call_)
+
+    def poll(self) -> Event:
+        """Takes the next queued event; EventKind.NONE when there is none. Computes nothing."""
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            own = self._handle
+            out = _raw.ggufx_event(struct_size=sizeof(_raw.ggufx_event))
+            self._check(lib.ggufx_generator_poll(byref(out), own, byref(e)), e)
+            return Event._of(out)
+
+    def next(self, *, budget_us: int = 0, progress: Progress | None = None) -> Event:
+        """Takes the next event: a queued one, else that of the next steps of this generator alone.
+
+        EventKind.NONE means that a budget is used up. After END it is END again. PROMPT events are left out without GeneratorFlags.SCORE_PROMPT.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as call_:
+            own = self._handle
+            options_ = call_.struct(_raw.ggufx_step_options, StepOptions(budget_us=budget_us, progress=progress))
+            out = _raw.ggufx_event(struct_size=sizeof(_raw.ggufx_event))
+            self._check(lib.ggufx_generator_next(byref(out), own, options_, byref(e)), e, call_)
+            return Event._of(out)
+
+    def cancel(self) -> None:
+        """Asks a generator to end: after the queued events its next step gives END. A step that computes
+        only cancelled generators ends within 5 ms. Never waits.
+        """
+        lib.ggufx_generator_cancel(self._handle)
+
+    def suspend(self) -> None:
+        """Gives the sequence back, for another generator (preemption). Tokens, sampler and events stay."""
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_generator_suspend(self._handle, byref(e)), e)
+
+    def resume(self, sequence: int) -> int:
+        """Continues a suspended generator with a sequence that no generator has.
+
+        Tokens that the sequence holds already are reused. The next steps compute the others again, each
+        in its mode and so with the same bits.
+
+        out_n_reused  tokens that the sequence holds already.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            out_n_reused = c_uint64()
+            self._check(lib.ggufx_generator_resume(byref(out_n_reused), self._handle, sequence, byref(e)), e)
+            return out_n_reused.value
+
+    def truncate(self, n_tokens: int) -> None:
+        """Keeps the first n_tokens tokens of prompt and output, at least one, and goes on from there.
+
+        The next steps compute the last of them again and generate another output: random numbers go on.
+        Penalties, grammar and parser are replayed. Queued events are dropped, and an end is revoked.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_generator_truncate(self._handle, n_tokens, byref(e)), e)
+
+    def fork(self: Self, *, flags: int = 0, sequence: int = 0, seed: int = 0) -> Self:
+        """Creates a copy of a generator, with its state and its queued events, on an empty sequence that
+        shares the caches.
+
+        Several outputs for one prompt: step until one token of the prompt is left, fork with other
+        seeds, and step all of them.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Keep() as call_:
+            options_ = call_.struct(_raw.ggufx_fork_options, ForkOptions(flags=flags, sequence=sequence, seed=seed))
+            own = KINDS["ggufx_generator"]()
+            self._check(lib.ggufx_generator_fork(byref(own), self._handle, options_, byref(e)), e)
+            return type(self)._made(own, self)
+
+    def save(self, write: Callable[[bytes], object]) -> None:
+        """Writes a snapshot: token ids, the state of the sampler and queued events, about 5 bytes per
+        token. Session.save saves the caches.
+
+        write  called with consecutive pieces of the snapshot. A status other than Status.OK ends the
+               call, which returns it.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.reading, Following() as call_:
+            write_, user_ = call_.on(_CALL_3, write, lambda f, data_, n_: f(string_at(data_, n_)))
+            call_.end(lib.ggufx_generator_save(self._handle, write_, user_, byref(e)), e)
+
+    @classmethod
+    def load(cls: type[Self], session: Session, read: Callable[[int], Buffer], *, flags: int = 0, sequence: int = 0,
+            max_tokens: int = 0, tokenizer: Tokenizer | None = None, sampler: Sampler | None = None,
+            grammar: Grammar | None = None, chat: Chat | None = None, stops: Sequence[Text] | None = None,
+            draft: DraftOptions | None = None, n_logprobs: int = 0, max_reasoning: int = 0) -> Self:
+        """Creates a generator from a snapshot, with the options of the saved one.
+
+        Grammar, sampler, chat template and drafts are those of the options; the others are compared.
+        Tokens that the sequence holds already are reused, the others are computed again.
+
+        read   fills all n bytes and returns Status.OK, or returns another status, which ends the call. At
+               the end of the data it returns Status.TRUNCATED.
+        """
+        e = _raw.ggufx_error()
+        with session._turns.changing, Following() as call_:
+            options_ = call_.struct(_raw.ggufx_generator_options,
+                GeneratorOptions(flags=flags, sequence=sequence, max_tokens=max_tokens, tokenizer=tokenizer,
+                sampler=sampler, grammar=grammar, chat=chat, stops=stops, draft=draft, n_logprobs=n_logprobs,
+                max_reasoning=max_reasoning))
+            read_, user_ = call_.on(_CALL_3, read, lambda f, data_, n_: fill_whole(data_, n_, f))
+            own = KINDS["ggufx_generator"]()
+            call_.end(lib.ggufx_generator_load(byref(own), session._handle, options_, read_, user_, byref(e)), e)
+            return cls._made(own, session)
+
+    def tokens(self) -> Ints32:
+        """Copies the token ids of prompt and output.
+
+        Writes at most `capacity` ids and always sets *out_needed to their full number; CAPACITY if that
+        is larger. The last one is not computed yet.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            out_ids = Room(I32, 1024)
+            check(asked_twice(lambda: lib.ggufx_generator_tokens(out_ids.at, out_ids.n, byref(out_ids.needed), self._handle, byref(e)),
+                out_ids), e)
+            return out_ids.array()
+
+    @property
+    def info(self) -> GeneratorFacts:
+        """Describes a generator."""
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            own = self._handle
+            out = _raw.ggufx_generator_facts(struct_size=sizeof(_raw.ggufx_generator_facts))
+            check(lib.ggufx_generator_info(byref(out), own, byref(e)), e)
+            return GeneratorFacts._of(out)
+
+
 class Grammar(Object):
     """A grammar compiled for a vocabulary. Immutable."""
 
@@ -3871,6 +4301,33 @@ class Session(SessionShapes):
         e = _raw.ggufx_error()
         with self._turns.changing:
             self._check(lib.ggufx_session_load_path(self._handle, sequence, path_bytes(path), byref(e)), e)
+
+    def step(self, items: Sequence[StepItem], *, budget_us: int = 0, progress: Progress | None = None) -> bool:
+        """Computes a step of generators of a session: one pass over the weights.
+
+        It computes a chunk of the prompt of generators that have one left, or one token of others. If
+        items are of both kinds, steps of the kinds take turns. With GeneratorFlags.TILED_DECODE a step
+        has both. Generator.poll gives the events. Generators that have ended are left out.
+
+        With a budget the call returns OK when that is used up, at most one group of operations later.
+        The step is then in flight: the next call goes on with it, whatever its items are, and begins no
+        other one. Calls that change the session are STATE meanwhile. If all of its generators are
+        cancelled or destroyed, it is abandoned.
+
+        out_complete  1 if no step is in flight afterwards, else 0.
+
+        A fault of one generator, such as NaN in its logits or a limit of its grammar, ends that one with
+        End.ERROR. After a failure no generator has changed, except that cancelled ones may have
+        ended.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as call_:
+            items_ = call_.structs(_raw.ggufx_step_item, items)[0]
+            options_ = call_.struct(_raw.ggufx_step_options, StepOptions(budget_us=budget_us, progress=progress))
+            out_complete = c_int32()
+            self._check(lib.ggufx_session_step(byref(out_complete), self._handle, items_, len(items), options_, byref(e)),
+                e, call_)
+            return out_complete.value != 0
 
     def measure(self, tokens: Ints, n_context: int, bos: int, *, stride: int = 0, save_path: Path | None = None,
             write: Callable[[bytes], object] | None = None, base_path: Path | None = None,

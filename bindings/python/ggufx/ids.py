@@ -277,6 +277,70 @@ class ValidateFlags(_Flags):
     STRICT = 2
 
 
+class GeneratorFlags(_Flags):
+    """Flags of ggufx_generator_options."""
+
+    TILED_DECODE = 1
+    SPECIAL_TOKENS = 2
+    IGNORE_EOG = 4
+    IDS_ONLY = 8
+    SCORE_PROMPT = 16
+    LOGPROBS = 32
+    KEEP_REASONING = 64
+    HAS_MAX_REASONING = 128
+
+
+class PromptFlags(_Flags):
+    """Flags of ggufx_prompt."""
+
+    APPEND = 1
+    PARSE_SPECIAL = 2
+    CHECKPOINT = 4
+    REUSE_ANSWERS = 8
+
+
+class EventKind(_Id):
+    """Kind of an event."""
+
+    NONE = 0
+    TEXT = 1
+    REASONING = 2
+    TOOL_CALL = 3
+    TOOL_ARGUMENTS = 4
+    PROMPT = 5
+    END = 6
+    TOOL_ID = 7
+
+
+class End(_Id):
+    """Reason for which a generation has ended."""
+
+    NONE = 0
+    EOG = 1
+    STOP = 2
+    LENGTH = 3
+    CONTEXT = 4
+    GRAMMAR = 5
+    CANCELLED = 6
+    ERROR = 7
+
+
+class ForkFlags(_Flags):
+    """Flags of ggufx_fork_options."""
+
+    RESEED = 1
+
+
+class GeneratorState(_Id):
+    """State of a generator."""
+
+    EMPTY = 0
+    PREFILL = 1
+    DECODE = 2
+    SUSPENDED = 3
+    ENDED = 4
+
+
 class GrammarKind(_Id):
     """Languages in which a grammar is written."""
 

@@ -66,6 +66,8 @@ public:
         return last_ - before;
     }
     bool is_used_up() const { return last_ - start_ >= ns_; } // at the latest lap
+    // Returns what is left at the latest lap, at least a microsecond.
+    uint64_t left_us() const { return is_used_up() ? 1 : (ns_ - (last_ - start_) + 999) / 1000; }
 
 private:
     uint64_t now() const {

@@ -21,6 +21,15 @@ void Chain::rollback(const Checkpoint &checkpoint) {
     if (ends()) std::get<Mirostat>(samplers_.back()).chosen = checkpoint.chosen;
 }
 
+Chain::State Chain::state() const {
+    return {random_.state(), ends() ? std::get<Mirostat>(samplers_.back()).mu : 0};
+}
+
+void Chain::restore(const State &state) {
+    random_ = Random(state.random);
+    if (ends()) std::get<Mirostat>(samplers_.back()).mu = state.mu;
+}
+
 bool Chain::ends() const {
     return !samplers_.empty() && std::holds_alternative<Mirostat>(samplers_.back());
 }

@@ -22,6 +22,7 @@ public:
                   const Allowed &allowed, Failure *failure);
     void accept(int32_t id); // 0 .. n_vocab - 1; never allocates or throws
     void reset();
+    void reseed(uint64_t seed) { random_ = Random(seed_ = seed); }
 
     // State that a sample changes, for rollback.
     struct Checkpoint {
@@ -30,6 +31,14 @@ public:
     };
     Checkpoint checkpoint() const;
     void rollback(const Checkpoint &checkpoint);
+
+    // State between tokens that the accepted ids do not determine.
+    struct State {
+        uint64_t random;
+        double mu; // that of mirostat, else 0
+    };
+    State state() const;
+    void restore(const State &state);
 
 private:
     const kernels::RowKernels &rows_;

@@ -53,7 +53,7 @@ size_t Speculator::room(size_t capacity) const {
 
 Status Speculator::next(int32_t *ids, float *logprobs, size_t capacity, size_t *out_n,
                         const Chooser &chooser, const Progress &progress, Failure *failure) {
-    if (!pending_ || n_changes_ != session_.n_changes()) {
+    if (!pending_ || n_changes_ != session_.n_changes(0)) {
         const Status status = first(ids, logprobs, chooser, failure);
         *out_n = status == Status::ok;
         return status;
@@ -79,7 +79,7 @@ Status Speculator::first(int32_t *id, float *logprob, const Chooser &chooser, Fa
     if (lookup_) lookup_->clear();
     tokens_[0] = *id;
     pending_ = true;
-    n_changes_ = session_.n_changes();
+    n_changes_ = session_.n_changes(0);
     counts_.n_calls++;
     counts_.n_tokens++;
     return status;
@@ -99,7 +99,7 @@ Status Speculator::verify(size_t n_draft, int32_t *ids, float *logprobs, size_t 
         more = n <= n_draft && ids[n - 1] == tokens_[n] && !stops_at(ids[n - 1]);
     }
     if (n <= n_draft) (void)session_.truncate(0, before + n, nullptr); // drops the rejected tokens
-    n_changes_ = session_.n_changes();
+    n_changes_ = session_.n_changes(0);
     if (n == 0) return status;
     if (n_draft) {
         // the last id is an accepted draft token and a stop token

@@ -161,6 +161,38 @@ functions! {
     fn ggufx_validate(file: *const ggufx_file, flags: u32, report: Option<unsafe extern "C" fn(user:
         *mut c_void, finding: *const ggufx_finding) -> i32>, user: *mut c_void, progress: *const
         ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_generator_create(out: *mut *mut ggufx_generator, session: *mut ggufx_session, options:
+        *const ggufx_generator_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_generator_destroy(generator: *mut ggufx_generator);
+    fn ggufx_generator_set_prompt(generator: *mut ggufx_generator, prompt: *const ggufx_prompt,
+        error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_generator_poll(out: *mut ggufx_event, generator: *mut ggufx_generator, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_session_step(out_complete: *mut i32, session: *mut ggufx_session, items: *const
+        ggufx_step_item, n_items: usize, options: *const ggufx_step_options, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_generator_next(out: *mut ggufx_event, generator: *mut ggufx_generator, options: *const
+        ggufx_step_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_generator_cancel(generator: *const ggufx_generator);
+    fn ggufx_generator_suspend(generator: *mut ggufx_generator, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_generator_resume(out_n_reused: *mut u64, generator: *mut ggufx_generator, sequence:
+        u32, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_generator_truncate(generator: *mut ggufx_generator, n_tokens: u64, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_generator_fork(out: *mut *mut ggufx_generator, generator: *mut ggufx_generator,
+        options: *const ggufx_fork_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_generator_save(generator: *const ggufx_generator, write: Option<unsafe extern "C"
+        fn(user: *mut c_void, data: *const c_void, n: usize) -> ggufx_status>, user: *mut c_void,
+        error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_generator_load(out: *mut *mut ggufx_generator, session: *mut ggufx_session, options:
+        *const ggufx_generator_options, read: Option<unsafe extern "C" fn(user: *mut c_void, data:
+        *mut c_void, n: usize) -> ggufx_status>, user: *mut c_void, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_generator_tokens(out_ids: *mut i32, capacity: usize, out_needed: *mut usize, generator:
+        *const ggufx_generator, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_generator_info(out: *mut ggufx_generator_facts, generator: *const ggufx_generator,
+        error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_grammar_create(out: *mut *mut ggufx_grammar, rt: *const ggufx_runtime, tokenizer:
         *const ggufx_tokenizer, options: *const ggufx_grammar_options, error: *mut ggufx_error) ->
         ggufx_status;

@@ -42,6 +42,12 @@ pub struct ggufx_file {
 }
 
 #[repr(C)]
+pub struct ggufx_generator {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
 pub struct ggufx_grammar {
     _opaque: [u8; 0],
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
@@ -208,6 +214,13 @@ pub struct ggufx_executor {
         Option<unsafe extern "C" fn(ctx: *mut c_void, index: u32, worker: u32)>, ctx: *mut c_void)
         -> ggufx_status>,
     pub destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_text {
+    pub data: *const c_char,
+    pub size: usize,
 }
 
 #[repr(C)]
@@ -644,6 +657,140 @@ pub struct ggufx_finding {
     pub text: *const c_char,
     pub name: *const c_char,
     pub name_length: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_draft_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub session: *mut ggufx_session,
+    pub sequence: u32,
+    pub n_draft: u32,
+    pub n_match: u32,
+    pub reserved: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_generator_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub sequence: u32,
+    pub max_tokens: u32,
+    pub tokenizer: *const ggufx_tokenizer,
+    pub sampler: *const ggufx_sampler,
+    pub grammar: *const ggufx_grammar,
+    pub chat: *const ggufx_chat,
+    pub stops: *const ggufx_text,
+    pub n_stops: usize,
+    pub draft: *const ggufx_draft_options,
+    pub n_logprobs: u32,
+    pub max_reasoning: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_prompt_part {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub text: ggufx_text,
+    pub tokens: *const i32,
+    pub n_tokens: usize,
+    pub rows: *const f32,
+    pub n_rows: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_prompt {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub text: ggufx_text,
+    pub tokens: *const i32,
+    pub n_tokens: usize,
+    pub messages: *const ggufx_chat_request,
+    pub parts: *const ggufx_prompt_part,
+    pub n_parts: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_logprob {
+    pub id: i32,
+    pub logprob: f32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_event_token {
+    pub id: i32,
+    pub logprob: f32,
+    pub offset: u64,
+    pub top: *const ggufx_logprob,
+    pub n_top: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_event {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub kind: u32,
+    pub end: u32,
+    pub status: ggufx_status,
+    pub index: u32,
+    pub text: ggufx_text,
+    pub tokens: *const ggufx_event_token,
+    pub n_tokens: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_step_item {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub generator: *mut ggufx_generator,
+    pub n_tokens: u32,
+    pub reserved: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_step_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub budget_us: u64,
+    pub progress: *const ggufx_progress,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_fork_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub sequence: u32,
+    pub reserved: u32,
+    pub seed: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_generator_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub state: u32,
+    pub end: u32,
+    pub sequence: u32,
+    pub n_events: u32,
+    pub n_prompt: u64,
+    pub n_prompt_reused: u64,
+    pub n_prompt_left: u64,
+    pub n_tokens: u64,
+    pub n_reasoning: u64,
+    pub n_drafted: u64,
+    pub n_accepted: u64,
+    pub memory_bytes: u64,
 }
 
 #[repr(C)]
@@ -1381,7 +1528,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 84] = [
+pub const SIZES: [(&str, usize); 96] = [
     ("ggufx_adapter_options\0", size_of::<ggufx_adapter_options>()),
     ("ggufx_adapter_facts\0", size_of::<ggufx_adapter_facts>()),
     ("ggufx_adapter_use\0", size_of::<ggufx_adapter_use>()),
@@ -1389,6 +1536,7 @@ pub const SIZES: [(&str, usize); 84] = [
     ("ggufx_allocator\0", size_of::<ggufx_allocator>()),
     ("ggufx_log\0", size_of::<ggufx_log>()),
     ("ggufx_executor\0", size_of::<ggufx_executor>()),
+    ("ggufx_text\0", size_of::<ggufx_text>()),
     ("ggufx_progress\0", size_of::<ggufx_progress>()),
     ("ggufx_runtime_options\0", size_of::<ggufx_runtime_options>()),
     ("ggufx_runtime_facts\0", size_of::<ggufx_runtime_facts>()),
@@ -1415,6 +1563,17 @@ pub const SIZES: [(&str, usize); 84] = [
     ("ggufx_meta_entry\0", size_of::<ggufx_meta_entry>()),
     ("ggufx_tensor_facts\0", size_of::<ggufx_tensor_facts>()),
     ("ggufx_finding\0", size_of::<ggufx_finding>()),
+    ("ggufx_draft_options\0", size_of::<ggufx_draft_options>()),
+    ("ggufx_generator_options\0", size_of::<ggufx_generator_options>()),
+    ("ggufx_prompt_part\0", size_of::<ggufx_prompt_part>()),
+    ("ggufx_prompt\0", size_of::<ggufx_prompt>()),
+    ("ggufx_logprob\0", size_of::<ggufx_logprob>()),
+    ("ggufx_event_token\0", size_of::<ggufx_event_token>()),
+    ("ggufx_event\0", size_of::<ggufx_event>()),
+    ("ggufx_step_item\0", size_of::<ggufx_step_item>()),
+    ("ggufx_step_options\0", size_of::<ggufx_step_options>()),
+    ("ggufx_fork_options\0", size_of::<ggufx_fork_options>()),
+    ("ggufx_generator_facts\0", size_of::<ggufx_generator_facts>()),
     ("ggufx_grammar_options\0", size_of::<ggufx_grammar_options>()),
     ("ggufx_matcher_facts\0", size_of::<ggufx_matcher_facts>()),
     ("ggufx_group\0", size_of::<ggufx_group>()),

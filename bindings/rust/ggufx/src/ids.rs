@@ -275,6 +275,70 @@ bits! {
     STRICT = GGUFX_VALIDATE_STRICT,
 }
 
+bits! {
+    /// Flags of ggufx_generator_options (`ggufx_generator_flags`).
+    GeneratorFlags: u32
+    TILED_DECODE = GGUFX_GENERATOR_TILED_DECODE,
+    SPECIAL_TOKENS = GGUFX_GENERATOR_SPECIAL_TOKENS,
+    IGNORE_EOG = GGUFX_GENERATOR_IGNORE_EOG,
+    IDS_ONLY = GGUFX_GENERATOR_IDS_ONLY,
+    SCORE_PROMPT = GGUFX_GENERATOR_SCORE_PROMPT,
+    LOGPROBS = GGUFX_GENERATOR_LOGPROBS,
+    KEEP_REASONING = GGUFX_GENERATOR_KEEP_REASONING,
+    HAS_MAX_REASONING = GGUFX_GENERATOR_HAS_MAX_REASONING,
+}
+
+bits! {
+    /// Flags of ggufx_prompt (`ggufx_prompt_flags`).
+    PromptFlags: u32
+    APPEND = GGUFX_PROMPT_APPEND,
+    PARSE_SPECIAL = GGUFX_PROMPT_PARSE_SPECIAL,
+    CHECKPOINT = GGUFX_PROMPT_CHECKPOINT,
+    REUSE_ANSWERS = GGUFX_PROMPT_REUSE_ANSWERS,
+}
+
+id! {
+    /// Kind of an event (`ggufx_event_kind`).
+    EventKind: u32
+    NONE = GGUFX_EVENT_NONE,
+    TEXT = GGUFX_EVENT_TEXT,
+    REASONING = GGUFX_EVENT_REASONING,
+    TOOL_CALL = GGUFX_EVENT_TOOL_CALL,
+    TOOL_ARGUMENTS = GGUFX_EVENT_TOOL_ARGUMENTS,
+    PROMPT = GGUFX_EVENT_PROMPT,
+    END = GGUFX_EVENT_END,
+    TOOL_ID = GGUFX_EVENT_TOOL_ID,
+}
+
+id! {
+    /// Reason for which a generation has ended (`ggufx_end`).
+    End: u32
+    NONE = GGUFX_END_NONE,
+    EOG = GGUFX_END_EOG,
+    STOP = GGUFX_END_STOP,
+    LENGTH = GGUFX_END_LENGTH,
+    CONTEXT = GGUFX_END_CONTEXT,
+    GRAMMAR = GGUFX_END_GRAMMAR,
+    CANCELLED = GGUFX_END_CANCELLED,
+    ERROR = GGUFX_END_ERROR,
+}
+
+bits! {
+    /// Flags of ggufx_fork_options (`ggufx_fork_flags`).
+    ForkFlags: u32
+    RESEED = GGUFX_FORK_RESEED,
+}
+
+id! {
+    /// State of a generator (`ggufx_generator_state`).
+    GeneratorState: u32
+    EMPTY = GGUFX_GENERATOR_STATE_EMPTY,
+    PREFILL = GGUFX_GENERATOR_STATE_PREFILL,
+    DECODE = GGUFX_GENERATOR_STATE_DECODE,
+    SUSPENDED = GGUFX_GENERATOR_STATE_SUSPENDED,
+    ENDED = GGUFX_GENERATOR_STATE_ENDED,
+}
+
 id! {
     /// Languages in which a grammar is written (`ggufx_grammar_kind`).
     GrammarKind: u32

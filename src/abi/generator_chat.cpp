@@ -1,0 +1,303 @@
+// Parts of generators that need chat templates and grammars: messages, output parser, matcher.
+// SPDX-License-Identifier: MIT
+#include "abi/chat_handles.hpp"
+#include "abi/generator_handle.hpp"
+#include "abi/grammar_handles.hpp"
+#include "abi/guard.hpp"
+#include "abi/options.hpp"
+
+#include <algorithm>
+#include <inttypes.h>
+#include <optional>
+
+using namespace ggufx;
+using namespace ggufx::abi;
+
+namespace {
+
+template <class T> void release_part(const Ref<Host> &host, T *part) {
+    const Ref<Host> keep = host;
+    unmake(*keep, part);
+}
+
+// ---- grammar
+
+class MatcherPart final : public generate::Matcher {
+public:
+    explicit MatcherPart(const grammar::Grammar &grammar)
+        : grammar_(grammar), matcher_(grammar),
+          bits_(matcher_.n_words(), 0, HostAllocator<uint32_t>(grammar.host().get())) {}
+    sampling::Allowed allowed() override {
+        matcher_.fill(bits_.data());
+        return {bits_.data(), grammar_.vocabulary().size()};
+    }
+    void accept(int32_t id) override { matcher_.accept(&id, 1); }
+    void roll_back(uint64_t n_tokens) override { matcher_.roll_back(n_tokens); }
+    void release() override { release_part(grammar_.host(), this); }
+
+private:
+    const grammar::Grammar &grammar_;
+    grammar::Matcher matcher_;
+    Vector<uint32_t> bits_;
+};
+
+class GrammarPart final : public generate::Grammar {
+public:
+    explicit GrammarPart(Ref<ggufx_grammar> grammar) : grammar_(std::move(grammar)) {}
+    generate::Owned<generate::Matcher> matcher() const override {
+        const grammar::Grammar &inner = grammar_->grammar;
+        return generate::Owned<generate::Matcher>(make<MatcherPart>(*inner.host(), inner));
+    }
+    void retain() override { refs_.retain(); }
+    void release() override {
+        if (refs_.release()) release_part(grammar_->grammar.host(), this);
+    }
+
+private:
+    RefCount refs_;
+    Ref<ggufx_grammar> grammar_;
+};
+
+void check_vocabulary(const grammar::Vocabulary &vocabulary, const ggufx_tokenizer *tokenizer,
+                      uint64_t n_vocab) {
+    const size_t n = vocabulary.size();
+    const size_t same = tokenizer ? first_difference(vocabulary, *tokenizer) : n;
+    if (same >= n_vocab) return;
+    fail(Status::mismatch, {kNone, same},
+         "the grammar is of another vocabulary: token %" PRIu64 " differs",
+         static_cast<uint64_t>(same));
+}
+
+// ---- messages
+
+class ParserPart final : public generate::Parser {
+public:
+    ParserPart(const Ref<Host> &host, const Ref<chat::OutputFormat> &format,
+               const chat::ParserOptions &options, const generate::OutputSink &sink)
+        : sink_(sink), parser_(host, format, options, {this, tell}) {
+        if (options.reasoning) return;
+        chat::ParserOptions tracked = options;
+        tracked.reasoning = true;
+        tracker_.emplace(host, format, tracked, chat::Sink{this, ignore});
+    }
+    // Markers before the output cause no events.
+    void begin(std::string_view markers) {
+        if (!markers.empty()) feed(markers);
+        is_silent_ = false;
+    }
+    void feed(std::string_view bytes) override {
+        parser_.feed(bytes);
+        if (tracker_) tracker_->feed(bytes);
+    }
+    void finish() override { parser_.finish(); }
+    bool is_reasoning() const override { return !reasoning_close().empty(); }
+    std::string_view reasoning_close() const override {
+        return (tracker_ ? *tracker_ : parser_).reasoning_close();
+    }
+    void release() override { release_part(parser_.host(), this); }
+
+private:
+    static int32_t tell(void *user, uint32_t kind, uint64_t call, const char *text, size_t length) {
+        const auto &self = *static_cast<const ParserPart *>(user);
+        return self.is_silent_ ? 0 : self.sink_.event(self.sink_.user, kind, call, text, length);
+    }
+    static int32_t ignore(void *, uint32_t, uint64_t, const char *, size_t) { return 0; }
+
+    const generate::OutputSink sink_;
+    bool is_silent_ = true;
+    chat::OutputParser parser_;
+    std::optional<chat::OutputParser> tracker_; // follows reasoning that stays in the answer
+};
+
+// Texts of the conversation that decide the form of its output.
+struct AnswerTexts {
+    std::string_view prompt; // its end
+    std::string_view begun;  // markers that were written before the output
+    std::string_view tools;
+};
+
+// The output that follows a rendered request.
+class AnswerFormat final : public generate::Format {
+public:
+    AnswerFormat(const Ref<Host> &host, Ref<chat::OutputFormat> format, Ref<ChatTokens> tokens,
+                 const AnswerTexts &of, bool keeps_reasoning)
+        : host_(host), format_(std::move(format)), tokens_(std::move(tokens)),
+          texts_(host.get()), of_{copy(of.prompt), copy(of.begun), copy(of.tools)},
+          has_tools_(has_tools(of.tools)), keeps_reasoning_(keeps_reasoning) {}
+    generate::Owned<generate::Parser> parser(const generate::OutputSink &sink) const override {
+        const chat::ParserOptions options = {has_tools_, !keeps_reasoning_, of_.prompt, of_.tools};
+        auto *const made = make<ParserPart>(*host_, host_, format_, options, sink);
+        generate::Owned<generate::Parser> out(made);
+        made->begin(of_.begun);
+        return out;
+    }
+    generate::TokenUse use(int32_t id) const override {
+        return tokens_->tokens.use(id, has_tools_);
+    }
+    bool reads_ends() const override { return format_->harmony; }
+    bool keeps_reasoning() const override { return keeps_reasoning_; }
+    std::string_view prompt_end() const override { return of_.prompt; }
+    std::string_view begun() const override { return of_.begun; }
+    std::string_view tools() const override { return of_.tools; }
+    void retain() override { refs_.retain(); }
+    void release() override {
+        if (refs_.release()) release_part(host_, this);
+    }
+
+private:
+    std::string_view copy(std::string_view text) { return texts_.copy(text.data(), text.size()); }
+
+    RefCount refs_;
+    Ref<Host> host_;
+    Ref<chat::OutputFormat> format_;
+    Ref<ChatTokens> tokens_;
+    Arena texts_;
+    const AnswerTexts of_;
+    const bool has_tools_, keeps_reasoning_;
+};
+
+// Returns the template of the model's file. If two threads compile it at the same time, one of them
+// is used.
+const ggufx_chat &own_chat(ggufx_model &model) {
+    ggufx_chat *known = model.chat.load(Order::acquire);
+    if (!known) {
+        auto made = Ref<ggufx_chat>::adopt(make_file_chat(model.model.host(), model.model.file()));
+        if (model.chat.replace(known, made.get(), Order::acq_rel)) known = made.detach();
+    }
+    return *known;
+}
+
+// Returns the special tokens of a template and a tokenizer; the template keeps those of the first.
+Ref<ChatTokens> tokens_of(const ggufx_chat &chat, const Ref<ggufx_tokenizer> &tokenizer) {
+    auto &kept = const_cast<ggufx_chat &>(chat).tokens;
+    ChatTokens *known = kept.load(Order::acquire);
+    if (known && known->tokenizer.get() == tokenizer.get()) return Ref<ChatTokens>::share(known);
+    const Ref<Host> &host = chat.program.host();
+    auto made =
+        Ref<ChatTokens>::adopt(make<ChatTokens>(*host, host, tokenizer, chat.program, chat.format));
+    if (!known && kept.replace(known, made.get(), Order::acq_rel)) made->retain();
+    return made;
+}
+
+const ggufx_chat &chat_of(const ggufx_generator &generator) {
+    return generator.chat ? *generator.chat : own_chat(*generator.session->model);
+}
+
+Ref<generate::Format> make_format(const ggufx_generator &generator, AnswerTexts of) {
+    constexpr size_t kMostEnd = 4096; // the end of a prompt may open reasoning or a call
+    if (of.prompt.size() > kMostEnd) of.prompt.remove_prefix(of.prompt.size() - kMostEnd);
+    const ggufx_chat &chat = chat_of(generator);
+    if (has_tools(of.tools) && !chat.format->has_calls())
+        fail(Status::unsupported, {},
+             "the template does not show how its models write tool calls (use a template that "
+             "does)");
+    const Ref<Host> &host = generator.session->model->model.host();
+    return Ref<generate::Format>::adopt(make<AnswerFormat>(*host, host, chat.format,
+                                                           tokens_of(chat, generator.tokenizer), of,
+                                                           generator.keeps_reasoning));
+}
+
+// ---- a message that the model continues
+
+std::string_view text_of(const chat::Output &output) {
+    return {output.text.data(), output.text.size()};
+}
+
+// Returns the length of the common prefix, up to the end of a marker or line.
+size_t same_bytes(std::string_view a, std::string_view b) {
+    const auto most = static_cast<ptrdiff_t>(std::min(a.size(), b.size()));
+    auto n = static_cast<size_t>(std::mismatch(a.begin(), a.begin() + most, b.begin()).first -
+                                 a.begin());
+    if (n == a.size()) return n;
+    while (n > 0 && a[n - 1] != '\n' && a[n - 1] != '>' && a[n - 1] != ']') n--;
+    return n;
+}
+
+// Returns the header of the message that a prompt with channels continues.
+std::string_view begun_header(std::string_view prompt) {
+    constexpr std::string_view start = "<|start|>assistant", body = "<|message|>";
+    const size_t header = prompt.rfind(start), end = prompt.find(body, header);
+    if (header == prompt.npos || end == prompt.npos) return {};
+    return prompt.substr(header + start.size(), end + body.size() - header - start.size());
+}
+
+// Returns whether the message that the model continues has left its reasoning open. A second
+// rendering, without its text, shows where the text begins.
+bool leaves_reasoning_open(const ggufx_chat &chat, const ggufx_chat_request &request,
+                           std::string_view continued) {
+    const Ref<Host> &host = chat.program.host();
+    chat::Output empty(host.get());
+    try {
+        (void)render_request(empty, chat, &request, true);
+    } catch (const Error &error) { // the template requires content
+        const auto status = static_cast<Status>(error.failure.status);
+        if (status == Status::cancelled || status == Status::memory) throw;
+        empty.text.clear();
+    }
+    const size_t n = same_bytes(text_of(empty), continued);
+    chat::ParserOptions options;
+    options.calls = false;
+    options.prompt = continued.substr(0, n);
+    const chat::Sink sink = {
+        nullptr, [](void *, uint32_t, uint64_t, const char *, size_t) { return int32_t{0}; }};
+    chat::OutputParser parser(host, chat.format, options, sink);
+    parser.feed(continued.substr(n));
+    const std::string_view close = parser.reasoning_close();
+    return !close.empty() && close == chat.format->reasoning[0].close;
+}
+
+} // namespace
+
+void ggufx::abi::release_chat(ggufx_chat *chat) {
+    if (chat) chat->release();
+}
+
+ChatRef ggufx::abi::import_chat(const ggufx_chat *chat) {
+    require(!chat || alive(chat, Tag::chat), "ggufx_generator_options.chat must be a template");
+    return ChatRef(Ref<ggufx_chat>::share(const_cast<ggufx_chat *>(chat)).detach());
+}
+
+Ref<generate::Grammar> ggufx::abi::import_grammar(const ggufx_grammar *grammar,
+                                                  const ggufx_tokenizer *tokenizer,
+                                                  uint64_t n_vocab) {
+    if (!grammar) return {};
+    require(alive(grammar, Tag::grammar), "ggufx_generator_options.grammar must be a grammar");
+    check_vocabulary(grammar->grammar.vocabulary(), tokenizer, n_vocab);
+    return Ref<generate::Grammar>::adopt(make<GrammarPart>(
+        *grammar->grammar.host(), Ref<ggufx_grammar>::share(const_cast<ggufx_grammar *>(grammar))));
+}
+
+Ref<generate::Format> ggufx::abi::restore_format(const ggufx_generator &generator,
+                                                 const generate::FormatTexts &of) {
+    return make_format(generator, {of.prompt_end, of.begun, of.tools});
+}
+
+void ggufx::abi::import_messages(generate::Prompt &out, const ggufx_generator &generator,
+                                 const ggufx_chat_request &request) {
+    check_request(request);
+    if (!generator.tokenizer)
+        fail(Status::unsupported, {},
+             "GGUFX_GENERATOR_IDS_ONLY: the prompt must be token ids or rows");
+    const ggufx_chat &chat = chat_of(generator);
+    const Host *const host = generator.session->model->model.host().get();
+    chat::Output output(host);
+    const Progress progress = render_request(output, chat, &request);
+    model::Ids ids(host);
+    const size_t first = tokenize_rendered(ids, output, progress, chat,
+                                           generator.tokenizer->tokenizer, !out.appends);
+    Vector<int32_t> list(ids.size() - first, 0, out.tokens.ids.get_allocator());
+    ids.copy(list.data(), first, list.size());
+    out.tokens.add(list.data(), list.size(), generator.generator.prompt_mode());
+    AnswerTexts of = {
+        text_of(output), {}, {request.tools ? request.tools : "", request.tools_length}};
+    Vector<char> opened(output.text);
+    if ((request.flags & GGUFX_CHAT_CONTINUE) && chat.format->harmony) {
+        of.begun = begun_header(of.prompt);
+    } else if ((request.flags & GGUFX_CHAT_CONTINUE) && chat.format->n_reasoning > 0 &&
+               leaves_reasoning_open(chat, request, of.prompt)) {
+        const std::string_view open = chat.format->reasoning[0].open;
+        opened.insert(opened.end(), open.begin(), open.end());
+        of.prompt = {opened.data(), opened.size()};
+    }
+    out.format = make_format(generator, of);
+}

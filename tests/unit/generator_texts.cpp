@@ -1,0 +1,467 @@
+// Texts of generators. A sampler of the test draws given ids; the events must say what the
+// detokenizer, a plain search for stop strings and the output parser say of them. Grammars,
+// log-probabilities and ends are compared with a loop over the low-level functions.
+// usage: generator_texts MODEL
+// SPDX-License-Identifier: MIT
+#include "generator_calls.hpp"
+
+#include <algorithm>
+
+namespace {
+
+constexpr uint32_t kContext = 256;
+
+struct Demo {
+    ggufx_file *file = nullptr;
+    ggufx_model *model = nullptr;
+    ggufx_tokenizer *tokenizer = nullptr;
+    ggufx_session *session = nullptr;
+    uint32_t n_vocab = 0;
+    int32_t eos = -1;
+};
+Demo g;
+
+// Draws given ids, whatever the logits are.
+struct Script {
+    Ids ids;
+    size_t at = 0;
+    static int32_t choose(void *user, ggufx_candidate *candidates, size_t n) {
+        Script &self = *static_cast<Script *>(user);
+        const int32_t id = self.at < self.ids.size() ? self.ids[self.at++] : g.eos;
+        for (size_t i = 0; i < n; i++)
+            candidates[i].logit = candidates[i].id == id ? 1.0f : -__builtin_inff();
+        return 0;
+    }
+};
+
+OwnedSampler sampler_of(Script &script) {
+    ggufx_sampler *chain = nullptr;
+    ggufx_error error;
+    must(ggufx_sampler_create_chain(&chain, g_runtime, g.n_vocab, 1, &error), error, "chain");
+    ggufx_sampler_link link;
+    link = {};
+    link.struct_size = sizeof link;
+    link.kind = GGUFX_LINK_HOST;
+    link.link = Script::choose;
+    link.user = &script;
+    must(ggufx_sampler_add(chain, &link, &error), error, "link");
+    return OwnedSampler(chain);
+}
+
+GeneratorMode mode_of(const ggufx_sampler *sampler, uint32_t flags = 0) {
+    return {.flags = flags, .max_tokens = 0, .tokenizer = g.tokenizer, .sampler = sampler};
+}
+
+uint32_t flags_of(int32_t id) {
+    ggufx_token_facts facts = {};
+    facts.struct_size = sizeof facts;
+    ggufx_error error;
+    must(ggufx_token_info(&facts, g.tokenizer, id, &error), error, "token");
+    return facts.flags;
+}
+
+bool is_special(int32_t id) {
+    return (flags_of(id) & (GGUFX_TOKEN_CONTROL | GGUFX_TOKEN_UNKNOWN | GGUFX_TOKEN_END)) != 0;
+}
+
+// ---- the same by hand
+
+// The bytes of a token after others, control tokens included.
+std::string piece(ggufx_detokenize_state &state, const int32_t *id) {
+    char text[512];
+    size_t n = 0;
+    ggufx_error error;
+    const uint32_t flags = GGUFX_DETOKENIZE_KEEP_SPECIAL | GGUFX_DETOKENIZE_KEEP_SPACE |
+                           (id ? 0 : GGUFX_DETOKENIZE_LAST);
+    must(ggufx_detokenize_part(text, sizeof text, &n, &state, g.tokenizer, id, id ? 1 : 0, flags,
+                               &error),
+         error, "detokenize");
+    return {text, n};
+}
+
+// Repairs UTF-8 with the parser of outputs, which has no markers.
+std::string repaired(const std::string &bytes) {
+    std::string out;
+    ggufx_chat_parser_options options;
+    options = {};
+    options.struct_size = sizeof options;
+    options.user = &out;
+    options.event = [](void *user, uint32_t, uint64_t, const char *text, size_t n) -> int32_t {
+        static_cast<std::string *>(user)->append(text, n);
+        return 0;
+    };
+    ggufx_chat_parser *parser = nullptr;
+    ggufx_error error;
+    must(ggufx_chat_parser_create(&parser, g_runtime, &options, &error), error, "parser");
+    must(ggufx_chat_parser_feed(parser, bytes.data(), bytes.size(), &error), error, "feed");
+    must(ggufx_chat_parser_finish(parser, &error), error, "finish");
+    ggufx_chat_parser_destroy(parser);
+    return out;
+}
+
+struct Wanted {
+    std::string text;
+    uint32_t end = GGUFX_END_EOG, stop = 0;
+    size_t n_tokens = 0; // the last one included
+};
+
+Wanted by_hand(const Ids &ids, const std::vector<std::string> &stops, uint32_t flags) {
+    Wanted out;
+    std::string raw;
+    std::vector<bool> hidden; // for each byte
+    ggufx_detokenize_state state = {};
+    size_t cut = std::string::npos;
+    for (const int32_t id : ids) {
+        out.n_tokens++;
+        if ((flags_of(id) & GGUFX_TOKEN_END) && !(flags & GGUFX_GENERATOR_IGNORE_EOG)) break;
+        const size_t before = raw.size();
+        raw += piece(state, &id);
+        hidden.resize(raw.size(), false);
+        if (is_special(id) && !(flags & GGUFX_GENERATOR_SPECIAL_TOKENS)) {
+            ggufx_detokenize_state fresh = {};
+            const size_t own = piece(fresh, &id).size();
+            std::fill(hidden.end() - static_cast<ptrdiff_t>(std::min(own, raw.size() - before)),
+                      hidden.end(), true);
+        }
+        size_t first_end = std::string::npos;
+        for (size_t i = 0; i < stops.size(); i++) {
+            const size_t from = before > stops[i].size() ? before - stops[i].size() : 0;
+            const size_t at = raw.find(stops[i], from);
+            if (at == std::string::npos) continue;
+            const size_t end = at + stops[i].size();
+            if (end < first_end || (end == first_end && stops[i].size() > stops[out.stop].size())) {
+                first_end = end;
+                cut = at;
+                out.stop = static_cast<uint32_t>(i);
+            }
+        }
+        if (cut != std::string::npos) break;
+    }
+    if (cut != std::string::npos) {
+        out.end = GGUFX_END_STOP;
+        while (cut > 0 && hidden[cut] && hidden[cut - 1]) cut--; // within a hidden token
+        raw.resize(cut);
+    } else {
+        raw += piece(state, nullptr);
+        hidden.resize(raw.size(), false);
+    }
+    std::string visible;
+    for (size_t i = 0; i < raw.size(); i++)
+        if (!hidden[i]) visible += raw[i];
+    out.text = repaired(visible);
+    return out;
+}
+
+// ---- texts
+
+Ids random_script(Random &random, bool special) {
+    Ids out;
+    const size_t n = 3 + random.below(24);
+    while (out.size() < n) {
+        const auto id = static_cast<int32_t>(
+            random.below(3) ? random.below(g.n_vocab) : random.below(std::min(300u, g.n_vocab)));
+        if (special || !is_special(id)) out.push_back(id);
+    }
+    return out;
+}
+
+std::vector<std::string> random_stops(Random &random, const Ids &script) {
+    std::string all;
+    ggufx_detokenize_state state = {};
+    for (const int32_t id : script) all += piece(state, &id);
+    std::vector<std::string> out;
+    for (size_t n = random.below(4); n > 0 && all.size() > 8; n--) {
+        const size_t at = all.size() / 3 + random.below(all.size() / 2);
+        std::string stop = all.substr(at, 1 + random.below(7));
+        if (random.below(3) == 0) stop += "zq"; // begins, but does not end
+        if (!stop.empty()) out.push_back(stop);
+    }
+    return out;
+}
+
+void check_script(const Ids &script, const std::vector<std::string> &stops, uint32_t flags) {
+    Script given = {script};
+    const OwnedSampler sampler = sampler_of(given);
+    GeneratorMode mode = mode_of(sampler.get(), flags);
+    mode.stops = stops;
+    const Wanted wanted = by_hand(script, stops, flags);
+    Gen one(g.session, g.n_vocab, mode);
+    one.prompt("Once");
+    ggufx_event event = {};
+    event.struct_size = sizeof event;
+    ggufx_error error;
+    uint32_t index = 0;
+    while (!one.end()) {
+        must(ggufx_generator_next(&event, one.handle(), nullptr, &error), error, "next");
+        one.take(event);
+        index = event.index;
+        CHECK(event.kind != GGUFX_EVENT_TEXT || event.text.size > 0, "an empty text");
+    }
+    CHECK(one.text() == wanted.text, "script %s:\n\"%s\" instead of\n\"%s\"", show(script).c_str(),
+          one.text().c_str(), wanted.text.c_str());
+    CHECK(one.end() == wanted.end && (wanted.end != GGUFX_END_STOP || index == wanted.stop),
+          "script %s: end %u %u instead of %u %u", show(script).c_str(), one.end(), index,
+          wanted.end, wanted.stop);
+    CHECK(one.facts().n_tokens ==
+              wanted.n_tokens + (wanted.end == GGUFX_END_EOG && wanted.n_tokens == script.size() &&
+                                 (script.empty() || !(flags_of(script.back()) & GGUFX_TOKEN_END))),
+          "script %s: %zu tokens instead of %zu", show(script).c_str(),
+          static_cast<size_t>(one.facts().n_tokens), wanted.n_tokens);
+}
+
+void test_texts() {
+    Random random = {3};
+    size_t n_stopped = 0;
+    for (int i = 0; i < 400; i++) {
+        const Ids script = random_script(random, i % 2);
+        const auto stops = random_stops(random, script);
+        const uint32_t flags = i % 3 == 0 ? uint32_t{GGUFX_GENERATOR_SPECIAL_TOKENS} : 0;
+        check_script(script, stops, flags);
+        n_stopped += by_hand(script, stops, flags).end == GGUFX_END_STOP;
+    }
+    CHECK(n_stopped > 50 && n_stopped < 390, "%zu scripts stopped", n_stopped);
+}
+
+void test_ends() {
+    const Ids words = tokenize(g.tokenizer, " a dog and a cat", 0);
+    Ids ended = words;
+    ended.push_back(g.eos);
+    ended.insert(ended.end(), words.begin(), words.end());
+    Script given = {ended};
+    OwnedSampler sampler = sampler_of(given);
+    {
+        Gen one(g.session, g.n_vocab, mode_of(sampler.get()));
+        one.prompt("Once");
+        (void)one.run();
+        CHECK(one.end() == GGUFX_END_EOG && one.facts().n_tokens == words.size() + 1, "end %u: %s",
+              one.end(), one.told().c_str());
+        CHECK(one.told().find(std::to_string(g.eos) + ":") != std::string::npos,
+              "END lacks the token: %s", one.told().c_str());
+        const std::string text = one.text();
+        // The end comes again.
+        ggufx_event event = {};
+        event.struct_size = sizeof event;
+        ggufx_error error;
+        must(ggufx_generator_next(&event, one.handle(), nullptr, &error), error, "next");
+        CHECK(event.kind == GGUFX_EVENT_END && event.end == GGUFX_END_EOG, "no end again");
+        must(ggufx_generator_poll(&event, one.handle(), &error), error, "poll");
+        CHECK(event.kind == GGUFX_EVENT_NONE, "an event after the end");
+    }
+    given.at = 0;
+    {
+        GeneratorMode mode = mode_of(sampler.get(), GGUFX_GENERATOR_IGNORE_EOG);
+        mode.max_tokens = static_cast<uint32_t>(ended.size());
+        Gen one(g.session, g.n_vocab, mode);
+        one.prompt("Once");
+        (void)one.run();
+        CHECK(one.end() == GGUFX_END_LENGTH && one.facts().n_tokens == ended.size(), "end %u",
+              one.end());
+    }
+    given = {Ids(kContext, words[0])};
+    sampler = sampler_of(given);
+    {
+        Gen one(g.session, g.n_vocab, mode_of(sampler.get()));
+        one.prompt("Once");
+        (void)one.run();
+        CHECK(one.end() == GGUFX_END_CONTEXT && one.tokens().size() == kContext + 1,
+              "end %u after %zu tokens", one.end(), one.tokens().size());
+    }
+}
+
+// ---- log-probabilities and grammars, with real logits
+
+// Generates token by token with the low-level functions, in the modes of a generator.
+struct Loop {
+    ggufx_session *session;
+    std::vector<float> logits;
+    explicit Loop(const Ids &prompt) {
+        ggufx_error error;
+        session = make_session(g.model, {.n_context = kContext, .matmul_flags = 0}, &error);
+        feed(prompt, GGUFX_MATMUL_TILES);
+    }
+    ~Loop() { ggufx_session_destroy(session); }
+    Loop(const Loop &) = delete;
+    void feed(const Ids &ids, uint32_t flags) {
+        Call call;
+        call.flags = flags;
+        call.items.push_back(make_item(0, GGUFX_BATCH_ALL_LOGITS, ids.data(), ids.size()));
+        ggufx_error error;
+        must(call.run(session, facts_of(g.model), nullptr, &error), error, "decode");
+        logits = call.logits;
+    }
+    float logprob(size_t row, int32_t id) const {
+        float out = 0;
+        ggufx_error error;
+        must(ggufx_logprobs(nullptr, nullptr, 0, &out, g_runtime, logits.data() + row * g.n_vocab,
+                            g.n_vocab, id, &error),
+             error, "logprobs");
+        return out;
+    }
+    const float *last() const { return logits.data() + logits.size() - g.n_vocab; }
+};
+
+void test_logprobs() {
+    const Ids prompt = tokenize(g.tokenizer, "Once upon a time", GGUFX_TOKENIZE_ADD_SPECIAL);
+    GeneratorMode mode = {.flags = GGUFX_GENERATOR_SCORE_PROMPT, .max_tokens = 9, .n_logprobs = 2};
+    Gen one(g.session, g.n_vocab, mode);
+    one.prompt(prompt);
+    Loop loop(prompt);
+    ggufx_event event = {};
+    event.struct_size = sizeof event;
+    ggufx_error error;
+    Ids told;
+    size_t n_scored = 0;
+    for (;;) {
+        must(ggufx_generator_next(&event, one.handle(), nullptr, &error), error, "next");
+        if (event.kind == GGUFX_EVENT_PROMPT) {
+            n_scored = event.n_tokens;
+            for (size_t i = 1; i < event.n_tokens; i++)
+                CHECK(event.tokens[i].id == prompt[i] && event.tokens[i].n_top == 2 &&
+                          event.tokens[i].logprob == loop.logprob(i - 1, prompt[i]),
+                      "token %zu of the prompt: %a", i,
+                      static_cast<double>(event.tokens[i].logprob));
+            continue;
+        }
+        for (size_t i = 0; i < event.n_tokens; i++) {
+            const ggufx_event_token &token = event.tokens[i];
+            int32_t ids[2];
+            float logprobs[2], chosen = 0;
+            must(ggufx_logprobs(ids, logprobs, 2, &chosen, g_runtime, loop.last(), g.n_vocab,
+                                token.id, &error),
+                 error, "logprobs");
+            CHECK(token.logprob == chosen && token.n_top == 2 && token.top[0].id == ids[0] &&
+                      token.top[1].id == ids[1] && token.top[0].logprob == logprobs[0] &&
+                      token.top[1].logprob == logprobs[1] && token.id == ids[0],
+                  "token %d: %a instead of %a", token.id, static_cast<double>(token.logprob),
+                  static_cast<double>(chosen));
+            told.push_back(token.id);
+            loop.feed({token.id}, GGUFX_MATMUL_BATCH_INVARIANT);
+        }
+        if (event.kind == GGUFX_EVENT_END) break;
+    }
+    CHECK(n_scored == prompt.size() && told.size() == 9, "%zu scores, %zu tokens", n_scored,
+          told.size());
+}
+
+void test_grammar() {
+    const char schema[] = R"({"type":"object","properties":{"ok":{"type":"boolean"},)"
+                          R"("n":{"type":"integer"}},"required":["ok","n"]})";
+    ggufx_grammar_options options;
+    options = {};
+    options.struct_size = sizeof options;
+    options.kind = GGUFX_GRAMMAR_JSON_SCHEMA;
+    options.flags = GGUFX_GRAMMAR_COMPACT;
+    options.text = schema;
+    options.text_length = sizeof schema - 1;
+    ggufx_grammar *grammar = nullptr;
+    ggufx_matcher *matcher = nullptr;
+    ggufx_error error;
+    must(ggufx_grammar_create(&grammar, g_runtime, g.tokenizer, &options, &error), error,
+         "grammar");
+    must(ggufx_matcher_create(&matcher, grammar, &error), error, "matcher");
+    const OwnedSampler by_loop = make_chain(g.n_vocab, 0.8f, 5);
+    GeneratorMode mode = {.max_tokens = 40, .temperature = 0.8f, .seed = 5};
+    mode.grammar = grammar;
+    Gen one(g.session, g.n_vocab, mode);
+    ggufx_grammar_destroy(grammar); // the generator keeps it
+    const Ids prompt = tokenize(g.tokenizer, "The answer:", GGUFX_TOKENIZE_ADD_SPECIAL);
+    one.prompt("The answer:");
+    (void)one.run();
+    Loop loop(prompt);
+    must(ggufx_sampler_accept(by_loop.get(), prompt.data(), prompt.size(), &error), error,
+         "accept");
+    Ids wanted = prompt;
+    for (int i = 0; i < 40 && wanted.back() != g.eos; i++) {
+        int32_t id = 0;
+        must(ggufx_sampler_sample_matching(&id, nullptr, by_loop.get(), matcher, loop.last(),
+                                           g.n_vocab, &error),
+             error, "sample");
+        must(ggufx_sampler_accept(by_loop.get(), &id, 1, &error), error, "accept");
+        wanted.push_back(id);
+        loop.feed({id}, GGUFX_MATMUL_BATCH_INVARIANT);
+    }
+    ggufx_matcher_destroy(matcher);
+    CHECK(one.tokens() == wanted, "%s instead of %s", show(one.tokens()).c_str(),
+          show(wanted).c_str());
+    CHECK(one.text().find("{\"ok\":") == 0, "\"%s\"", one.text().c_str());
+}
+
+// ---- messages
+
+constexpr const char *kTemplate =
+    "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}\n{% endfor %}{% if "
+    "add_generation_prompt %}<|assistant|>{% endif %}{# <think></think> <tool_call>{\"name\": "
+    "\"f\", \"arguments\": {}}</tool_call> #}{% if tools %}{{ tools }}{% endif %}";
+
+void test_messages() {
+    ggufx_chat_options of;
+    of = {};
+    of.struct_size = sizeof of;
+    of.text = kTemplate;
+    of.text_length = strlen(kTemplate);
+    ggufx_chat *chat = nullptr;
+    ggufx_error error;
+    must(ggufx_chat_create(&chat, g_runtime, nullptr, &of, &error), error, "chat");
+    const char messages[] = R"([{"role":"user","content":"Hello"}])";
+    const char tools[] = R"([{"type":"function","function":{"name":"f","parameters":)"
+                         R"({"type":"object","properties":{"x":{"type":"integer"}}}}}])";
+    const char said[] = "<think>hm, a dog</think>It is <b>one</b>.<tool_call>{\"name\": \"f\", "
+                        "\"arguments\": {\"x\": 3}}</tool_call>";
+    Script given = {tokenize(g.tokenizer, said, 0)};
+    const OwnedSampler sampler = sampler_of(given);
+    for (const bool has_tools : {true, false}) {
+        ggufx_chat_request request;
+        request = {};
+        request.struct_size = sizeof request;
+        request.flags = GGUFX_CHAT_GENERATE;
+        request.messages_json = messages;
+        request.messages_json_length = sizeof messages - 1;
+        request.tools = has_tools ? tools : nullptr;
+        request.tools_length = has_tools ? sizeof tools - 1 : 0;
+        ggufx_prompt prompt = {};
+        prompt.struct_size = sizeof prompt;
+        prompt.messages = &request;
+        GeneratorMode mode = mode_of(sampler.get());
+        mode.chat = chat;
+        given.at = 0;
+        Gen one(g.session, g.n_vocab, mode);
+        must(one.set(prompt, &error), error, "messages");
+        (void)one.run();
+        CHECK(one.text(GGUFX_EVENT_REASONING) == "hm, a dog", "reasoning \"%s\"",
+              one.text(GGUFX_EVENT_REASONING).c_str());
+        // The vocabulary writes a space before the text.
+        const std::string answer = has_tools ? "It is <b>one</b>." : strstr(said, "It");
+        CHECK(one.text() == " " + answer, "answer \"%s\"", one.text().c_str());
+        CHECK(one.text(GGUFX_EVENT_TOOL_CALL) == (has_tools ? "f" : ""), "call \"%s\"",
+              one.text(GGUFX_EVENT_TOOL_CALL).c_str());
+        CHECK(one.text(GGUFX_EVENT_TOOL_ARGUMENTS) == (has_tools ? "{\"x\": 3}" : ""),
+              "arguments \"%s\"", one.text(GGUFX_EVENT_TOOL_ARGUMENTS).c_str());
+        CHECK(one.facts().n_reasoning > 3, "%zu tokens of reasoning",
+              static_cast<size_t>(one.facts().n_reasoning));
+    }
+    ggufx_chat_destroy(chat);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    if (argc < 2) return 77;
+    begin_in("");
+    ggufx_error error;
+    must(ggufx_open(&g.file, g_runtime, argv[1], nullptr, &error), error, "open");
+    must(ggufx_model_create(&g.model, g_runtime, g.file, nullptr, &error), error, "model");
+    must(ggufx_tokenizer_create(&g.tokenizer, g.file, &error), error, "tokenizer");
+    g.n_vocab = facts_of(g.model).n_vocab;
+    g.eos = ggufx_tokenizer_special(g.tokenizer, GGUFX_SPECIAL_EOS);
+    g.session = make_session(g.model, {.n_context = kContext, .matmul_flags = 0}, &error);
+    test_texts();
+    test_ends();
+    test_logprobs();
+    test_grammar();
+    test_messages();
+    ggufx_session_destroy(g.session);
+    ggufx_tokenizer_destroy(g.tokenizer);
+    ggufx_model_destroy(g.model);
+    ggufx_file_destroy(g.file);
+    return end();
+}
