@@ -12,6 +12,7 @@ import textwrap
 import gen_python
 import interface
 import languages
+import layout
 import loader
 import surface
 
@@ -226,6 +227,8 @@ def python_ids():
 
 FILES = {
     "include/ggufx/loader.h": lambda: loader.header(API),
+    "src/abi/layout.def": lambda: layout.header(API),
+    "tests/abi/symbols.txt": lambda: "".join(sorted(f"{f.name}\n" for f in API.functions)),
     "bindings/python/ggufx/_raw.py": python_raw,
     "bindings/python/ggufx/ids.py": python_ids,
     "bindings/rust/ggufx-sys/src/functions.rs": rust_functions,

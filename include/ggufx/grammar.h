@@ -112,6 +112,7 @@ typedef struct ggufx_grammar_options {
         flags; /* GGUFX_GRAMMAR_COMPACT, _ANY_ORDER, _NO_FORMATS, _ANY_NUMBER, _ANY_SPACE */
     const void *next;
     ggufx_grammar_kind kind; /* GGUFX_GRAMMAR_GBNF or _JSON_SCHEMA */
+    uint32_t reserved0;
     const char *text;        /* UTF-8 */
     size_t text_length;
     /* steps done, of an unknown total; NULL: cannot be cancelled */
