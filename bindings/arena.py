@@ -303,7 +303,7 @@ class Arena:
             role, base, length = m.meaning["role"], roles.base_of(m.type), m.meaning.get("length", "")
             place, member = f"at + {self.field(name, m.name)}", f'when, path, ".{m.name}"'
             told = [w for w in re.findall(r"[\w.]+", length) if w not in widths]
-            if m.name in ("struct_size", "next") or role not in ("head", "scalar", "string", "text", "array") or told:
+            if m.name == "struct_size" or role not in ("head", "scalar", "string", "text", "array") or told:
                 continue
             if role == "string":
                 lines.append(f"show_string({member}, peek({place}, 8))")

@@ -26,8 +26,7 @@ FLAGS = ("_flags", "_features")  # ends of the names of sets of bits
 # Members that mean the same in every struct: name, comment.
 CONVENTIONS = [
     (r"struct_size", "Bytes of this struct, set by the caller."),
-    (r"next", "NULL."),
-    (r"reserved\d*", "0."),
+    (r"reserved", "0."),
     (r"user", "First argument of the functions."),
     (r"\w+_length", "Bytes of the string before it."),
     (r"n_(\w+)", r"Number of \1."),
@@ -169,6 +168,8 @@ def doc_of(member):
     """The comment of a member, or that of its naming convention; '' if it has neither."""
     if member.doc or member.parameters is not None:
         return member.doc or "Described in the comment of the struct."
+    if member.enumeration or re.fullmatch(r"ggufx_\w+", member.type):
+        return f"See `{member.enumeration or member.type}`."
     for pattern, text in CONVENTIONS:
         if match := re.fullmatch(pattern, member.name):
             return match.expand(text).replace("_", " ")

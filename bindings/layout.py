@@ -28,10 +28,10 @@ class Layout:
                 self.holes.append((m, at - self.size))
             self.offsets.append(at)
             self.size, self.align = at + size, max(self.align, align)
-        end = round_up(self.size, self.align)
+        end = round_up(self.size, max(self.align, 8) if which == 0 else self.align)
         if end > self.size:
             self.holes.append((struct.members[-1], end - self.size))
-        self.size = end
+        self.size = round_up(self.size, self.align)
 
     @staticmethod
     def member(api, m, which):

@@ -212,9 +212,9 @@ def meaning_of_member(found, struct, d):
     names = {m.name for m in struct.members}
     base, stars = base_of(d.type), stars_of(d.type)
     optional = {"nullable": True} if struct.name.endswith(OPTIONAL) or d.name in LEFT_OUT else {}
-    if d.name in ("struct_size", "flags", "next"):
+    if d.name in ("struct_size", "flags"):
         return {"role": "head"}
-    if d.name.startswith("reserved"):
+    if d.name == "reserved":
         return {"role": "reserved"}
     if d.parameters is not None:
         own = f"{d.name}_user"

@@ -80,7 +80,7 @@ class Value:
     size        struct_size, or bytes of one struct of an array                   struct
     user        first argument of the callbacks
     destroy     callback that lets go of what {takes} took
-    reserved, next      0
+    reserved    0
     error       where the error is written
     """
     name: str
@@ -544,7 +544,7 @@ def field_of(api, struct, d):
         of = re.search(r"sizeof\((ggufx_\w+)\)", doc)
         return Value(d.name, "size", "derived", d, base_of(d.type), struct=of[1] if of else struct.name)
     if d.meaning["role"] in ("head", "reserved") and d.name != "flags":
-        return Value(d.name, "next" if d.name == "next" else "reserved", "derived", d, base_of(d.type))
+        return Value(d.name, "reserved", "derived", d, base_of(d.type))
     if d.name == "flags" and not d.enumeration:  # none is defined
         return Value(d.name, "reserved", "derived", d, base_of(d.type))
     if d.name == "flags":

@@ -15,12 +15,12 @@ static inline ggufx_status ggufx_go_runtime(ggufx_runtime **out, uint32_t thread
                                             uint64_t workspace, uintptr_t log, uintptr_t jobs,
                                             uint32_t max_workers, uintptr_t memory,
                                             ggufx_error *e) {
-    const ggufx_log l = {sizeof l, 0, NULL, (void *)log, ggufx_go_on_log, ggufx_go_on_destroy};
+    const ggufx_log l = {sizeof l, 0, (void *)log, ggufx_go_on_log, ggufx_go_on_destroy};
     const ggufx_executor x = {
-        sizeof x,           0, NULL, max_workers, 0, (void *)jobs, ggufx_go_on_parallel_for,
+        sizeof x,           0, max_workers, 0, (void *)jobs, ggufx_go_on_parallel_for,
         ggufx_go_on_destroy};
     const ggufx_allocator a = {
-        sizeof a,           0, NULL, (void *)memory, ggufx_go_on_alloc, ggufx_go_on_free,
+        sizeof a,           0, (void *)memory, ggufx_go_on_alloc, ggufx_go_on_free,
         ggufx_go_on_destroy};
     ggufx_runtime_options o = {.struct_size = sizeof o};
     o.threads = threads;
@@ -40,7 +40,7 @@ static inline ggufx_status ggufx_go_open(ggufx_file **out, const ggufx_runtime *
                                          uintptr_t reader, const ggufx_open_options *options,
                                          uintptr_t user, ggufx_error *e) {
     GGUFX_GO_WATCH(user);
-    const ggufx_io io = {sizeof io,           0,    NULL, (void *)reader,     ggufx_go_on_size,
+    const ggufx_io io = {sizeof io,           0,    (void *)reader,     ggufx_go_on_size,
                          ggufx_go_on_read_at, NULL, NULL, ggufx_go_on_destroy};
     ggufx_open_options o = *options;
     o.progress = progress;
@@ -96,7 +96,7 @@ static inline ggufx_status ggufx_go_model(ggufx_model **out, const ggufx_runtime
 
 #define GGUFX_GO_MATMUL(flag_bits, user)                                                           \
     GGUFX_GO_WATCH(user);                                                                          \
-    const ggufx_matmul_options o = {sizeof o, flag_bits, NULL, progress, {0, 0}}
+    const ggufx_matmul_options o = {sizeof o, flag_bits, progress}
 
 static inline ggufx_status ggufx_go_matvec(float *y, size_t n_y, void *rt, void *w, const float *x,
                                            size_t n_x, uint32_t flags, uintptr_t user,
@@ -216,7 +216,7 @@ static inline ggufx_status ggufx_go_decode(void *session, const int32_t *tokens,
                                            float *logits, size_t n_logits, int attention,
                                            uintptr_t user, ggufx_error *e) {
     GGUFX_GO_WATCH(user);
-    const ggufx_attention_hook hook = {sizeof hook, 0, NULL, (void *)user, ggufx_go_on_layer};
+    const ggufx_attention_hook hook = {sizeof hook, 0, (void *)user, ggufx_go_on_layer};
     ggufx_decode_options o = {.struct_size = sizeof o};
     if (logits) o.flags = GGUFX_DECODE_ALL_LOGITS;
     o.logits = logits;
@@ -458,7 +458,7 @@ static inline ggufx_status ggufx_go_writer_stream(ggufx_writer *writer, const ch
                                                   uint32_t type, uint32_t n_dims,
                                                   const uint64_t *ne, uintptr_t user,
                                                   ggufx_error *e) {
-    const ggufx_tensor_stream s = {sizeof s,           0, NULL, (void *)user, ggufx_go_on_read_at,
+    const ggufx_tensor_stream s = {sizeof s,           0, (void *)user, ggufx_go_on_read_at,
                                    ggufx_go_on_destroy};
     return ggufx_writer_add_stream(writer, name, n, type, n_dims, ne, &s, e);
 }

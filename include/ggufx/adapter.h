@@ -44,11 +44,9 @@ enum {
 /* Options of an adapter. All zero means default. */
 typedef struct ggufx_adapter_options {
     uint32_t struct_size;
-    uint32_t flags; /* 0 */
-    const void *next;
+    uint32_t flags;       /* 0 */
     uint32_t first_layer; /* control vector: first layer that it is added to, counted from 0 */
     uint32_t last_layer;  /* control vector: last layer that it is added to; 0 = the last one */
-    uint64_t reserved[4];
 } ggufx_adapter_options;
 
 /*
@@ -84,13 +82,13 @@ GGUFX_API ggufx_status ggufx_adapter_create(ggufx_adapter **out, const ggufx_mod
 GGUFX_API void ggufx_adapter_destroy(ggufx_adapter *adapter);
 
 typedef struct ggufx_adapter_facts {
-    uint32_t struct_size;    /* set by the caller */
-    uint32_t flags;          /* 0 */
-    ggufx_adapter_kind kind; /* GGUFX_ADAPTER_* */
+    uint32_t struct_size; /* set by the caller */
+    uint32_t flags;       /* 0 */
+    ggufx_adapter_kind kind;
     uint32_t n_targets; /* tensors (LoRA) or layers (control vector) of the model that it changes */
     uint32_t rank;      /* the largest rank; 0 for a control vector */
-    uint32_t reserved;  /* 0 */
-    double alpha;       /* 0: none */
+    uint32_t reserved;
+    double alpha;          /* 0: none */
     uint64_t fingerprint;  /* equal for adapters with equal content and equal options */
     uint64_t memory_bytes; /* bytes that it takes from the allocator */
 } ggufx_adapter_facts;
@@ -104,7 +102,7 @@ GGUFX_API ggufx_status ggufx_adapter_info(ggufx_adapter_facts *out, const ggufx_
 typedef struct ggufx_adapter_use {
     const ggufx_adapter *adapter; /* need not outlive the call */
     float scale;                  /* any finite number; 0: it adds nothing */
-    uint32_t reserved;            /* 0 */
+    uint32_t reserved;
 } ggufx_adapter_use;
 
 #define GGUFX_ADAPTER_MOST_USES 64u             /* adapters of a sequence */

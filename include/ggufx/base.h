@@ -12,8 +12,8 @@
  * - Structs begin with struct_size, which the caller sets to sizeof. Shorter structs, from older
  *   headers, are accepted. Longer structs come from newer headers: their unknown bytes must be zero
  *   in options (VERSION) and are zeroed in facts.
- * - A struct_size below 8 or above 4096 is ARGUMENT, and nothing is written. Reserved fields and
- *   unknown flags that are not 0 are ARGUMENT; a `next` that is not NULL is UNSUPPORTED.
+ * - A struct_size below 8 or above 4096 is ARGUMENT, and nothing is written. Unknown flags, and a
+ *   `reserved` that is not 0, are ARGUMENT. In options all zero means default.
  * - After a failure a handle output is NULL, the content of data buffers is unspecified, and
  *   nothing else has changed.
  * - `*_destroy(NULL)` does nothing. Objects may be destroyed in any order.
@@ -150,7 +150,6 @@ GGUFX_API int32_t ggufx_has(const char *feature);
 typedef struct ggufx_allocator {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
-    const void *next;
     void *user;
     void *(*alloc)(void *user, size_t size, size_t align);
     void (*free)(void *user, void *ptr, size_t size, size_t align);
@@ -166,7 +165,6 @@ enum { GGUFX_LOG_ERROR = 1, GGUFX_LOG_WARNING = 2, GGUFX_LOG_INFO = 3, GGUFX_LOG
 typedef struct ggufx_log {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
-    const void *next;
     void *user;
     void (*write)(void *user, ggufx_log_level level, const char *text, size_t length);
     void (*destroy)(void *user); /* may be NULL */
@@ -186,8 +184,7 @@ typedef struct ggufx_log {
  */
 typedef struct ggufx_executor {
     uint32_t struct_size;
-    uint32_t flags; /* 0 */
-    const void *next;
+    uint32_t flags;       /* 0 */
     uint32_t max_workers; /* at least 1 */
     uint32_t reserved;
     void *user;
@@ -209,7 +206,6 @@ typedef struct ggufx_text {
 typedef struct ggufx_progress {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
-    const void *next;
     void *user;
     int32_t (*report)(void *user, uint64_t done, uint64_t total);
 } ggufx_progress;
@@ -232,8 +228,7 @@ enum {
 /* Options of a runtime. All zero means default. */
 typedef struct ggufx_runtime_options {
     uint32_t struct_size;
-    uint32_t flags; /* 0 */
-    const void *next;
+    uint32_t flags;                   /* 0 */
     const ggufx_allocator *allocator; /* NULL: mimalloc if it can be loaded, else the system's */
     const ggufx_log *log;             /* NULL: silent */
     const ggufx_executor *executor;   /* NULL: an own thread pool, created on first use */
@@ -243,7 +238,6 @@ typedef struct ggufx_runtime_options {
     ggufx_isa isa; /* GGUFX_ISA_*, at most what was detected; UNSUPPORTED if it is absent */
     /* workspace per concurrent call, allocated at creation; 0 = default */
     uint64_t workspace_bytes;
-    uint64_t reserved[2];
 } ggufx_runtime_options;
 
 /*

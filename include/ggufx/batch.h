@@ -34,10 +34,10 @@ typedef uint32_t ggufx_batch_flags;
 
 /* Tokens to append to a sequence. Unused fields must be 0. */
 typedef struct ggufx_batch_item {
-    uint32_t sequence;       /* below n_sequences; each item of a call has another one */
-    ggufx_batch_flags flags; /* GGUFX_BATCH_* */
-    const int32_t *tokens;   /* {null} read by the call only; NULL: with embeddings alone */
-    size_t n_tokens;         /* at least 1 */
+    uint32_t sequence; /* below n_sequences; each item of a call has another one */
+    ggufx_batch_flags flags;
+    const int32_t *tokens; /* {null} read by the call only; NULL: with embeddings alone */
+    size_t n_tokens;       /* at least 1 */
     /*
      * {null} f32 [n_tokens][n_embedding], finite: the input of the first layer, such as an image or
      * a soft prompt. NULL: the embeddings of the tokens.
@@ -62,8 +62,7 @@ typedef uint32_t ggufx_batch_options_flags;
 
 typedef struct ggufx_batch_options {
     uint32_t struct_size;
-    ggufx_batch_options_flags flags; /* GGUFX_BATCH_MATMUL */
-    const void *next;
+    ggufx_batch_options_flags flags;
     const ggufx_progress *progress; /* counts tokens; NULL: cannot be cancelled */
     /* f32 [n_rows][n_vocab], a buffer of the caller, in the order of the items. Items with LOGITS
      * have one row, items with ALL_LOGITS n_tokens rows. NULL if there are none. */
@@ -71,7 +70,6 @@ typedef struct ggufx_batch_options {
     size_t n_logits;                 /* floats of logits: n_rows * n_vocab */
     uint32_t item_size;              /* sizeof(ggufx_batch_item), set by the caller */
     ggufx_matmul_flags matmul_flags; /* GGUFX_MATMUL_* with GGUFX_BATCH_MATMUL, else 0 */
-    uint64_t reserved[4];
     /* f32 [n_rows][n_embedding]: rows of EMBED and ALL_EMBED, in the order of logits */
     float *embeddings;
     size_t n_embeddings; /* floats of embeddings: n_rows * n_embedding */

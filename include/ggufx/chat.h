@@ -30,8 +30,7 @@ typedef struct ggufx_chat ggufx_chat;
 /* Options of a template. Strings are UTF-8 with their lengths in bytes; NULL: not given. */
 typedef struct ggufx_chat_options {
     uint32_t struct_size;
-    uint32_t flags; /* 0 */
-    const void *next;
+    uint32_t flags;   /* 0 */
     const char *text; /* a template; NULL: that of the file, or `format` */
     size_t text_length;
     const char *name; /* a named template of the file, tokenizer.chat_template.NAME: "tool_use" */
@@ -44,7 +43,6 @@ typedef struct ggufx_chat_options {
     /* text of the variable eos_token; NULL: that of the file, if it has one */
     const char *eos_token;
     size_t eos_token_length;
-    uint64_t reserved[4];
 } ggufx_chat_options;
 
 /*
@@ -110,8 +108,7 @@ typedef uint32_t ggufx_chat_flags;
  * it reads and writes. */
 typedef struct ggufx_chat_request {
     uint32_t struct_size;
-    ggufx_chat_flags flags; /* GGUFX_CHAT_* */
-    const void *next;
+    ggufx_chat_flags flags;
     const ggufx_chat_message *messages; /* [n_messages] */
     size_t n_messages;
     size_t message_size; /* bytes from one message to the next; 0 = sizeof(ggufx_chat_message) */
@@ -131,7 +128,6 @@ typedef struct ggufx_chat_request {
     uint64_t max_output; /* bytes of output; 0 = 32 MiB, plus 16 per byte of input */
     /* steps done, of an unknown total; NULL: cannot be cancelled */
     const ggufx_progress *progress;
-    uint64_t reserved[3];
 } ggufx_chat_request;
 
 /* A run of prompt bytes with one origin, from the end of the previous run up to `end`. */
@@ -255,17 +251,17 @@ enum {
  * call_before_key, its name, call_after_key, the value and call_after_value.
  */
 typedef struct ggufx_chat_facts {
-    uint32_t struct_size;              /* set by the caller */
-    ggufx_chat_features flags;         /* GGUFX_CHAT_TAKES_TOOLS, _CALLS, _REASONS, _CHANNELS */
-    ggufx_chat_call_form call_form;    /* GGUFX_CHAT_CALL_* */
-    ggufx_chat_notation call_notation; /* GGUFX_CHAT_NOTATION_* */
-    const char *reasoning_open;        /* opening marker of reasoning, or "" */
-    const char *reasoning_close;       /* closing marker of reasoning */
-    const char *call_prefix;           /* before the name; contains the marker of a call */
-    const char *call_middle;           /* between the name and the arguments */
-    const char *call_end;              /* after the arguments; also ends a list of calls */
-    const char *call_before_key;       /* before the name of a parameter */
-    const char *call_after_key;        /* between the name of a parameter and its value */
+    uint32_t struct_size; /* set by the caller */
+    ggufx_chat_features flags;
+    ggufx_chat_call_form call_form;
+    ggufx_chat_notation call_notation;
+    const char *reasoning_open;  /* opening marker of reasoning, or "" */
+    const char *reasoning_close; /* closing marker of reasoning */
+    const char *call_prefix;     /* before the name; contains the marker of a call */
+    const char *call_middle;     /* between the name and the arguments */
+    const char *call_end;        /* after the arguments; also ends a list of calls */
+    const char *call_before_key; /* before the name of a parameter */
+    const char *call_after_key;  /* between the name of a parameter and its value */
     /* the same before a value that is not a string, unless empty */
     const char *call_after_key_other;
     const char *call_after_value; /* after the value of a parameter */
@@ -304,8 +300,7 @@ typedef uint32_t ggufx_chat_parser_flags;
 
 typedef struct ggufx_chat_parser_options {
     uint32_t struct_size;
-    ggufx_chat_parser_flags flags; /* GGUFX_CHAT_PARSER_NO_CALLS, _KEEP_REASONING */
-    const void *next;
+    ggufx_chat_parser_flags flags;
     const ggufx_chat *chat; /* template that decides the format; NULL: all output is answer */
     const char *prompt; /* the rendered prompt, or its end, which may open reasoning or a call */
     size_t prompt_length;
@@ -316,7 +311,6 @@ typedef struct ggufx_chat_parser_options {
      * the tool call, from 0. A non-zero result ends the current library call with CANCELLED. */
     int32_t (*event)(void *user, ggufx_chat_event_kind kind, uint64_t call, const char *text,
                      size_t length);
-    uint64_t reserved[4];
 } ggufx_chat_parser_options;
 
 /* Creates a parser. options->event must be set. The template may be destroyed before the parser.
@@ -367,9 +361,9 @@ typedef uint32_t ggufx_chat_parser_state_flags;
 #define GGUFX_CHAT_PARSER_REASONING 1u /* the output is within reasoning */
 
 typedef struct ggufx_chat_parser_facts {
-    uint32_t struct_size;                /* set by the caller */
-    ggufx_chat_parser_state_flags flags; /* GGUFX_CHAT_PARSER_REASONING */
-    uint64_t n_calls;                    /* tool calls so far */
+    uint32_t struct_size; /* set by the caller */
+    ggufx_chat_parser_state_flags flags;
+    uint64_t n_calls; /* tool calls so far */
     /* marker that ends the current reasoning; lives as long as the parser */
     const char *reasoning_close;
 } ggufx_chat_parser_facts;

@@ -35,8 +35,7 @@ typedef uint32_t ggufx_device_open_flags;
 /* Options of a device. All zero means default. */
 typedef struct ggufx_device_options {
     uint32_t struct_size;
-    ggufx_device_open_flags flags; /* GGUFX_DEVICE_ALLOW_BOUNDED, _FMA_F64, _FMA_F32 */
-    const void *next;
+    ggufx_device_open_flags flags;
     /* Folder of the plugins, or one plugin; NULL: the folder of this library's file. Relative paths
      * are refused in processes with elevated privileges (set-user-ID). */
     const char *plugin_path;
@@ -48,7 +47,6 @@ typedef struct ggufx_device_options {
     /* Stores compiled shaders under a key, for cache_load. May be NULL. */
     void (*cache_store)(void *user, const char *key, const void *data, uint64_t n_bytes);
     void *cache_user; /* first argument of cache_load and cache_store */
-    uint64_t reserved[4];
 } ggufx_device_options;
 
 /* Properties of a device. */
@@ -70,9 +68,9 @@ enum {
 };
 
 typedef struct ggufx_device_facts {
-    uint32_t struct_size;     /* set by the caller */
-    ggufx_device_flags flags; /* GGUFX_DEVICE_UNUSABLE .. _LOST */
-    ggufx_fma fma;            /* GGUFX_FMA_* */
+    uint32_t struct_size; /* set by the caller */
+    ggufx_device_flags flags;
+    ggufx_fma fma;
     uint32_t reserved;
     uint64_t memory_bytes; /* memory of the device */
     uint64_t free_bytes; /* free memory now, according to its driver; 0: not opened, or not known */
@@ -123,21 +121,19 @@ typedef uint32_t ggufx_vulkan_features;
 /* Vulkan handles of an engine. All must be set, except lock, unlock and user. */
 typedef struct ggufx_vulkan_options {
     uint32_t struct_size;
-    ggufx_vulkan_features flags; /* GGUFX_VULKAN_* */
-    const void *next;
+    ggufx_vulkan_features flags;
     void *get_instance_proc_addr; /* PFN_vkGetInstanceProcAddr */
     void *instance;               /* VkInstance, created for Vulkan 1.2 or later */
     void *physical_device;        /* VkPhysicalDevice */
     void *device;                 /* VkDevice with the feature timelineSemaphore */
     void *queue;                  /* VkQueue of a family with compute */
     uint32_t queue_family;        /* family of the queue */
-    uint32_t reserved0;
+    uint32_t reserved;
     /* Called before each use of a queue that others use too, by the thread of the call. Both lock
      * and unlock are set, or neither. They must not call anything on the ggufx_device. */
     void (*lock)(void *user);
     void (*unlock)(void *user); /* called after each use of the queue */
     void *user;                 /* first argument of lock and unlock */
-    uint64_t reserved[2];
 } ggufx_vulkan_options;
 
 /*

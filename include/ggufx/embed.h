@@ -42,16 +42,14 @@ typedef uint32_t ggufx_embed_flags;
 
 typedef struct ggufx_embed_options {
     uint32_t struct_size;
-    ggufx_embed_flags flags; /* GGUFX_EMBED_* */
-    const void *next;
-    uint32_t n_context;    /* tokens of an input; 0 = the trained context, at most 8,192 */
-    uint32_t n_batch;      /* tokens computed at once, at least n_context; 0 = 512 */
-    ggufx_pooling pooling; /* GGUFX_POOLING_* */
+    ggufx_embed_flags flags;
+    uint32_t n_context; /* tokens of an input; 0 = the trained context, at most 8,192 */
+    uint32_t n_batch;   /* tokens computed at once, at least n_context; 0 = 512 */
+    ggufx_pooling pooling;
     /* Number of values to keep, from the first on (Matryoshka), before normalization; 0 = all. */
     uint32_t dimensions;
     ggufx_matmul_flags matmul_flags; /* GGUFX_MATMUL_* of all products */
-    uint32_t reserved0;
-    uint64_t reserved[4];
+    uint32_t reserved;
 } ggufx_embed_options;
 
 /*

@@ -33,12 +33,11 @@ typedef uint32_t ggufx_estimate_flags;
 typedef struct ggufx_estimate_options {
     uint32_t struct_size;
     ggufx_estimate_flags flags; /* GGUFX_ESTIMATE_FILE_TYPE, _IMATRIX, _LAYERS */
-    const void *next;
-    uint32_t file_type;   /* quantization mix, as in ggufx_job_quantize */
-    uint32_t n_context;   /* tokens of each session; 0 = as ggufx_session_create */
-    uint32_t n_batch;     /* tokens computed at once; 0 = 512 */
-    uint32_t n_sessions;  /* number of sessions in parallel; 0 = 1 */
-    ggufx_kv_type type_k; /* GGUFX_KV_* of the keys */
+    uint32_t file_type;         /* quantization mix, as in ggufx_job_quantize */
+    uint32_t n_context;         /* tokens of each session; 0 = as ggufx_session_create */
+    uint32_t n_batch;           /* tokens computed at once; 0 = 512 */
+    uint32_t n_sessions;        /* number of sessions in parallel; 0 = 1 */
+    ggufx_kv_type type_k;       /* GGUFX_KV_* of the keys */
     /* GGUFX_KV_* of the values. ggufx_recommend chooses both types if both are GGUFX_KV_DEFAULT. */
     ggufx_kv_type type_v;
     const ggufx_job_options *job; /* as in ggufx_job_quantize; NULL: default */
@@ -46,7 +45,6 @@ typedef struct ggufx_estimate_options {
     double bandwidth; /* memory bandwidth of all threads in bytes per second; 0: no speeds */
     /* as in ggufx_session_options, of each session; the estimate is the maximum */
     uint64_t n_context_total;
-    uint64_t reserved[3];
     uint32_t n_checkpoints; /* as in ggufx_session_options, of each session */
     uint32_t n_sequences;   /* as in ggufx_session_options, of each session */
     /* [n_adapters], at most 64: LoRA adapters and control vectors (adapter.h) that all sessions use
@@ -76,7 +74,7 @@ typedef struct ggufx_estimate_facts {
     /* Largest n_context that fits into memory_bytes, up to the larger of the trained and the
      * requested context; 0: none. */
     uint32_t max_context;
-    uint32_t reserved0;
+    uint32_t n_messages; /* sequential messages of all ranks to all per token; 0 without a group */
     uint64_t n_parameters;  /* values of all tensors except tables of RoPE factors */
     uint64_t weight_bytes;  /* bytes of all tensors */
     uint64_t file_bytes;    /* exact bytes of the file or files, weight_bytes included */
@@ -113,8 +111,6 @@ typedef struct ggufx_estimate_facts {
      * Without a group: weight_bytes. */
     uint64_t rank_weight_bytes;
     uint64_t received_bytes; /* bytes received from other ranks per token, in 8-bit mode */
-    uint32_t n_messages; /* sequential messages of all ranks to all per token; 0 without a group */
-    uint32_t reserved1;
 } ggufx_estimate_facts;
 
 /*

@@ -48,10 +48,9 @@ typedef uint32_t ggufx_open_flags;
 
 typedef struct ggufx_open_options {
     uint32_t struct_size;
-    ggufx_open_flags flags; /* GGUFX_OPEN_* */
-    const void *next;
-    int32_t dialect;  /* definition of the type ids from 41 on: 0 = ggml, the only one known */
-    ggufx_io_mode io; /* GGUFX_IO_* */
+    ggufx_open_flags flags;
+    int32_t dialect; /* definition of the type ids from 41 on: 0 = ggml, the only one known */
+    ggufx_io_mode io;
     const ggufx_progress *progress; /* reported in bytes; NULL: cannot be cancelled */
     uint64_t max_metadata_bytes;    /* limit of the metadata; 0 = 1 GiB */
     uint64_t max_keys;    /* limit of the number of keys; 0 = 1,048,576, at most 2^31 - 1 */
@@ -117,7 +116,6 @@ GGUFX_API ggufx_status ggufx_open_memory(ggufx_file **out, const ggufx_runtime *
 typedef struct ggufx_io {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
-    const void *next;
     void *user;
     ggufx_status (*size)(void *user, uint64_t *out);
     ggufx_status (*read_at)(void *user, uint64_t offset, void *dst, size_t n);
@@ -180,9 +178,9 @@ enum {
 };
 
 typedef struct ggufx_meta_entry {
-    uint32_t struct_size;         /* set by the caller */
-    uint32_t flags;               /* 0 */
-    ggufx_meta_type type;         /* GGUFX_VALUE_* */
+    uint32_t struct_size; /* set by the caller */
+    uint32_t flags;       /* 0 */
+    ggufx_meta_type type;
     ggufx_meta_type element_type; /* GGUFX_VALUE_* of the elements of an array, else -1 */
     const char *key;              /* {null} may contain any byte; NULL for a nested array */
     size_t key_length;
@@ -292,9 +290,9 @@ GGUFX_API ggufx_status ggufx_file_meta_array_nested(size_t *out_index, const ggu
 #define GGUFX_MAX_DIMS 4 /* dimensions of a tensor */
 
 typedef struct ggufx_tensor_facts {
-    uint32_t struct_size;        /* set by the caller */
-    uint32_t flags;              /* 0 */
-    ggufx_type type;             /* GGUFX_TYPE_* */
+    uint32_t struct_size; /* set by the caller */
+    uint32_t flags;       /* 0 */
+    ggufx_type type;
     uint32_t n_dims;             /* 0 .. 4; a tensor of 0 dimensions holds one value */
     uint64_t ne[GGUFX_MAX_DIMS]; /* values per dimension, ne[0] along a row; 1 beyond n_dims */
     uint64_t row_bytes;          /* bytes of a row */

@@ -108,18 +108,15 @@ typedef uint32_t ggufx_grammar_flags;
 
 typedef struct ggufx_grammar_options {
     uint32_t struct_size;
-    ggufx_grammar_flags
-        flags; /* GGUFX_GRAMMAR_COMPACT, _ANY_ORDER, _NO_FORMATS, _ANY_NUMBER, _ANY_SPACE */
-    const void *next;
-    ggufx_grammar_kind kind; /* GGUFX_GRAMMAR_GBNF or _JSON_SCHEMA */
-    uint32_t reserved0;
-    const char *text;        /* UTF-8 */
+    ggufx_grammar_flags flags;
+    ggufx_grammar_kind kind;
+    uint32_t reserved;
+    const char *text; /* UTF-8 */
     size_t text_length;
     /* steps done, of an unknown total; NULL: cannot be cancelled */
     const ggufx_progress *progress;
     uint64_t max_steps;  /* steps of the compilation; 0 = 4,000,000, plus 2,000 per byte of text */
     uint64_t max_memory; /* bytes that it uses; 0 = 32 MiB, plus 2 KiB per byte of text */
-    uint64_t reserved[1];
 } ggufx_grammar_options;
 
 /*
@@ -210,11 +207,11 @@ typedef uint32_t ggufx_matcher_flags;
 #define GGUFX_MATCHER_ENDED 2u /* an end-of-generation token was accepted */
 
 typedef struct ggufx_matcher_facts {
-    uint32_t struct_size;      /* set by the caller */
-    ggufx_matcher_flags flags; /* GGUFX_MATCHER_* */
-    uint64_t n_tokens;         /* tokens accepted and not rolled back */
-    uint32_t n_vocab;          /* tokens of the vocabulary */
-    uint32_t n_words;          /* words of a mask */
+    uint32_t struct_size; /* set by the caller */
+    ggufx_matcher_flags flags;
+    uint64_t n_tokens; /* tokens accepted and not rolled back */
+    uint32_t n_vocab;  /* tokens of the vocabulary */
+    uint32_t n_words;  /* words of a mask */
 } ggufx_matcher_facts;
 
 /* Describes the state of a matcher. out->struct_size must be set.

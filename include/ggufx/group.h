@@ -48,7 +48,6 @@ typedef uint32_t ggufx_group_flags;
 typedef struct ggufx_group {
     uint32_t struct_size;
     ggufx_group_flags flags; /* GGUFX_GROUP_ONE_MACHINE, equal on all ranks */
-    const void *next;
     void *user;
     uint32_t rank; /* index of this rank */
     uint32_t size; /* number of ranks, 1 .. 256 */
@@ -98,8 +97,7 @@ typedef uint32_t ggufx_group_options_flags;
  */
 typedef struct ggufx_group_options {
     uint32_t struct_size;
-    ggufx_group_options_flags flags; /* GGUFX_GROUP_LAYERS */
-    const void *next;
+    ggufx_group_options_flags flags;
     const ggufx_group *group; /* copied; destroy(user) runs once, as that of all hooks */
     /* {len: group.size} relative speeds of the ranks, 1 .. 2^20: rows or layers are assigned in
      * proportion; read by the call only. NULL: those of a rank's file (ggufx_writer_copy_rank),
@@ -110,7 +108,6 @@ typedef struct ggufx_group_options {
     /* The same until the first call has ended, because files may not be in the page cache. 0 =
      * 600,000. */
     uint32_t start_timeout_ms;
-    uint64_t reserved[4];
 } ggufx_group_options;
 
 /*

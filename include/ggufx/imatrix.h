@@ -124,11 +124,9 @@ typedef uint32_t ggufx_collect_flags;
 /* Options of a collection. All zero means default. */
 typedef struct ggufx_imatrix_options {
     uint32_t struct_size;
-    ggufx_collect_flags flags; /* GGUFX_COLLECT_* */
-    const void *next;
+    ggufx_collect_flags flags;
     const char *dataset;            /* name of the dataset for the file, UTF-8; NULL: none */
     const ggufx_progress *progress; /* counts tokens; NULL: none */
-    uint64_t reserved[2];
 } ggufx_imatrix_options;
 
 /*

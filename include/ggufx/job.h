@@ -61,15 +61,13 @@ typedef uint32_t ggufx_job_flags;
 /* Options of a plan. All zero means default. */
 typedef struct ggufx_job_options {
     uint32_t struct_size;
-    ggufx_job_flags flags; /* GGUFX_JOB_* */
-    const void *next;
+    ggufx_job_flags flags;
     ggufx_type output_type;    /* GGUFX_TYPE_* of output.weight */
     ggufx_type embedding_type; /* GGUFX_TYPE_* of token_embd.weight */
     /* kept as it is now; later changes or its destruction have no effect */
     const ggufx_imatrix *imatrix;
     const char *imatrix_name; /* for the key quantize.imatrix.file; may be NULL */
     uint64_t reserve_bytes;   /* as in ggufx_writer_options */
-    uint64_t reserved[2];
 } ggufx_job_options;
 
 /*
@@ -132,15 +130,15 @@ typedef struct ggufx_job_tensor {
     size_t name_length;
     uint64_t ne[4]; /* values per dimension */
     uint32_t n_dims;
-    ggufx_type from;         /* type in the input */
-    ggufx_type to;           /* type in the output */
-    ggufx_type wanted;       /* type before a fallback */
-    ggufx_job_reason reason; /* GGUFX_JOB_REASON_* */
+    ggufx_type from;   /* type in the input */
+    ggufx_type to;     /* type in the output */
+    ggufx_type wanted; /* type before a fallback */
+    ggufx_job_reason reason;
     /* 1: an entry weighs its columns; 0: no entry is used; -1: the imatrix has no entry; -2: no
      * entry, but the type requires one. */
     int32_t imatrix;
     uint32_t part; /* index of the output file */
-    uint32_t reserved0;
+    uint32_t reserved;
     uint64_t bytes_in;  /* bytes in the input */
     uint64_t bytes_out; /* bytes in the output */
     double rmse;        /* error of a run with GGUFX_JOB_MEASURE; negative: not measured */
@@ -193,8 +191,7 @@ typedef uint32_t ggufx_job_run_flags;
 /* Options of a run. All zero means default. */
 typedef struct ggufx_job_run_options {
     uint32_t struct_size;
-    ggufx_job_run_flags flags; /* GGUFX_JOB_RESUME, _KEEP, _MEASURE */
-    const void *next;
+    ggufx_job_run_flags flags;
     const ggufx_progress *progress; /* reported in bytes of input; NULL: cannot be cancelled */
     void *user;                     /* first argument of tensor_done */
     /* Called after each tensor, on the calling thread; may be NULL. */
@@ -203,7 +200,6 @@ typedef struct ggufx_job_run_options {
      * their tensors to PATH.part; ggufx_job_finish completes the file. */
     uint32_t shard;
     uint32_t n_shards;
-    uint64_t reserved[2];
 } ggufx_job_run_options;
 
 /*

@@ -64,11 +64,10 @@ enum {
 typedef struct ggufx_kv_options {
     uint32_t struct_size;
     ggufx_kv_flags flags; /* GGUFX_KV_FIT_TQ3_0, _CENTRE_*, _V_IN_K */
-    const void *next;
-    uint32_t n_layers;   /* at least 1; n_layers * n_sequences is at most 4,194,304 */
-    uint32_t n_kv_heads; /* at least 1 */
-    uint32_t n_q_heads;  /* a multiple of n_kv_heads */
-    uint32_t head_dim_k; /* values of a key head, at least 1 */
+    uint32_t n_layers;    /* at least 1; n_layers * n_sequences is at most 4,194,304 */
+    uint32_t n_kv_heads;  /* at least 1 */
+    uint32_t n_q_heads;   /* a multiple of n_kv_heads */
+    uint32_t head_dim_k;  /* values of a key head, at least 1 */
     /* values of a value head; 0 = head_dim_k, the maximum with GGUFX_KV_V_IN_K */
     uint32_t head_dim_v;
     ggufx_kv_type type_k; /* GGUFX_KV_* of the keys */
@@ -78,7 +77,7 @@ typedef struct ggufx_kv_options {
     /* Attention sinks: first tokens that stay F16 with quantized types, and F32 with BF16. At most
      * 64; 0 = 64 (a page), GGUFX_KV_NO_SINKS = none. */
     uint32_t n_sinks;
-    ggufx_rope_style rope_style; /* GGUFX_KV_ROPE_* */
+    ggufx_rope_style rope_style;
     /* Coordinates that RoPE rotates, from the first on; 0 = head_dim_k. With GGUFX_KV_V_IN_K from
      * head_dim_v on; 0 = all after it. */
     uint32_t rope_dims;
@@ -92,7 +91,6 @@ typedef struct ggufx_kv_options {
      * call only. NULL: rope_scale * rope_base^(-2 i / rope_dims). */
     const double *rope_frequencies;
     size_t n_rope_frequencies; /* 0, or rope_dims / 2 */
-    uint64_t reserved[2];
 } ggufx_kv_options;
 
 /*
@@ -217,9 +215,8 @@ typedef uint32_t ggufx_attend_flags;
 typedef struct ggufx_attend_options {
     uint32_t struct_size;
     ggufx_attend_flags flags; /* GGUFX_ATTEND_*; 0 = windows or the causal mask */
-    const void *next;
-    float scale;   /* scale of the scores; 0 = 1 / sqrt(head_dim_k) */
-    float softcap; /* scores become softcap * tanh(score / softcap); 0 = none */
+    float scale;              /* scale of the scores; 0 = 1 / sqrt(head_dim_k) */
+    float softcap;            /* scores become softcap * tanh(score / softcap); 0 = none */
     /* Positions that a query sees; 0 = as the layer. A query sees the intersection of its own
      * window and that of the layer. */
     uint32_t window;
@@ -231,7 +228,6 @@ typedef struct ggufx_attend_options {
     const float *sink_logits;
     size_t n_sink_logits;           /* n_q_heads; 0 without sinks */
     const ggufx_progress *progress; /* NULL: cannot be cancelled */
-    uint64_t reserved[2];
 } ggufx_attend_options;
 
 /*

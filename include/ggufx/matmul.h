@@ -38,10 +38,8 @@ typedef uint32_t ggufx_matmul_flags;
 
 typedef struct ggufx_matmul_options {
     uint32_t struct_size;
-    ggufx_matmul_flags flags; /* GGUFX_MATMUL_* */
-    const void *next;
+    ggufx_matmul_flags flags;
     const ggufx_progress *progress; /* NULL: cannot be cancelled */
-    uint64_t reserved[2];
 } ggufx_matmul_options;
 
 /*

@@ -60,12 +60,11 @@ typedef struct ggufx_measure_facts {
 typedef struct ggufx_measure_options {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
-    const void *next;
     /* 0: separate chunks, whose second half is scored. Otherwise each chunk begins `stride` tokens
      * after the previous one, and its last `stride` predictions are scored. Each of these sees at
      * least n_context - stride tokens. stride is less than n_context. */
     uint32_t stride;
-    uint32_t reserved0; /* 0 */
+    uint32_t reserved;
     /* File for the logits of all scored predictions, 16 bits each, by atomic replace. NULL: none.
      * Not together with `write`. */
     const char *save_path;
@@ -82,7 +81,6 @@ typedef struct ggufx_measure_options {
     int32_t (*report)(void *user, const ggufx_measure_facts *running);
     void *report_user;              /* first argument of report */
     const ggufx_progress *progress; /* counts tokens; NULL: none */
-    uint64_t reserved[4];
     /* Gets the scored predictions in the order of the text, in pieces; a non-zero result stops.
      * ggufx_measure_total computes the results of a text that is measured in parts, cut between
      * chunks. NULL: none. */

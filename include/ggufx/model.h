@@ -115,11 +115,11 @@ typedef uint32_t ggufx_token_flags;
 #define GGUFX_TOKEN_END 32u    /* end-of-generation token: EOS, EOT, EOM */
 
 typedef struct ggufx_token_facts {
-    uint32_t struct_size;    /* set by the caller */
-    ggufx_token_flags flags; /* GGUFX_TOKEN_* */
-    int32_t id;              /* index in the vocabulary */
-    float score;             /* as stored in the file */
-    const char *text;        /* as stored in the file; may contain any byte */
+    uint32_t struct_size; /* set by the caller */
+    ggufx_token_flags flags;
+    int32_t id;       /* index in the vocabulary */
+    float score;      /* as stored in the file */
+    const char *text; /* as stored in the file; may contain any byte */
     size_t text_length;
 } ggufx_token_facts;
 
@@ -137,8 +137,8 @@ typedef uint32_t ggufx_tokenizer_flags;
 #define GGUFX_TOKENIZER_CLEAN_SPACES 16u /* GGUFX_DETOKENIZE_CLEAN_SPACES has an effect */
 
 typedef struct ggufx_tokenizer_facts {
-    uint32_t struct_size;        /* set by the caller */
-    ggufx_tokenizer_flags flags; /* GGUFX_TOKENIZER_* */
+    uint32_t struct_size; /* set by the caller */
+    ggufx_tokenizer_flags flags;
     const char *kind;  /* tokenizer.ggml.model: "llama"; valid for the life of the process */
     uint32_t n_tokens; /* tokens of the vocabulary */
     int32_t bos;       /* id, or -1 */
@@ -191,10 +191,10 @@ typedef uint32_t ggufx_pre_flags;
 
 /* A pre-tokenizer: splits a text before BPE merges. */
 typedef struct ggufx_pre_facts {
-    uint32_t struct_size;  /* set by the caller */
-    ggufx_pre_flags flags; /* GGUFX_PRE_* */
-    const char *name;      /* tokenizer.ggml.pre: "llama-bpe"; valid for the life of the process */
-    const char *rules;     /* name of its rules; equal for pre-tokenizers that split equally */
+    uint32_t struct_size; /* set by the caller */
+    ggufx_pre_flags flags;
+    const char *name;  /* tokenizer.ggml.pre: "llama-bpe"; valid for the life of the process */
+    const char *rules; /* name of its rules; equal for pre-tokenizers that split equally */
     /* {null} Its steps as in tokenizer.json, each terminated by NUL; NULL if they are not known:
      * 'S' and the pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B'
      * bytes. */
@@ -225,9 +225,7 @@ typedef struct ggufx_model_override {
 
 typedef struct ggufx_model_options {
     uint32_t struct_size;
-    uint32_t flags; /* 0 */
-    const void *next;
-    uint64_t reserved[4];
+    uint32_t flags;                        /* 0 */
     const ggufx_model_override *overrides; /* [n_overrides], read by the call only */
     size_t n_overrides;
     const ggufx_progress *progress; /* counts layers; NULL: cannot be cancelled */
@@ -237,7 +235,7 @@ typedef struct ggufx_model_options {
      * layers. If it is exact, results are bit-identical. NULL: the CPU. */
     const ggufx_device *device;
     uint32_t n_device_layers; /* number of last layers on the device; 0: all */
-    uint32_t reserved0;
+    uint32_t reserved;
 } ggufx_model_options;
 
 /*
@@ -270,8 +268,8 @@ typedef uint32_t ggufx_model_flags;
 #define GGUFX_MODEL_EMBEDS 2u      /* the file describes pooling for embeddings or scores */
 
 typedef struct ggufx_model_facts {
-    uint32_t struct_size;     /* set by the caller */
-    ggufx_model_flags flags;  /* GGUFX_MODEL_* */
+    uint32_t struct_size; /* set by the caller */
+    ggufx_model_flags flags;
     const char *architecture; /* "llama"; valid for the life of the process */
     uint64_t n_parameters;    /* values of all tensors */
     uint64_t weight_bytes;    /* bytes of all tensors */
@@ -281,14 +279,12 @@ typedef struct ggufx_model_facts {
     uint32_t n_layers;
     uint32_t n_heads;
     uint32_t n_kv_heads;
-    uint32_t head_dim; /* values of a head */
-    uint32_t reserved;
+    uint32_t head_dim;        /* values of a head */
+    uint32_t n_device_layers; /* layers on the device, beside the output matrix; 0: no device */
     /* Identity of the model in snapshots and saved logits: a checksum of the shapes and types of
      * all matrices and of the values of all vectors. */
     uint64_t identity;
-    uint64_t device_bytes;    /* bytes of matrices on the device */
-    uint32_t n_device_layers; /* layers on the device, beside the output matrix; 0: no device */
-    uint32_t reserved1;
+    uint64_t device_bytes; /* bytes of matrices on the device */
 } ggufx_model_facts;
 
 /* Describes a model. out->struct_size must be set.
@@ -308,17 +304,17 @@ typedef uint32_t ggufx_layer_flags;
 #define GGUFX_LAYER_V_IN_K 1u /* values are the first head_dim_v coordinates of keys */
 
 typedef struct ggufx_layer_facts {
-    uint32_t struct_size;    /* set by the caller */
-    ggufx_layer_flags flags; /* GGUFX_LAYER_V_IN_K */
-    ggufx_layer_kind kind;   /* GGUFX_LAYER_ATTENTION or _RECURRENT */
-    uint32_t n_heads;        /* query heads, as in ggufx_attention_hook; 0 without attention */
-    uint32_t n_kv_heads;     /* heads of keys and values */
-    uint32_t head_dim_k;     /* values of a query or key head */
-    uint32_t head_dim_v;     /* values of a value head */
-    uint32_t window;         /* tokens that a token sees (llama4: at most); 0 = all */
-    uint32_t reads_layer;    /* layer of the keys and values that it reads, mostly itself */
-    float scale;             /* scale of the scores; 0 = 1 / sqrt(head_dim_k) */
-    float softcap;           /* soft cap of the scores; 0: none */
+    uint32_t struct_size; /* set by the caller */
+    ggufx_layer_flags flags;
+    ggufx_layer_kind kind;
+    uint32_t n_heads;     /* query heads, as in ggufx_attention_hook; 0 without attention */
+    uint32_t n_kv_heads;  /* heads of keys and values */
+    uint32_t head_dim_k;  /* values of a query or key head */
+    uint32_t head_dim_v;  /* values of a value head */
+    uint32_t window;      /* tokens that a token sees (llama4: at most); 0 = all */
+    uint32_t reads_layer; /* layer of the keys and values that it reads, mostly itself */
+    float scale;          /* scale of the scores; 0 = 1 / sqrt(head_dim_k) */
+    float softcap;        /* soft cap of the scores; 0: none */
     uint32_t reserved;
     uint64_t state_bytes; /* bytes of the recurrent state of a sequence */
     /* {null} {len: n_heads} attention sink logits, or NULL; valid as long as the model */
@@ -352,19 +348,17 @@ typedef struct ggufx_session ggufx_session;
 typedef struct ggufx_session_options {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
-    const void *next;
     /* maximum number of tokens of a sequence; 0 = the trained context, at most 8192 */
     uint32_t n_context;
     uint32_t n_batch;                /* tokens computed at once; 0 = 512 */
     ggufx_kv_type type_k;            /* GGUFX_KV_* of the keys */
     ggufx_kv_type type_v;            /* GGUFX_KV_* of the values */
     ggufx_matmul_flags matmul_flags; /* GGUFX_MATMUL_* of all products */
-    uint32_t reserved0;
+    uint32_t reserved;
     /* Maximum number of tokens of all sequences together, which then share memory. It is allocated
      * as tokens arrive; a shared prefix counts once; tokens without memory are CAPACITY. 0, or more
      * than all sequences can hold: each has its own memory. */
     uint64_t n_context_total;
-    uint64_t reserved[2];
     /* Checkpoints of recurrent states for ggufx_session_truncate, in addition to the state before
      * the last decode. At most 4096; 0 = 8, or one per 64 tokens if the context has less than 512;
      * GGUFX_SESSION_NO_CHECKPOINTS = none. No effect on models without recurrent layers. */
@@ -423,7 +417,6 @@ GGUFX_API ggufx_status ggufx_session_info(ggufx_session_facts *out, const ggufx_
 typedef struct ggufx_attention_hook {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
-    const void *next;
     void *user;
     int32_t (*layer)(void *user, uint32_t layer, uint64_t first_token, size_t n_tokens,
                      const float *q, const float *k, const float *v, const float *out);
@@ -436,12 +429,10 @@ typedef uint32_t ggufx_decode_flags;
 
 typedef struct ggufx_decode_options {
     uint32_t struct_size;
-    ggufx_decode_flags flags; /* GGUFX_DECODE_* */
-    const void *next;
+    ggufx_decode_flags flags;
     const ggufx_progress *progress; /* counts tokens; NULL: cannot be cancelled */
     float *logits;   /* f32 [n_tokens][n_vocab], a buffer of the caller, with ALL_LOGITS */
     size_t n_logits; /* floats of logits */
-    uint64_t reserved[2];
     const ggufx_attention_hook *attention; /* NULL: none */
 } ggufx_decode_options;
 
@@ -514,14 +505,12 @@ typedef struct ggufx_sampler ggufx_sampler;
 
 typedef struct ggufx_sampler_options {
     uint32_t struct_size;
-    uint32_t flags; /* 0 */
-    const void *next;
+    uint32_t flags;    /* 0 */
     float temperature; /* 0 = greedy: the largest logit, the lowest id among equals */
     float top_p; /* keep the likeliest tokens whose probabilities sum up to top_p; 0 or 1 = off */
     float min_p; /* remove tokens below min_p times the largest probability; 0 = off */
     uint32_t top_k; /* keep the k likeliest tokens; 0 = off */
     uint64_t seed;  /* seed of the random state */
-    uint64_t reserved[2];
 } ggufx_sampler_options;
 
 /*

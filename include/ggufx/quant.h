@@ -53,12 +53,10 @@ enum {
 typedef struct ggufx_quantize_options {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
-    const void *next;
-    ggufx_quantize_mode mode; /* GGUFX_QUANTIZE_* */
-    uint32_t reserved0;
+    ggufx_quantize_mode mode;
+    uint32_t reserved;
     const float *imatrix;           /* {len: n_cols} weights of the columns, >= 0, or NULL */
     const ggufx_progress *progress; /* counts blocks; NULL: none */
-    uint64_t reserved[2];
 } ggufx_quantize_options;
 
 /*

@@ -98,8 +98,7 @@ typedef struct ggufx_logit_bias {
 typedef struct ggufx_sampler_link {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
-    const void *next;
-    ggufx_link_kind kind;    /* GGUFX_LINK_* */
+    ggufx_link_kind kind;
     uint32_t k;              /* TOP_K */
     float p;                 /* TOP_P, MIN_P, TYPICAL: 0 to 1 */
     float n_sigma;           /* TOP_N_SIGMA */
@@ -128,7 +127,6 @@ typedef struct ggufx_sampler_link {
      * CANCELLED. It must not call into the sampler. */
     int32_t (*link)(void *user, ggufx_candidate *candidates, size_t n);
     void *user; /* HOST: must live as long as the sampler and its clones */
-    uint64_t reserved[4];
 } ggufx_sampler_link;
 
 #define GGUFX_LINK_MOST_LAST 1048576u /* tokens that a sampler looks back */

@@ -34,7 +34,6 @@ typedef struct ggufx_speculator ggufx_speculator;
 typedef struct ggufx_speculator_options {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
-    const void *next;
     /* {keeps} Session of a draft model with the same vocabulary, which proposes its likeliest
      * tokens. The speculator owns the content of its sequence 0. Its context limits drafting. NULL:
      * no draft model. */
@@ -52,7 +51,6 @@ typedef struct ggufx_speculator_options {
     uint32_t n_draft;
     /* prompt lookup: last tokens that must have occurred before; 0 = 3, at most 32 */
     uint32_t n_match;
-    uint64_t reserved[4];
 } ggufx_speculator_options;
 
 /*

@@ -62,11 +62,11 @@ typedef uint32_t ggufx_type_flags;
 #define GGUFX_TYPE_HAS_QUANTIZE 32u /* usable as the result of ggufx_quantize_blocks */
 
 typedef struct ggufx_type_facts {
-    uint32_t struct_size;   /* set by the caller */
-    ggufx_type_flags flags; /* GGUFX_TYPE_IS_*, GGUFX_TYPE_HAS_* */
-    ggufx_type id;          /* GGUFX_TYPE_* */
-    uint32_t block_values;  /* values per block */
-    uint32_t block_bytes;   /* bytes per block */
+    uint32_t struct_size; /* set by the caller */
+    ggufx_type_flags flags;
+    ggufx_type id;
+    uint32_t block_values; /* values per block */
+    uint32_t block_bytes;  /* bytes per block */
     uint32_t reserved;
     const char *name; /* name as ggml spells it: "q4_K"; valid for the life of the process */
 } ggufx_type_facts;
@@ -117,9 +117,9 @@ enum {
 };
 
 typedef struct ggufx_kv_type_facts {
-    uint32_t struct_size;   /* set by the caller */
-    ggufx_type_flags flags; /* GGUFX_TYPE_IS_* */
-    ggufx_kv_type id;       /* GGUFX_KV_* */
+    uint32_t struct_size; /* set by the caller */
+    ggufx_type_flags flags;
+    ggufx_kv_type id;
     /* values per block; head_dim is padded to a multiple of it. 0: the head is the block */
     uint32_t block_values;
     uint32_t block_bytes; /* bytes per block; 0 if block_values is 0 */

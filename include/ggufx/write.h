@@ -24,14 +24,12 @@ typedef uint32_t ggufx_writer_flags;
 
 typedef struct ggufx_writer_options {
     uint32_t struct_size;
-    ggufx_writer_flags flags; /* GGUFX_WRITE_BIG_ENDIAN */
-    const void *next;
+    ggufx_writer_flags flags;
     uint32_t version; /* GGUF version, 2 or 3; 0 = 3 */
-    uint32_t reserved0;
+    uint32_t reserved;
     /* Space for later edits in place: the last key is "ggufx.reserve", an array of this many zeros
      * (u8). It replaces one that was set or copied. 0: none is added. */
     uint64_t reserve_bytes;
-    uint64_t reserved[2];
 } ggufx_writer_options;
 
 /* Creates an empty writer. options may be NULL.
@@ -178,7 +176,6 @@ GGUFX_API ggufx_status ggufx_writer_copy_tensors(ggufx_writer *writer, const ggu
 typedef struct ggufx_tensor_stream {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
-    const void *next;
     void *user;
     ggufx_status (*read)(void *user, uint64_t offset, void *dst, size_t n);
     void (*destroy)(void *user);
@@ -211,12 +208,10 @@ typedef uint32_t ggufx_write_flags;
  */
 typedef struct ggufx_write_options {
     uint32_t struct_size;
-    ggufx_write_flags flags; /* GGUFX_WRITE_NO_REPLACE */
-    const void *next;
+    ggufx_write_flags flags;
     const ggufx_progress *progress; /* reported in bytes; NULL: cannot be cancelled */
     uint64_t max_part_bytes;        /* 0: no limit */
     uint64_t max_part_tensors;      /* 0: no limit */
-    uint64_t reserved[2];
 } ggufx_write_options;
 
 typedef struct ggufx_writer_facts {
@@ -285,10 +280,8 @@ typedef uint32_t ggufx_edit_flags;
 
 typedef struct ggufx_edit_options {
     uint32_t struct_size;
-    ggufx_edit_flags flags; /* GGUFX_EDIT_*, at most one */
-    const void *next;
+    ggufx_edit_flags flags;         /* GGUFX_EDIT_*, at most one */
     const ggufx_progress *progress; /* reported in bytes; NULL: cannot be cancelled */
-    uint64_t reserved[2];
 } ggufx_edit_options;
 
 typedef struct ggufx_edit_facts {

@@ -199,7 +199,6 @@ Progress ggufx::abi::render_request(chat::Output &output, const ggufx_chat &chat
     return in.progress;
 }
 
-
 extern "C" ggufx_status ggufx_chat_render(char *out, size_t capacity, size_t *out_needed,
                                           ggufx_chat_run *out_runs, size_t run_capacity,
                                           size_t *out_runs_needed, const ggufx_chat *chat,

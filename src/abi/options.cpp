@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "abi/options.hpp"
 
-#include <stdio.h>
-
 namespace ggufx::abi {
 
 Progress import_progress(const ggufx_progress *given) {
@@ -22,11 +20,6 @@ struct Header {
     uint32_t flags;
 };
 
-struct Extension {
-    uint32_t type;
-    uint32_t struct_size;
-};
-
 } // namespace
 
 uint32_t stated_size(const void *given, const char *name) {
@@ -40,11 +33,8 @@ uint32_t stated_size(const void *given, const char *name) {
     return size;
 }
 
-void refuse_reserved(const char *name, const char *field, size_t index, uint64_t value) {
-    char at[32] = "";
-    if (index != SIZE_MAX) snprintf(at, sizeof at, "[%zu]", index);
-    fail(Status::argument, {}, "%s.%s%s must be 0 (it is %llu)", name, field, at,
-         static_cast<unsigned long long>(value));
+void refuse_reserved(const char *name, uint32_t value) {
+    fail(Status::argument, {}, "%s.reserved must be 0 (it is %u)", name, value);
 }
 
 void import_bytes(void *out, size_t size, const void *in, uint32_t known_flags, const char *name) {
@@ -63,14 +53,6 @@ void import_bytes(void *out, size_t size, const void *in, uint32_t known_flags, 
     if (header.flags & ~known_flags)
         fail(Status::argument, {}, "%s.flags has the unknown bits 0x%x", name,
              header.flags & ~known_flags);
-}
-
-void refuse_extension(const void *next, const char *name) {
-    if (!next) return;
-    Extension extension;
-    memcpy(&extension, next, sizeof extension);
-    fail(Status::unsupported, {}, "%s.next holds an extension of unknown type %u", name,
-         extension.type);
 }
 
 uint32_t stated_distance(const void *first, size_t align, const char *name) {

@@ -21,9 +21,9 @@ template <class T> bool holds_all(const T &given) {
     return given.struct_size >= sizeof(T) && given.struct_size <= kMostStructBytes;
 }
 
-// Imports an option struct that starts with {struct_size, flags}, maybe with `next`. Defaults are all zero; `in`
-// may be null. Shorter structs are accepted, and longer ones if the additional bytes are zero.
-// Throws for unknown flags, chained extensions and nonzero reserved fields.
+// Imports an option struct that starts with {struct_size, flags}. Defaults are all zero; `in` may be
+// null. Shorter structs are accepted, and longer ones if the additional bytes are zero. Throws for
+// unknown flags and a nonzero reserved field.
 template <class T> T import_options(const T *in, uint32_t known_flags, const char *name);
 
 // List of structs that begin with {struct_size, flags}; the size of the first is their distance.
@@ -49,35 +49,19 @@ template <class T> void check_output(const T *out, const char *name);
 
 namespace detail {
 uint32_t stated_size(const void *given, const char *name); // throws
-void refuse_reserved(const char *name, const char *field, size_t index, uint64_t value);
+void refuse_reserved(const char *name, uint32_t value);
 void import_bytes(void *out, size_t size, const void *in, uint32_t known_flags, const char *name);
-void refuse_extension(const void *next, const char *name); // unless it is null
 uint32_t stated_distance(const void *first, size_t align, const char *name);
 void export_bytes(void *out, const void *value, size_t size, const char *name);
 } // namespace detail
-
-// Reserved fields, single or arrays, must be zero.
-template <class F> void check_zero(const F &field, const char *name, const char *field_name) {
-    if constexpr (std::is_array_v<F>) {
-        for (size_t i = 0; i < std::extent_v<F>; i++)
-            if (field[i]) detail::refuse_reserved(name, field_name, i, field[i]);
-    } else if (field) {
-        detail::refuse_reserved(name, field_name, SIZE_MAX, field);
-    }
-}
-template <class T> void check_reserved(const T &in, const char *name) {
-    if constexpr (requires { in.reserved; }) check_zero(in.reserved, name, "reserved");
-    if constexpr (requires { in.reserved0; }) check_zero(in.reserved0, name, "reserved0");
-    if constexpr (requires { in.reserved1; }) check_zero(in.reserved1, name, "reserved1");
-}
 
 template <class T> T import_options(const T *in, uint32_t known_flags, const char *name) {
     T out;
     memset(&out, 0, sizeof out);
     out.struct_size = sizeof out;
     if (in) detail::import_bytes(&out, sizeof out, in, known_flags, name);
-    if constexpr (requires { out.next; }) detail::refuse_extension(out.next, name);
-    check_reserved(out, name);
+    if constexpr (requires { out.reserved; })
+        if (out.reserved) detail::refuse_reserved(name, out.reserved);
     return out;
 }
 template <class T>

@@ -154,7 +154,8 @@ extern "C" ggufx_status ggufx_detokenize_part(char *out, size_t capacity, size_t
                                               size_t n_ids, uint32_t flags, ggufx_error *error) {
     return guard(error, [&] {
         require(state != nullptr, "state must be set");
-        check_reserved(*state, "ggufx_detokenize_state");
+        for (const uint64_t word : state->reserved)
+            require(word == 0, "ggufx_detokenize_state.reserved must be 0");
         auto inner = std::bit_cast<model::DetokenizeState>(state->waiting);
         require(inner.is_possible(), "state was not written by ggufx_detokenize_part");
         const Detokenize call = {out, capacity, out_needed, tokenizer, ids, n_ids, flags};

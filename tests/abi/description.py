@@ -26,7 +26,7 @@ REFUSED = [
      "ggufx_layer_facts: sinks: no rule gives it a role"),
     ("model.h", "(ggufx_layer_facts *out, const ggufx_model *", "(ggufx_layer_facts *out, const ggufx_modle *", "",
      "model: unknown type ggufx_modle"),
-    ("matmul.h", "    const void *next;", "    unsigned bits : 3;", "", "unknown type"),
+    ("matmul.h", "    const ggufx_progress *progress;", "    unsigned bits : 3;", "", "unknown type"),
     # tags
     ("quant.h", "rows     {len: n_rows * n_cols} f32", "rows     {size: 4} f32", "*rows,", "unknown tag {size}"),
     ("quant.h", "rows     {len: n_rows * n_cols} f32", "rows     {len} f32", "*rows,", "tag {len} needs a value"),

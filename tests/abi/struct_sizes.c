@@ -1,6 +1,6 @@
 /*
  * Calls every function that takes a struct with a size that was never set or comes from a newer
- * header. Also passes unknown flags, extensions and nonzero reserved fields. All are refused, and
+ * header. Also passes unknown flags and nonzero reserved fields. All are refused, and
  * no byte after a struct is written.
  * usage: struct_sizes MODEL
  * SPDX-License-Identifier: MIT
@@ -17,7 +17,6 @@ enum { n_odd_sizes = sizeof odd_sizes / sizeof *odd_sizes, kOddBytes = 8192 };
 
 static uint64_t odd_memory[kOddBytes / sizeof(uint64_t)];
 static ggufx_error odd_error;
-static const uint32_t extension[2] = {77, 8};
 static long n_refused;
 
 /* A struct followed by foreign memory; initialized from `from`, or filled with 0x5a. */

@@ -1,5 +1,5 @@
 """Writes struct_sizes.h from the public headers. Every function that takes a struct with a struct_size gets a
-wrapper. It calls the function with sizes, flags, extensions and reserved fields that must be refused, then with
+wrapper. It calls the function with sizes, flags and reserved fields that must be refused, then with
 the original arguments. New structs and functions are included automatically.
 
 usage: struct_sizes.py INCLUDE OUTPUT
@@ -38,13 +38,6 @@ def quiet(struct, variable, lines):
     lines += [f"    {variable}.{end} = NULL;" for end in ENDS if end in names]
 
 
-def reserved(struct):
-    """Yields expressions of all reserved numbers."""
-    for m in structs[struct].members:
-        if m.name.startswith("reserved"):
-            yield from [f"{m.name}[{i}]" for i in range(int(m.array or 0))] or [m.name]
-
-
 def refusals(function, struct, call, get):
     """Returns lines that test all refusals of one struct; `get` is its original value; `call` passes `odd`."""
     lines = ["    for (size_t i = 0; i < n_odd_sizes; i++) {",
@@ -62,14 +55,10 @@ def refusals(function, struct, call, get):
              f"        {struct} *odd = prepare_odd({get}, sizeof *odd);",
              "        odd->flags |= 0x80000000u;",
              f"        refused(\"{function}\", \"{struct}\", \"flags\", {call});"]
-    if any(m.name == "next" for m in structs[struct].members):
+    if any(m.name == "reserved" for m in structs[struct].members):
         lines += [f"        odd = prepare_odd({get}, sizeof *odd);",
-                  "        odd->next = &extension;",
-                  f"        refused_with(GGUFX_E_UNSUPPORTED, \"{function}\", \"{struct}\", \"next\", {call});"]
-    for name in reserved(struct):
-        lines += [f"        odd = prepare_odd({get}, sizeof *odd);",
-                  f"        odd->{name} = 5;",
-                  f"        refused(\"{function}\", \"{struct}\", \"{name} must be 0 (it is 5)\", {call});"]
+                  "        odd->reserved = 5;",
+                  f"        refused(\"{function}\", \"{struct}\", \"reserved must be 0 (it is 5)\", {call});"]
     return lines + ["    }"]
 
 

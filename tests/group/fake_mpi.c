@@ -63,8 +63,8 @@ EXPORT void ggufx_mpi_options_init(ggufx_mpi_options *options) {
 EXPORT ggufx_status ggufx_mpi_group(ggufx_group *out, const ggufx_mpi_options *options,
                                     ggufx_error *error) {
     (void)options, (void)error;
-    const ggufx_group group = {sizeof group, 0,          NULL,      NULL,    0,    2,
-                               allgather,    allgatherv, broadcast, barrier, stop, destroy};
+    const ggufx_group group = {sizeof group, 0,         NULL,    0,    2,      allgather,
+                               allgatherv,   broadcast, barrier, stop, destroy};
     *out = group;
     return GGUFX_OK;
 }

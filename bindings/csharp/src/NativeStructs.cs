@@ -12,10 +12,8 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal uint first_layer;
         internal uint last_layer;
-        internal fixed ulong reserved[4];
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -56,7 +54,6 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal void* user;
         internal IntPtr alloc;
         internal IntPtr free;
@@ -68,7 +65,6 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal void* user;
         internal IntPtr write;
         internal IntPtr destroy;
@@ -79,7 +75,6 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal uint max_workers;
         internal uint reserved;
         internal void* user;
@@ -99,7 +94,6 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal void* user;
         internal IntPtr report;
     }
@@ -109,14 +103,12 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal NativeAllocator* allocator;
         internal NativeLog* log;
         internal NativeExecutor* executor;
         internal uint threads;
         internal int isa;
         internal ulong workspace_bytes;
-        internal fixed ulong reserved[2];
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -149,13 +141,11 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal NativeProgress* progress;
         internal float* logits;
         internal UIntPtr n_logits;
         internal uint item_size;
         internal uint matmul_flags;
-        internal fixed ulong reserved[4];
         internal float* embeddings;
         internal UIntPtr n_embeddings;
     }
@@ -178,7 +168,6 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal byte* text;
         internal UIntPtr text_length;
         internal byte* name;
@@ -189,7 +178,6 @@ namespace Ggufx
         internal UIntPtr bos_token_length;
         internal byte* eos_token;
         internal UIntPtr eos_token_length;
-        internal fixed ulong reserved[4];
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -212,7 +200,6 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal NativeChatMessage* messages;
         internal UIntPtr n_messages;
         internal UIntPtr message_size;
@@ -231,7 +218,6 @@ namespace Ggufx
         internal ulong max_memory;
         internal ulong max_output;
         internal NativeProgress* progress;
-        internal fixed ulong reserved[3];
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -265,7 +251,6 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal IntPtr chat;
         internal byte* prompt;
         internal UIntPtr prompt_length;
@@ -273,7 +258,6 @@ namespace Ggufx
         internal UIntPtr tools_length;
         internal void* user;
         internal IntPtr event_;
-        internal fixed ulong reserved[4];
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -290,12 +274,10 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal byte* plugin_path;
         internal IntPtr cache_load;
         internal IntPtr cache_store;
         internal void* cache_user;
-        internal fixed ulong reserved[4];
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -321,18 +303,16 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal void* get_instance_proc_addr;
         internal void* instance;
         internal void* physical_device;
         internal void* device;
         internal void* queue;
         internal uint queue_family;
-        internal uint reserved0;
+        internal uint reserved;
         internal IntPtr lock_;
         internal IntPtr unlock;
         internal void* user;
-        internal fixed ulong reserved[2];
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -340,14 +320,12 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal uint n_context;
         internal uint n_batch;
         internal uint pooling;
         internal uint dimensions;
         internal uint matmul_flags;
-        internal uint reserved0;
-        internal fixed ulong reserved[4];
+        internal uint reserved;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -368,7 +346,6 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal uint file_type;
         internal uint n_context;
         internal uint n_batch;
@@ -379,7 +356,6 @@ namespace Ggufx
         internal ulong memory_bytes;
         internal double bandwidth;
         internal ulong n_context_total;
-        internal fixed ulong reserved[3];
         internal uint n_checkpoints;
         internal uint n_sequences;
         internal IntPtr* adapters;
@@ -402,7 +378,7 @@ namespace Ggufx
         internal uint type_k;
         internal uint type_v;
         internal uint max_context;
-        internal uint reserved0;
+        internal uint n_messages;
         internal ulong n_parameters;
         internal ulong weight_bytes;
         internal ulong file_bytes;
@@ -426,8 +402,6 @@ namespace Ggufx
         internal uint n_layers;
         internal ulong rank_weight_bytes;
         internal ulong received_bytes;
-        internal uint n_messages;
-        internal uint reserved1;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -435,7 +409,6 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal int dialect;
         internal int io;
         internal NativeProgress* progress;
@@ -450,7 +423,6 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal void* user;
         internal IntPtr size;
         internal IntPtr read_at;
@@ -664,14 +636,13 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal uint kind;
+        internal uint reserved;
         internal byte* text;
         internal UIntPtr text_length;
         internal NativeProgress* progress;
         internal ulong max_steps;
         internal ulong max_memory;
-        internal fixed ulong reserved[1];
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -689,7 +660,6 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal void* user;
         internal uint rank;
         internal uint size;
@@ -706,12 +676,10 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal NativeGroup* group;
         internal uint* speeds;
         internal uint timeout_ms;
         internal uint start_timeout_ms;
-        internal fixed ulong reserved[4];
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -745,10 +713,8 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal byte* dataset;
         internal NativeProgress* progress;
-        internal fixed ulong reserved[2];
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -766,13 +732,11 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal uint output_type;
         internal uint embedding_type;
         internal IntPtr imatrix;
         internal byte* imatrix_name;
         internal ulong reserve_bytes;
-        internal fixed ulong reserved[2];
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -805,7 +769,7 @@ namespace Ggufx
         internal int reason;
         internal int imatrix;
         internal uint part;
-        internal uint reserved0;
+        internal uint reserved;
         internal ulong bytes_in;
         internal ulong bytes_out;
         internal double rmse;
@@ -817,13 +781,11 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal NativeProgress* progress;
         internal void* user;
         internal IntPtr tensor_done;
         internal uint shard;
         internal uint n_shards;
-        internal fixed ulong reserved[2];
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -840,7 +802,6 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal uint n_layers;
         internal uint n_kv_heads;
         internal uint n_q_heads;
@@ -860,7 +821,6 @@ namespace Ggufx
         internal ulong model;
         internal double* rope_frequencies;
         internal UIntPtr n_rope_frequencies;
-        internal fixed ulong reserved[2];
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -868,7 +828,6 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal float scale;
         internal float softcap;
         internal uint window;
@@ -878,7 +837,6 @@ namespace Ggufx
         internal float* sink_logits;
         internal UIntPtr n_sink_logits;
         internal NativeProgress* progress;
-        internal fixed ulong reserved[2];
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -904,9 +862,7 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal NativeProgress* progress;
-        internal fixed ulong reserved[2];
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -951,9 +907,8 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal uint stride;
-        internal uint reserved0;
+        internal uint reserved;
         internal byte* save_path;
         internal IntPtr write;
         internal void* write_user;
@@ -963,7 +918,6 @@ namespace Ggufx
         internal IntPtr report;
         internal void* report_user;
         internal NativeProgress* progress;
-        internal fixed ulong reserved[4];
         internal IntPtr rows;
         internal void* rows_user;
         internal ulong base_chunk;
@@ -1023,15 +977,13 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
-        internal fixed ulong reserved[4];
         internal NativeModelOverride* overrides;
         internal UIntPtr n_overrides;
         internal NativeProgress* progress;
         internal NativeGroupOptions* group;
         internal IntPtr device;
         internal uint n_device_layers;
-        internal uint reserved0;
+        internal uint reserved;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1049,11 +1001,9 @@ namespace Ggufx
         internal uint n_heads;
         internal uint n_kv_heads;
         internal uint head_dim;
-        internal uint reserved;
+        internal uint n_device_layers;
         internal ulong identity;
         internal ulong device_bytes;
-        internal uint n_device_layers;
-        internal uint reserved1;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1080,15 +1030,13 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal uint n_context;
         internal uint n_batch;
         internal uint type_k;
         internal uint type_v;
         internal uint matmul_flags;
-        internal uint reserved0;
+        internal uint reserved;
         internal ulong n_context_total;
-        internal fixed ulong reserved[2];
         internal uint n_checkpoints;
         internal uint n_sequences;
     }
@@ -1112,7 +1060,6 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal void* user;
         internal IntPtr layer;
     }
@@ -1122,11 +1069,9 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal NativeProgress* progress;
         internal float* logits;
         internal UIntPtr n_logits;
-        internal fixed ulong reserved[2];
         internal NativeAttentionHook* attention;
     }
 
@@ -1135,13 +1080,11 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal float temperature;
         internal float top_p;
         internal float min_p;
         internal uint top_k;
         internal ulong seed;
-        internal fixed ulong reserved[2];
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1161,12 +1104,10 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal int mode;
-        internal uint reserved0;
+        internal uint reserved;
         internal float* imatrix;
         internal NativeProgress* progress;
-        internal fixed ulong reserved[2];
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1188,7 +1129,6 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal uint kind;
         internal uint k;
         internal float p;
@@ -1215,7 +1155,6 @@ namespace Ggufx
         internal UIntPtr n_biases;
         internal IntPtr link;
         internal void* user;
-        internal fixed ulong reserved[4];
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1264,7 +1203,6 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal IntPtr draft;
         internal IntPtr guess;
         internal void* user;
@@ -1272,7 +1210,6 @@ namespace Ggufx
         internal UIntPtr n_stops;
         internal uint n_draft;
         internal uint n_match;
-        internal fixed ulong reserved[4];
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1316,11 +1253,9 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal uint version;
-        internal uint reserved0;
+        internal uint reserved;
         internal ulong reserve_bytes;
-        internal fixed ulong reserved[2];
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1328,7 +1263,6 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal void* user;
         internal IntPtr read;
         internal IntPtr destroy;
@@ -1339,11 +1273,9 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal NativeProgress* progress;
         internal ulong max_part_bytes;
         internal ulong max_part_tensors;
-        internal fixed ulong reserved[2];
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1362,9 +1294,7 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal void* next;
         internal NativeProgress* progress;
-        internal fixed ulong reserved[2];
     }
 
     [StructLayout(LayoutKind.Sequential)]

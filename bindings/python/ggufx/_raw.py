@@ -12,17 +12,13 @@ from ._checked import Checked
 class ggufx_adapter_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     first_layer: int
     last_layer: int
-    reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("first_layer", c_uint32),
         ("last_layer", c_uint32),
-        ("reserved", c_uint64 * 4),
     ]
 
 
@@ -80,7 +76,6 @@ class ggufx_error(Structure):
 class ggufx_allocator(Checked):
     struct_size: int
     flags: int
-    next: int | None
     user: int | None
     alloc: int | None
     free: int | None
@@ -88,7 +83,6 @@ class ggufx_allocator(Checked):
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("user", c_void_p),
         ("alloc", c_void_p),
         ("free", c_void_p),
@@ -99,14 +93,12 @@ class ggufx_allocator(Checked):
 class ggufx_log(Checked):
     struct_size: int
     flags: int
-    next: int | None
     user: int | None
     write: int | None
     destroy: int | None
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("user", c_void_p),
         ("write", c_void_p),
         ("destroy", c_void_p),
@@ -116,7 +108,6 @@ class ggufx_log(Checked):
 class ggufx_executor(Checked):
     struct_size: int
     flags: int
-    next: int | None
     max_workers: int
     reserved: int
     user: int | None
@@ -125,7 +116,6 @@ class ggufx_executor(Checked):
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("max_workers", c_uint32),
         ("reserved", c_uint32),
         ("user", c_void_p),
@@ -146,13 +136,11 @@ class ggufx_text(Checked):
 class ggufx_progress(Checked):
     struct_size: int
     flags: int
-    next: int | None
     user: int | None
     report: int | None
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("user", c_void_p),
         ("report", c_void_p),
     ]
@@ -161,25 +149,21 @@ class ggufx_progress(Checked):
 class ggufx_runtime_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     allocator: int | None
     log: int | None
     executor: int | None
     threads: int
     isa: int
     workspace_bytes: int
-    reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("allocator", c_void_p),
         ("log", c_void_p),
         ("executor", c_void_p),
         ("threads", c_uint32),
         ("isa", c_int32),
         ("workspace_bytes", c_uint64),
-        ("reserved", c_uint64 * 2),
     ]
 
 
@@ -226,25 +210,21 @@ class ggufx_batch_item(Checked):
 class ggufx_batch_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     progress: int | None
     logits: int | None
     n_logits: int
     item_size: int
     matmul_flags: int
-    reserved: Array[Any]
     embeddings: int | None
     n_embeddings: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("progress", c_void_p),
         ("logits", c_void_p),
         ("n_logits", c_size_t),
         ("item_size", c_uint32),
         ("matmul_flags", c_uint32),
-        ("reserved", c_uint64 * 4),
         ("embeddings", c_void_p),
         ("n_embeddings", c_size_t),
     ]
@@ -274,7 +254,6 @@ class ggufx_session_memory_facts(Structure):
 class ggufx_chat_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     text: int | None
     text_length: int
     name: int | None
@@ -285,11 +264,9 @@ class ggufx_chat_options(Checked):
     bos_token_length: int
     eos_token: int | None
     eos_token_length: int
-    reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("text", c_void_p),
         ("text_length", c_size_t),
         ("name", c_void_p),
@@ -300,7 +277,6 @@ class ggufx_chat_options(Checked):
         ("bos_token_length", c_size_t),
         ("eos_token", c_void_p),
         ("eos_token_length", c_size_t),
-        ("reserved", c_uint64 * 4),
     ]
 
 
@@ -332,7 +308,6 @@ class ggufx_chat_message(Checked):
 class ggufx_chat_request(Checked):
     struct_size: int
     flags: int
-    next: int | None
     messages: int | None
     n_messages: int
     message_size: int
@@ -351,11 +326,9 @@ class ggufx_chat_request(Checked):
     max_memory: int
     max_output: int
     progress: int | None
-    reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("messages", c_void_p),
         ("n_messages", c_size_t),
         ("message_size", c_size_t),
@@ -374,7 +347,6 @@ class ggufx_chat_request(Checked):
         ("max_memory", c_uint64),
         ("max_output", c_uint64),
         ("progress", c_void_p),
-        ("reserved", c_uint64 * 3),
     ]
 
 
@@ -423,7 +395,6 @@ class ggufx_chat_facts(Structure):
 class ggufx_chat_parser_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     chat: int | None
     prompt: int | None
     prompt_length: int
@@ -431,11 +402,9 @@ class ggufx_chat_parser_options(Checked):
     tools_length: int
     user: int | None
     event: int | None
-    reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("chat", c_void_p),
         ("prompt", c_void_p),
         ("prompt_length", c_size_t),
@@ -443,7 +412,6 @@ class ggufx_chat_parser_options(Checked):
         ("tools_length", c_size_t),
         ("user", c_void_p),
         ("event", c_void_p),
-        ("reserved", c_uint64 * 4),
     ]
 
 
@@ -463,21 +431,17 @@ class ggufx_chat_parser_facts(Structure):
 class ggufx_device_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     plugin_path: int | None
     cache_load: int | None
     cache_store: int | None
     cache_user: int | None
-    reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("plugin_path", c_void_p),
         ("cache_load", c_void_p),
         ("cache_store", c_void_p),
         ("cache_user", c_void_p),
-        ("reserved", c_uint64 * 4),
     ]
 
 
@@ -515,58 +479,50 @@ class ggufx_device_facts(Structure):
 class ggufx_vulkan_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     get_instance_proc_addr: int | None
     instance: int | None
     physical_device: int | None
     device: int | None
     queue: int | None
     queue_family: int
-    reserved0: int
+    reserved: int
     lock: int | None
     unlock: int | None
     user: int | None
-    reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("get_instance_proc_addr", c_void_p),
         ("instance", c_void_p),
         ("physical_device", c_void_p),
         ("device", c_void_p),
         ("queue", c_void_p),
         ("queue_family", c_uint32),
-        ("reserved0", c_uint32),
+        ("reserved", c_uint32),
         ("lock", c_void_p),
         ("unlock", c_void_p),
         ("user", c_void_p),
-        ("reserved", c_uint64 * 2),
     ]
 
 
 class ggufx_embed_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     n_context: int
     n_batch: int
     pooling: int
     dimensions: int
     matmul_flags: int
-    reserved0: int
-    reserved: Array[Any]
+    reserved: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("n_context", c_uint32),
         ("n_batch", c_uint32),
         ("pooling", c_uint32),
         ("dimensions", c_uint32),
         ("matmul_flags", c_uint32),
-        ("reserved0", c_uint32),
-        ("reserved", c_uint64 * 4),
+        ("reserved", c_uint32),
     ]
 
 
@@ -594,7 +550,6 @@ class ggufx_embedder_facts(Structure):
 class ggufx_estimate_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     file_type: int
     n_context: int
     n_batch: int
@@ -605,7 +560,6 @@ class ggufx_estimate_options(Checked):
     memory_bytes: int
     bandwidth: float
     n_context_total: int
-    reserved: Array[Any]
     n_checkpoints: int
     n_sequences: int
     adapters: int | None
@@ -617,7 +571,6 @@ class ggufx_estimate_options(Checked):
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("file_type", c_uint32),
         ("n_context", c_uint32),
         ("n_batch", c_uint32),
@@ -628,7 +581,6 @@ class ggufx_estimate_options(Checked):
         ("memory_bytes", c_uint64),
         ("bandwidth", c_double),
         ("n_context_total", c_uint64),
-        ("reserved", c_uint64 * 3),
         ("n_checkpoints", c_uint32),
         ("n_sequences", c_uint32),
         ("adapters", c_void_p),
@@ -650,7 +602,7 @@ class ggufx_estimate_facts(Structure):
     type_k: int
     type_v: int
     max_context: int
-    reserved0: int
+    n_messages: int
     n_parameters: int
     weight_bytes: int
     file_bytes: int
@@ -674,8 +626,6 @@ class ggufx_estimate_facts(Structure):
     n_layers: int
     rank_weight_bytes: int
     received_bytes: int
-    n_messages: int
-    reserved1: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -686,7 +636,7 @@ class ggufx_estimate_facts(Structure):
         ("type_k", c_uint32),
         ("type_v", c_uint32),
         ("max_context", c_uint32),
-        ("reserved0", c_uint32),
+        ("n_messages", c_uint32),
         ("n_parameters", c_uint64),
         ("weight_bytes", c_uint64),
         ("file_bytes", c_uint64),
@@ -710,15 +660,12 @@ class ggufx_estimate_facts(Structure):
         ("n_layers", c_uint32),
         ("rank_weight_bytes", c_uint64),
         ("received_bytes", c_uint64),
-        ("n_messages", c_uint32),
-        ("reserved1", c_uint32),
     ]
 
 
 class ggufx_open_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     dialect: int
     io: int
     progress: int | None
@@ -729,7 +676,6 @@ class ggufx_open_options(Checked):
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("dialect", c_int32),
         ("io", c_int32),
         ("progress", c_void_p),
@@ -743,7 +689,6 @@ class ggufx_open_options(Checked):
 class ggufx_io(Checked):
     struct_size: int
     flags: int
-    next: int | None
     user: int | None
     size: int | None
     read_at: int | None
@@ -753,7 +698,6 @@ class ggufx_io(Checked):
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("user", c_void_p),
         ("size", c_void_p),
         ("read_at", c_void_p),
@@ -1091,25 +1035,23 @@ class ggufx_generator_facts(Structure):
 class ggufx_grammar_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     kind: int
+    reserved: int
     text: int | None
     text_length: int
     progress: int | None
     max_steps: int
     max_memory: int
-    reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("kind", c_uint32),
+        ("reserved", c_uint32),
         ("text", c_void_p),
         ("text_length", c_size_t),
         ("progress", c_void_p),
         ("max_steps", c_uint64),
         ("max_memory", c_uint64),
-        ("reserved", c_uint64 * 1),
     ]
 
 
@@ -1131,7 +1073,6 @@ class ggufx_matcher_facts(Structure):
 class ggufx_group(Checked):
     struct_size: int
     flags: int
-    next: int | None
     user: int | None
     rank: int
     size: int
@@ -1144,7 +1085,6 @@ class ggufx_group(Checked):
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("user", c_void_p),
         ("rank", c_uint32),
         ("size", c_uint32),
@@ -1160,21 +1100,17 @@ class ggufx_group(Checked):
 class ggufx_group_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     group: int | None
     speeds: int | None
     timeout_ms: int
     start_timeout_ms: int
-    reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("group", c_void_p),
         ("speeds", c_void_p),
         ("timeout_ms", c_uint32),
         ("start_timeout_ms", c_uint32),
-        ("reserved", c_uint64 * 4),
     ]
 
 
@@ -1223,17 +1159,13 @@ class ggufx_imatrix_entry(Checked):
 class ggufx_imatrix_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     dataset: int | None
     progress: int | None
-    reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("dataset", c_void_p),
         ("progress", c_void_p),
-        ("reserved", c_uint64 * 2),
     ]
 
 
@@ -1255,23 +1187,19 @@ class ggufx_file_type_facts(Structure):
 class ggufx_job_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     output_type: int
     embedding_type: int
     imatrix: int | None
     imatrix_name: int | None
     reserve_bytes: int
-    reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("output_type", c_uint32),
         ("embedding_type", c_uint32),
         ("imatrix", c_void_p),
         ("imatrix_name", c_void_p),
         ("reserve_bytes", c_uint64),
-        ("reserved", c_uint64 * 2),
     ]
 
 
@@ -1313,7 +1241,7 @@ class ggufx_job_tensor(Checked):
     reason: int
     imatrix: int
     part: int
-    reserved0: int
+    reserved: int
     bytes_in: int
     bytes_out: int
     rmse: float
@@ -1331,7 +1259,7 @@ class ggufx_job_tensor(Checked):
         ("reason", c_int32),
         ("imatrix", c_int32),
         ("part", c_uint32),
-        ("reserved0", c_uint32),
+        ("reserved", c_uint32),
         ("bytes_in", c_uint64),
         ("bytes_out", c_uint64),
         ("rmse", c_double),
@@ -1342,23 +1270,19 @@ class ggufx_job_tensor(Checked):
 class ggufx_job_run_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     progress: int | None
     user: int | None
     tensor_done: int | None
     shard: int
     n_shards: int
-    reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("progress", c_void_p),
         ("user", c_void_p),
         ("tensor_done", c_void_p),
         ("shard", c_uint32),
         ("n_shards", c_uint32),
-        ("reserved", c_uint64 * 2),
     ]
 
 
@@ -1378,7 +1302,6 @@ class ggufx_kv_layer(Checked):
 class ggufx_kv_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     n_layers: int
     n_kv_heads: int
     n_q_heads: int
@@ -1398,11 +1321,9 @@ class ggufx_kv_options(Checked):
     model: int
     rope_frequencies: int | None
     n_rope_frequencies: int
-    reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("n_layers", c_uint32),
         ("n_kv_heads", c_uint32),
         ("n_q_heads", c_uint32),
@@ -1422,14 +1343,12 @@ class ggufx_kv_options(Checked):
         ("model", c_uint64),
         ("rope_frequencies", c_void_p),
         ("n_rope_frequencies", c_size_t),
-        ("reserved", c_uint64 * 2),
     ]
 
 
 class ggufx_attend_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     scale: float
     softcap: float
     window: int
@@ -1439,11 +1358,9 @@ class ggufx_attend_options(Checked):
     sink_logits: int | None
     n_sink_logits: int
     progress: int | None
-    reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("scale", c_float),
         ("softcap", c_float),
         ("window", c_uint32),
@@ -1453,7 +1370,6 @@ class ggufx_attend_options(Checked):
         ("sink_logits", c_void_p),
         ("n_sink_logits", c_size_t),
         ("progress", c_void_p),
-        ("reserved", c_uint64 * 2),
     ]
 
 
@@ -1491,15 +1407,11 @@ class ggufx_kv_facts(Structure):
 class ggufx_matmul_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     progress: int | None
-    reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("progress", c_void_p),
-        ("reserved", c_uint64 * 2),
     ]
 
 
@@ -1570,9 +1482,8 @@ class ggufx_measure_facts(Structure):
 class ggufx_measure_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     stride: int
-    reserved0: int
+    reserved: int
     save_path: int | None
     write: int | None
     write_user: int | None
@@ -1582,16 +1493,14 @@ class ggufx_measure_options(Checked):
     report: int | None
     report_user: int | None
     progress: int | None
-    reserved: Array[Any]
     rows: int | None
     rows_user: int | None
     base_chunk: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("stride", c_uint32),
-        ("reserved0", c_uint32),
+        ("reserved", c_uint32),
         ("save_path", c_void_p),
         ("write", c_void_p),
         ("write_user", c_void_p),
@@ -1601,7 +1510,6 @@ class ggufx_measure_options(Checked):
         ("report", c_void_p),
         ("report_user", c_void_p),
         ("progress", c_void_p),
-        ("reserved", c_uint64 * 4),
         ("rows", c_void_p),
         ("rows_user", c_void_p),
         ("base_chunk", c_uint64),
@@ -1684,27 +1592,23 @@ class ggufx_model_override(Checked):
 class ggufx_model_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
-    reserved: Array[Any]
     overrides: int | None
     n_overrides: int
     progress: int | None
     group: int | None
     device: int | None
     n_device_layers: int
-    reserved0: int
+    reserved: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
-        ("reserved", c_uint64 * 4),
         ("overrides", c_void_p),
         ("n_overrides", c_size_t),
         ("progress", c_void_p),
         ("group", c_void_p),
         ("device", c_void_p),
         ("n_device_layers", c_uint32),
-        ("reserved0", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -1721,11 +1625,9 @@ class ggufx_model_facts(Structure):
     n_heads: int
     n_kv_heads: int
     head_dim: int
-    reserved: int
+    n_device_layers: int
     identity: int
     device_bytes: int
-    n_device_layers: int
-    reserved1: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -1739,11 +1641,9 @@ class ggufx_model_facts(Structure):
         ("n_heads", c_uint32),
         ("n_kv_heads", c_uint32),
         ("head_dim", c_uint32),
-        ("reserved", c_uint32),
+        ("n_device_layers", c_uint32),
         ("identity", c_uint64),
         ("device_bytes", c_uint64),
-        ("n_device_layers", c_uint32),
-        ("reserved1", c_uint32),
     ]
 
 
@@ -1783,29 +1683,25 @@ class ggufx_layer_facts(Structure):
 class ggufx_session_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     n_context: int
     n_batch: int
     type_k: int
     type_v: int
     matmul_flags: int
-    reserved0: int
+    reserved: int
     n_context_total: int
-    reserved: Array[Any]
     n_checkpoints: int
     n_sequences: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("n_context", c_uint32),
         ("n_batch", c_uint32),
         ("type_k", c_uint32),
         ("type_v", c_uint32),
         ("matmul_flags", c_uint32),
-        ("reserved0", c_uint32),
+        ("reserved", c_uint32),
         ("n_context_total", c_uint64),
-        ("reserved", c_uint64 * 2),
         ("n_checkpoints", c_uint32),
         ("n_sequences", c_uint32),
     ]
@@ -1837,13 +1733,11 @@ class ggufx_session_facts(Structure):
 class ggufx_attention_hook(Checked):
     struct_size: int
     flags: int
-    next: int | None
     user: int | None
     layer: int | None
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("user", c_void_p),
         ("layer", c_void_p),
     ]
@@ -1852,20 +1746,16 @@ class ggufx_attention_hook(Checked):
 class ggufx_decode_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     progress: int | None
     logits: int | None
     n_logits: int
-    reserved: Array[Any]
     attention: int | None
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("progress", c_void_p),
         ("logits", c_void_p),
         ("n_logits", c_size_t),
-        ("reserved", c_uint64 * 2),
         ("attention", c_void_p),
     ]
 
@@ -1873,23 +1763,19 @@ class ggufx_decode_options(Checked):
 class ggufx_sampler_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     temperature: float
     top_p: float
     min_p: float
     top_k: int
     seed: int
-    reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("temperature", c_float),
         ("top_p", c_float),
         ("min_p", c_float),
         ("top_k", c_uint32),
         ("seed", c_uint64),
-        ("reserved", c_uint64 * 2),
     ]
 
 
@@ -1915,21 +1801,17 @@ class ggufx_perplexity_facts(Structure):
 class ggufx_quantize_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     mode: int
-    reserved0: int
+    reserved: int
     imatrix: int | None
     progress: int | None
-    reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("mode", c_int32),
-        ("reserved0", c_uint32),
+        ("reserved", c_uint32),
         ("imatrix", c_void_p),
         ("progress", c_void_p),
-        ("reserved", c_uint64 * 2),
     ]
 
 
@@ -1954,7 +1836,6 @@ class ggufx_logit_bias(Checked):
 class ggufx_sampler_link(Checked):
     struct_size: int
     flags: int
-    next: int | None
     kind: int
     k: int
     p: float
@@ -1981,11 +1862,9 @@ class ggufx_sampler_link(Checked):
     n_biases: int
     link: int | None
     user: int | None
-    reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("kind", c_uint32),
         ("k", c_uint32),
         ("p", c_float),
@@ -2012,7 +1891,6 @@ class ggufx_sampler_link(Checked):
         ("n_biases", c_size_t),
         ("link", c_void_p),
         ("user", c_void_p),
-        ("reserved", c_uint64 * 4),
     ]
 
 
@@ -2086,7 +1964,6 @@ class ggufx_stop_facts(Structure):
 class ggufx_speculator_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     draft: int | None
     guess: int | None
     user: int | None
@@ -2094,11 +1971,9 @@ class ggufx_speculator_options(Checked):
     n_stops: int
     n_draft: int
     n_match: int
-    reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("draft", c_void_p),
         ("guess", c_void_p),
         ("user", c_void_p),
@@ -2106,7 +1981,6 @@ class ggufx_speculator_options(Checked):
         ("n_stops", c_size_t),
         ("n_draft", c_uint32),
         ("n_match", c_uint32),
-        ("reserved", c_uint64 * 4),
     ]
 
 
@@ -2170,33 +2044,27 @@ class ggufx_kv_type_facts(Structure):
 class ggufx_writer_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     version: int
-    reserved0: int
+    reserved: int
     reserve_bytes: int
-    reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("version", c_uint32),
-        ("reserved0", c_uint32),
+        ("reserved", c_uint32),
         ("reserve_bytes", c_uint64),
-        ("reserved", c_uint64 * 2),
     ]
 
 
 class ggufx_tensor_stream(Checked):
     struct_size: int
     flags: int
-    next: int | None
     user: int | None
     read: int | None
     destroy: int | None
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("user", c_void_p),
         ("read", c_void_p),
         ("destroy", c_void_p),
@@ -2206,19 +2074,15 @@ class ggufx_tensor_stream(Checked):
 class ggufx_write_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     progress: int | None
     max_part_bytes: int
     max_part_tensors: int
-    reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("progress", c_void_p),
         ("max_part_bytes", c_uint64),
         ("max_part_tensors", c_uint64),
-        ("reserved", c_uint64 * 2),
     ]
 
 
@@ -2242,15 +2106,11 @@ class ggufx_writer_facts(Structure):
 class ggufx_edit_options(Checked):
     struct_size: int
     flags: int
-    next: int | None
     progress: int | None
-    reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("next", c_void_p),
         ("progress", c_void_p),
-        ("reserved", c_uint64 * 2),
     ]
 
 

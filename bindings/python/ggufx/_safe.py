@@ -166,7 +166,6 @@ class AdapterFacts:
     """Result of Adapter.info."""
 
     kind: AdapterKind
-    """AdapterKind."""
     n_targets: int
     """Tensors (LoRA) or layers (control vector) of the model that it changes."""
     rank: int
@@ -211,9 +210,7 @@ class DeviceFacts:
     """Result of Runtime.device_list."""
 
     flags: DeviceFlags
-    """DeviceFlags.UNUSABLE .. _LOST."""
     fma: Fma
-    """Fma."""
     memory_bytes: int
     """Memory of the device."""
     free_bytes: int
@@ -245,7 +242,6 @@ class DeviceOptions:
     """Options of a device. All zero means default."""
 
     flags: int = 0
-    """DeviceOpenFlags.ALLOW_BOUNDED, _FMA_F64, _FMA_F32."""
     plugin_path: Path | None = None
     """Folder of the plugins, or one plugin; None: the folder of this library's file. Relative paths
     are refused in processes with elevated privileges (set-user-ID).
@@ -262,13 +258,11 @@ class EmbedOptions:
     """Options of Runtime.embedder_estimate."""
 
     flags: int = 0
-    """EmbedFlags."""
     n_context: int = 0
     """Tokens of an input; 0 = the trained context, at most 8,192."""
     n_batch: int = 0
     """Tokens computed at once, at least n_context; 0 = 512."""
     pooling: int = 0
-    """Pooling."""
     dimensions: int = 0
     """Number of values to keep, from the first on (Matryoshka), before normalization; 0 = all."""
     matmul_flags: int = 0
@@ -306,6 +300,8 @@ class EstimateFacts:
     """Largest n_context that fits into memory_bytes, up to the larger of the trained and the
     requested context; 0: none.
     """
+    n_messages: int
+    """Sequential messages of all ranks to all per token; 0 without a group."""
     n_parameters: int
     """Values of all tensors except tables of RoPE factors."""
     weight_bytes: int
@@ -363,17 +359,15 @@ class EstimateFacts:
     """
     received_bytes: int
     """Bytes received from other ranks per token, in 8-bit mode."""
-    n_messages: int
-    """Sequential messages of all ranks to all per token; 0 without a group."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_estimate_facts) -> EstimateFacts:
         return cls(EstimateFlags(o.flags), o.file_type, o.n_context, o.n_batch, o.n_sessions, KvType(o.type_k),
-            KvType(o.type_v), o.max_context, o.n_parameters, o.weight_bytes, o.file_bytes, o.runtime_bytes,
-            o.model_bytes, o.kv_bytes, o.session_bytes, o.total_bytes, o.token_weight_bytes, o.token_kv_bytes,
-            o.bits_per_weight, o.weight_error, o.loss, o.tokens_per_second, o.tokens_per_second_full,
-            o.adapter_file_bytes, o.adapter_bytes, o.device_bytes, o.device_bytes_all, o.n_device_layers,
-            o.n_layers, o.rank_weight_bytes, o.received_bytes, o.n_messages)
+            KvType(o.type_v), o.max_context, o.n_messages, o.n_parameters, o.weight_bytes, o.file_bytes,
+            o.runtime_bytes, o.model_bytes, o.kv_bytes, o.session_bytes, o.total_bytes, o.token_weight_bytes,
+            o.token_kv_bytes, o.bits_per_weight, o.weight_error, o.loss, o.tokens_per_second,
+            o.tokens_per_second_full, o.adapter_file_bytes, o.adapter_bytes, o.device_bytes, o.device_bytes_all,
+            o.n_device_layers, o.n_layers, o.rank_weight_bytes, o.received_bytes)
 
 
 @dataclass
@@ -448,7 +442,6 @@ class JobOptions:
     """Options of a plan. All zero means default."""
 
     flags: int = 0
-    """JobFlags."""
     output_type: int = 0
     """TensorType of output.weight."""
     embedding_type: int = 0
@@ -499,7 +492,6 @@ class KvOptions:
     64; 0 = 64 (a page), KV_NO_SINKS = none.
     """
     rope_style: int = 0
-    """RopeStyle."""
     rope_dims: int = 0
     """Coordinates that RoPE rotates, from the first on; 0 = head_dim_k. With KvFlags.V_IN_K from
     head_dim_v on; 0 = all after it.
@@ -566,7 +558,6 @@ class MatmulOptions:
     """Options of Runtime.matvec."""
 
     flags: int = 0
-    """MatmulFlags."""
     progress: Progress | None = None
     """None: cannot be cancelled."""
 
@@ -665,7 +656,6 @@ class QuantizeOptions:
     """Options of a quantization. All zero means default."""
 
     mode: int = 0
-    """QuantizeMode."""
     progress: Progress | None = None
     """Counts blocks; None: none."""
 
@@ -721,7 +711,6 @@ class ChatRequest:
     """
 
     flags: int = 0
-    """ChatFlags."""
     messages: Sequence[ChatMessage] | None = None
     """[n_messages]."""
     messages_json: Any = None
@@ -800,11 +789,8 @@ class ChatFacts:
     """
 
     flags: ChatFeatures
-    """ChatFeatures.TAKES_TOOLS, _CALLS, _REASONS, _CHANNELS."""
     call_form: ChatCallForm
-    """ChatCallForm."""
     call_notation: ChatNotation
-    """ChatNotation."""
     reasoning_open: str
     """Opening marker of reasoning, or ""."""
     reasoning_close: str
@@ -839,7 +825,6 @@ class ChatParserOptions:
     """Options of ChatParser."""
 
     flags: int = 0
-    """ChatParserFlags.NO_CALLS, _KEEP_REASONING."""
     chat: Chat | None = None
     """Template that decides the format; None: all output is answer."""
     prompt: Text | None = None
@@ -866,7 +851,6 @@ class ChatParserFacts:
     """Result of ChatParser.info."""
 
     flags: ChatParserStateFlags
-    """ChatParserStateFlags.REASONING."""
     n_calls: int
     """Tool calls so far."""
     reasoning_close: str
@@ -916,11 +900,9 @@ class OpenOptions:
     """Options of File.open."""
 
     flags: int = 0
-    """OpenFlags."""
     dialect: int = 0
     """Definition of the type ids from 41 on: 0 = ggml, the only one known."""
     io: int = 0
-    """IoMode."""
     progress: Progress | None = None
     """Reported in bytes; None: cannot be cancelled."""
     max_metadata_bytes: int = 0
@@ -986,7 +968,6 @@ class MetaEntry:
     """Result of File.meta_at."""
 
     type: MetaType
-    """MetaType."""
     element_type: MetaType
     """MetaType of the elements of an array, else -1."""
     key: str | None
@@ -1030,7 +1011,6 @@ class TensorFacts:
     """Result of Tensor.info."""
 
     type: TensorType
-    """TensorType."""
     ne: tuple[int, ...]
     """Values per dimension, ne[0] along a row; 1 beyond n_dims."""
     row_bytes: int
@@ -1290,9 +1270,7 @@ class GrammarOptions:
     """Options of Grammar."""
 
     flags: int = 0
-    """GrammarFlags.COMPACT, _ANY_ORDER, _NO_FORMATS, _ANY_NUMBER, _ANY_SPACE."""
     kind: int = 0
-    """GrammarKind.GBNF or _JSON_SCHEMA."""
     text: Text | None = None
     """UTF-8."""
     progress: Progress | None = None
@@ -1317,7 +1295,6 @@ class MatcherFacts:
     """Result of Matcher.info."""
 
     flags: MatcherFlags
-    """MatcherFlags."""
     n_tokens: int
     """Tokens accepted and not rolled back."""
     n_vocab: int
@@ -1380,7 +1357,6 @@ class ImatrixOptions:
     """Options of a collection. All zero means default."""
 
     flags: int = 0
-    """CollectFlags."""
     dataset: Text | None = None
     """Name of the dataset for the file, UTF-8; None: none."""
     progress: Progress | None = None
@@ -1434,7 +1410,6 @@ class JobTensor:
     wanted: TensorType
     """Type before a fallback."""
     reason: JobReason
-    """JobReason."""
     imatrix: int
     """1: an entry weighs its columns; 0: no entry is used; -1: the imatrix has no entry; -2: no
     entry, but the type requires one.
@@ -1462,7 +1437,6 @@ class JobRunOptions:
     """Options of a run. All zero means default."""
 
     flags: int = 0
-    """JobRunFlags.RESUME, _KEEP, _MEASURE."""
     progress: Progress | None = None
     """Reported in bytes of input; None: cannot be cancelled."""
     tensor_done: Callable[[int, JobTensor], object] | None = None
@@ -1558,7 +1532,6 @@ class TokenFacts:
     """Result of Tokenizer.token_info."""
 
     flags: TokenFlags
-    """TokenFlags."""
     id: int
     """Index in the vocabulary."""
     score: float
@@ -1576,7 +1549,6 @@ class TokenizerFacts:
     """Result of Tokenizer.info."""
 
     flags: TokenizerFlags
-    """TokenizerFlags."""
     kind: str
     """Tokenizer.ggml.model: "llama"."""
     n_tokens: int
@@ -1639,7 +1611,6 @@ class ModelFacts:
     """Result of Model.info."""
 
     flags: ModelFlags
-    """ModelFlags."""
     architecture: str
     """"llama"."""
     n_parameters: int
@@ -1657,20 +1628,20 @@ class ModelFacts:
     n_kv_heads: int
     head_dim: int
     """Values of a head."""
+    n_device_layers: int
+    """Layers on the device, beside the output matrix; 0: no device."""
     identity: int
     """Identity of the model in snapshots and saved logits: a checksum of the shapes and types of
     all matrices and of the values of all vectors.
     """
     device_bytes: int
     """Bytes of matrices on the device."""
-    n_device_layers: int
-    """Layers on the device, beside the output matrix; 0: no device."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_model_facts) -> ModelFacts:
         return cls(ModelFlags(o.flags), text_at(o.architecture), o.n_parameters, o.weight_bytes, o.n_vocab,
-            o.n_context, o.n_embedding, o.n_layers, o.n_heads, o.n_kv_heads, o.head_dim, o.identity,
-            o.device_bytes, o.n_device_layers)
+            o.n_context, o.n_embedding, o.n_layers, o.n_heads, o.n_kv_heads, o.head_dim, o.n_device_layers,
+            o.identity, o.device_bytes)
 
 
 @dataclass(frozen=True)
@@ -1678,9 +1649,7 @@ class LayerFacts:
     """Result of Model.layer."""
 
     flags: LayerFlags
-    """LayerFlags.V_IN_K."""
     kind: LayerKind
-    """LayerKind.ATTENTION or _RECURRENT."""
     n_heads: int
     """Query heads, as in AttentionHook; 0 without attention."""
     n_kv_heads: int
@@ -1716,7 +1685,6 @@ class BatchItem:
     sequence: int
     """Below n_sequences; each item of a call has another one."""
     flags: int = 0
-    """BatchFlags."""
     tokens: Ints | None = None
     """Read by the call only; None: with embeddings alone."""
     embeddings: Buffer | None = None
@@ -1746,7 +1714,6 @@ class BatchOptions:
     """Options of Session.decode_batch."""
 
     flags: int = 0
-    """BatchOptionsFlags.MATMUL."""
     progress: Progress | None = None
     """Counts tokens; None: cannot be cancelled."""
     matmul_flags: int = 0
@@ -1912,7 +1879,6 @@ class DecodeOptions:
     """Options of Session.decode."""
 
     flags: int = 0
-    """DecodeFlags."""
     progress: Progress | None = None
     """Counts tokens; None: cannot be cancelled."""
 
@@ -1970,7 +1936,6 @@ class SamplerLink:
     """A sampler of a chain, with its parameters."""
 
     kind: int = 0
-    """LinkKind."""
     k: int = 0
     """TOP_K."""
     p: float = 0.0
@@ -2128,7 +2093,6 @@ class WriterOptions:
     """Options of Writer."""
 
     flags: int = 0
-    """WriterFlags.BIG_ENDIAN."""
     version: int = 0
     """GGUF version, 2 or 3; 0 = 3."""
     reserve_bytes: int = 0
@@ -2171,7 +2135,6 @@ class WriteOptions:
     """
 
     flags: int = 0
-    """WriteFlags.NO_REPLACE."""
     progress: Progress | None = None
     """Reported in bytes; None: cannot be cancelled."""
     max_part_bytes: int = 0
@@ -2241,7 +2204,6 @@ class PreFacts:
     """A pre-tokenizer: splits a text before BPE merges."""
 
     flags: PreFlags
-    """PreFlags."""
     name: str
     """Tokenizer.ggml.pre: "llama-bpe"."""
     rules: str
@@ -2262,9 +2224,7 @@ class TypeFacts:
     """Result of type_info."""
 
     flags: TypeFlags
-    """TypeFlags, TypeFlags."""
     id: TensorType
-    """TensorType."""
     block_values: int
     """Values per block."""
     block_bytes: int
@@ -2282,9 +2242,7 @@ class KvTypeFacts:
     """Result of kv_type_info."""
 
     flags: TypeFlags
-    """TypeFlags."""
     id: KvType
-    """KvType."""
     block_values: int
     """Values per block; head_dim is padded to a multiple of it. 0: the head is the block."""
     block_bytes: int

@@ -136,10 +136,8 @@ pub struct ggufx_writer {
 pub struct ggufx_adapter_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub first_layer: u32,
     pub last_layer: u32,
-    pub reserved: [u64; 4],
 }
 
 #[repr(C)]
@@ -180,7 +178,6 @@ pub struct ggufx_error {
 pub struct ggufx_allocator {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub user: *mut c_void,
     pub alloc: Option<unsafe extern "C" fn(user: *mut c_void, size: usize, align: usize) -> *mut
         c_void>,
@@ -194,7 +191,6 @@ pub struct ggufx_allocator {
 pub struct ggufx_log {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub user: *mut c_void,
     pub write: Option<unsafe extern "C" fn(user: *mut c_void, level: i32, text: *const c_char,
         length: usize)>,
@@ -206,7 +202,6 @@ pub struct ggufx_log {
 pub struct ggufx_executor {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub max_workers: u32,
     pub reserved: u32,
     pub user: *mut c_void,
@@ -228,7 +223,6 @@ pub struct ggufx_text {
 pub struct ggufx_progress {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub user: *mut c_void,
     pub report: Option<unsafe extern "C" fn(user: *mut c_void, done: u64, total: u64) -> i32>,
 }
@@ -238,14 +232,12 @@ pub struct ggufx_progress {
 pub struct ggufx_runtime_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub allocator: *const ggufx_allocator,
     pub log: *const ggufx_log,
     pub executor: *const ggufx_executor,
     pub threads: u32,
     pub isa: i32,
     pub workspace_bytes: u64,
-    pub reserved: [u64; 2],
 }
 
 #[repr(C)]
@@ -278,13 +270,11 @@ pub struct ggufx_batch_item {
 pub struct ggufx_batch_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub progress: *const ggufx_progress,
     pub logits: *mut f32,
     pub n_logits: usize,
     pub item_size: u32,
     pub matmul_flags: u32,
-    pub reserved: [u64; 4],
     pub embeddings: *mut f32,
     pub n_embeddings: usize,
 }
@@ -307,7 +297,6 @@ pub struct ggufx_session_memory_facts {
 pub struct ggufx_chat_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub text: *const c_char,
     pub text_length: usize,
     pub name: *const c_char,
@@ -318,7 +307,6 @@ pub struct ggufx_chat_options {
     pub bos_token_length: usize,
     pub eos_token: *const c_char,
     pub eos_token_length: usize,
-    pub reserved: [u64; 4],
 }
 
 #[repr(C)]
@@ -341,7 +329,6 @@ pub struct ggufx_chat_message {
 pub struct ggufx_chat_request {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub messages: *const ggufx_chat_message,
     pub n_messages: usize,
     pub message_size: usize,
@@ -360,7 +347,6 @@ pub struct ggufx_chat_request {
     pub max_memory: u64,
     pub max_output: u64,
     pub progress: *const ggufx_progress,
-    pub reserved: [u64; 3],
 }
 
 #[repr(C)]
@@ -394,7 +380,6 @@ pub struct ggufx_chat_facts {
 pub struct ggufx_chat_parser_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub chat: *const ggufx_chat,
     pub prompt: *const c_char,
     pub prompt_length: usize,
@@ -403,7 +388,6 @@ pub struct ggufx_chat_parser_options {
     pub user: *mut c_void,
     pub event: Option<unsafe extern "C" fn(user: *mut c_void, kind: u32, call: u64, text: *const
         c_char, length: usize) -> i32>,
-    pub reserved: [u64; 4],
 }
 
 #[repr(C)]
@@ -420,14 +404,12 @@ pub struct ggufx_chat_parser_facts {
 pub struct ggufx_device_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub plugin_path: *const c_char,
     pub cache_load: Option<unsafe extern "C" fn(user: *mut c_void, key: *const c_char, out: *mut
         c_void, capacity: u64) -> u64>,
     pub cache_store: Option<unsafe extern "C" fn(user: *mut c_void, key: *const c_char, data: *const
         c_void, n_bytes: u64)>,
     pub cache_user: *mut c_void,
-    pub reserved: [u64; 4],
 }
 
 #[repr(C)]
@@ -453,18 +435,16 @@ pub struct ggufx_device_facts {
 pub struct ggufx_vulkan_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub get_instance_proc_addr: *mut c_void,
     pub instance: *mut c_void,
     pub physical_device: *mut c_void,
     pub device: *mut c_void,
     pub queue: *mut c_void,
     pub queue_family: u32,
-    pub reserved0: u32,
+    pub reserved: u32,
     pub lock: Option<unsafe extern "C" fn(user: *mut c_void)>,
     pub unlock: Option<unsafe extern "C" fn(user: *mut c_void)>,
     pub user: *mut c_void,
-    pub reserved: [u64; 2],
 }
 
 #[repr(C)]
@@ -472,14 +452,12 @@ pub struct ggufx_vulkan_options {
 pub struct ggufx_embed_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub n_context: u32,
     pub n_batch: u32,
     pub pooling: u32,
     pub dimensions: u32,
     pub matmul_flags: u32,
-    pub reserved0: u32,
-    pub reserved: [u64; 4],
+    pub reserved: u32,
 }
 
 #[repr(C)]
@@ -500,7 +478,6 @@ pub struct ggufx_embedder_facts {
 pub struct ggufx_estimate_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub file_type: u32,
     pub n_context: u32,
     pub n_batch: u32,
@@ -511,7 +488,6 @@ pub struct ggufx_estimate_options {
     pub memory_bytes: u64,
     pub bandwidth: f64,
     pub n_context_total: u64,
-    pub reserved: [u64; 3],
     pub n_checkpoints: u32,
     pub n_sequences: u32,
     pub adapters: *const *const ggufx_file,
@@ -534,7 +510,7 @@ pub struct ggufx_estimate_facts {
     pub type_k: u32,
     pub type_v: u32,
     pub max_context: u32,
-    pub reserved0: u32,
+    pub n_messages: u32,
     pub n_parameters: u64,
     pub weight_bytes: u64,
     pub file_bytes: u64,
@@ -558,8 +534,6 @@ pub struct ggufx_estimate_facts {
     pub n_layers: u32,
     pub rank_weight_bytes: u64,
     pub received_bytes: u64,
-    pub n_messages: u32,
-    pub reserved1: u32,
 }
 
 #[repr(C)]
@@ -567,7 +541,6 @@ pub struct ggufx_estimate_facts {
 pub struct ggufx_open_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub dialect: i32,
     pub io: i32,
     pub progress: *const ggufx_progress,
@@ -582,7 +555,6 @@ pub struct ggufx_open_options {
 pub struct ggufx_io {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub user: *mut c_void,
     pub size: Option<unsafe extern "C" fn(user: *mut c_void, out: *mut u64) -> ggufx_status>,
     pub read_at: Option<unsafe extern "C" fn(user: *mut c_void, offset: u64, dst: *mut c_void, n:
@@ -798,14 +770,13 @@ pub struct ggufx_generator_facts {
 pub struct ggufx_grammar_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub kind: u32,
+    pub reserved: u32,
     pub text: *const c_char,
     pub text_length: usize,
     pub progress: *const ggufx_progress,
     pub max_steps: u64,
     pub max_memory: u64,
-    pub reserved: [u64; 1],
 }
 
 #[repr(C)]
@@ -823,7 +794,6 @@ pub struct ggufx_matcher_facts {
 pub struct ggufx_group {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub user: *mut c_void,
     pub rank: u32,
     pub size: u32,
@@ -845,12 +815,10 @@ pub struct ggufx_group {
 pub struct ggufx_group_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub group: *const ggufx_group,
     pub speeds: *const u32,
     pub timeout_ms: u32,
     pub start_timeout_ms: u32,
-    pub reserved: [u64; 4],
 }
 
 #[repr(C)]
@@ -884,10 +852,8 @@ pub struct ggufx_imatrix_entry {
 pub struct ggufx_imatrix_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub dataset: *const c_char,
     pub progress: *const ggufx_progress,
-    pub reserved: [u64; 2],
 }
 
 #[repr(C)]
@@ -905,13 +871,11 @@ pub struct ggufx_file_type_facts {
 pub struct ggufx_job_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub output_type: u32,
     pub embedding_type: u32,
     pub imatrix: *const ggufx_imatrix,
     pub imatrix_name: *const c_char,
     pub reserve_bytes: u64,
-    pub reserved: [u64; 2],
 }
 
 #[repr(C)]
@@ -944,7 +908,7 @@ pub struct ggufx_job_tensor {
     pub reason: i32,
     pub imatrix: i32,
     pub part: u32,
-    pub reserved0: u32,
+    pub reserved: u32,
     pub bytes_in: u64,
     pub bytes_out: u64,
     pub rmse: f64,
@@ -956,14 +920,12 @@ pub struct ggufx_job_tensor {
 pub struct ggufx_job_run_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub progress: *const ggufx_progress,
     pub user: *mut c_void,
     pub tensor_done: Option<unsafe extern "C" fn(user: *mut c_void, index: usize, tensor: *const
         ggufx_job_tensor)>,
     pub shard: u32,
     pub n_shards: u32,
-    pub reserved: [u64; 2],
 }
 
 #[repr(C)]
@@ -980,7 +942,6 @@ pub struct ggufx_kv_layer {
 pub struct ggufx_kv_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub n_layers: u32,
     pub n_kv_heads: u32,
     pub n_q_heads: u32,
@@ -1000,7 +961,6 @@ pub struct ggufx_kv_options {
     pub model: u64,
     pub rope_frequencies: *const f64,
     pub n_rope_frequencies: usize,
-    pub reserved: [u64; 2],
 }
 
 #[repr(C)]
@@ -1008,7 +968,6 @@ pub struct ggufx_kv_options {
 pub struct ggufx_attend_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub scale: f32,
     pub softcap: f32,
     pub window: u32,
@@ -1018,7 +977,6 @@ pub struct ggufx_attend_options {
     pub sink_logits: *const f32,
     pub n_sink_logits: usize,
     pub progress: *const ggufx_progress,
-    pub reserved: [u64; 2],
 }
 
 #[repr(C)]
@@ -1044,9 +1002,7 @@ pub struct ggufx_kv_facts {
 pub struct ggufx_matmul_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub progress: *const ggufx_progress,
-    pub reserved: [u64; 2],
 }
 
 #[repr(C)]
@@ -1091,9 +1047,8 @@ pub struct ggufx_measure_facts {
 pub struct ggufx_measure_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub stride: u32,
-    pub reserved0: u32,
+    pub reserved: u32,
     pub save_path: *const c_char,
     pub write: Option<unsafe extern "C" fn(user: *mut c_void, data: *const c_void, n: usize) ->
         ggufx_status>,
@@ -1106,7 +1061,6 @@ pub struct ggufx_measure_options {
         -> i32>,
     pub report_user: *mut c_void,
     pub progress: *const ggufx_progress,
-    pub reserved: [u64; 4],
     pub rows: Option<unsafe extern "C" fn(user: *mut c_void, rows: *const ggufx_measure_row, n:
         usize) -> i32>,
     pub rows_user: *mut c_void,
@@ -1167,15 +1121,13 @@ pub struct ggufx_model_override {
 pub struct ggufx_model_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
-    pub reserved: [u64; 4],
     pub overrides: *const ggufx_model_override,
     pub n_overrides: usize,
     pub progress: *const ggufx_progress,
     pub group: *const ggufx_group_options,
     pub device: *const ggufx_device,
     pub n_device_layers: u32,
-    pub reserved0: u32,
+    pub reserved: u32,
 }
 
 #[repr(C)]
@@ -1193,11 +1145,9 @@ pub struct ggufx_model_facts {
     pub n_heads: u32,
     pub n_kv_heads: u32,
     pub head_dim: u32,
-    pub reserved: u32,
+    pub n_device_layers: u32,
     pub identity: u64,
     pub device_bytes: u64,
-    pub n_device_layers: u32,
-    pub reserved1: u32,
 }
 
 #[repr(C)]
@@ -1224,15 +1174,13 @@ pub struct ggufx_layer_facts {
 pub struct ggufx_session_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub n_context: u32,
     pub n_batch: u32,
     pub type_k: u32,
     pub type_v: u32,
     pub matmul_flags: u32,
-    pub reserved0: u32,
+    pub reserved: u32,
     pub n_context_total: u64,
-    pub reserved: [u64; 2],
     pub n_checkpoints: u32,
     pub n_sequences: u32,
 }
@@ -1256,7 +1204,6 @@ pub struct ggufx_session_facts {
 pub struct ggufx_attention_hook {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub user: *mut c_void,
     pub layer: Option<unsafe extern "C" fn(user: *mut c_void, layer: u32, first_token: u64,
         n_tokens: usize, q: *const f32, k: *const f32, v: *const f32, out: *const f32) -> i32>,
@@ -1267,11 +1214,9 @@ pub struct ggufx_attention_hook {
 pub struct ggufx_decode_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub progress: *const ggufx_progress,
     pub logits: *mut f32,
     pub n_logits: usize,
-    pub reserved: [u64; 2],
     pub attention: *const ggufx_attention_hook,
 }
 
@@ -1280,13 +1225,11 @@ pub struct ggufx_decode_options {
 pub struct ggufx_sampler_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub temperature: f32,
     pub top_p: f32,
     pub min_p: f32,
     pub top_k: u32,
     pub seed: u64,
-    pub reserved: [u64; 2],
 }
 
 #[repr(C)]
@@ -1306,12 +1249,10 @@ pub struct ggufx_perplexity_facts {
 pub struct ggufx_quantize_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub mode: i32,
-    pub reserved0: u32,
+    pub reserved: u32,
     pub imatrix: *const f32,
     pub progress: *const ggufx_progress,
-    pub reserved: [u64; 2],
 }
 
 #[repr(C)]
@@ -1333,7 +1274,6 @@ pub struct ggufx_logit_bias {
 pub struct ggufx_sampler_link {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub kind: u32,
     pub k: u32,
     pub p: f32,
@@ -1361,7 +1301,6 @@ pub struct ggufx_sampler_link {
     pub link: Option<unsafe extern "C" fn(user: *mut c_void, candidates: *mut ggufx_candidate, n:
         usize) -> i32>,
     pub user: *mut c_void,
-    pub reserved: [u64; 4],
 }
 
 #[repr(C)]
@@ -1410,7 +1349,6 @@ pub struct ggufx_stop_facts {
 pub struct ggufx_speculator_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub draft: *mut ggufx_session,
     pub guess: Option<unsafe extern "C" fn(user: *mut c_void, out: *mut i32, most: usize, text:
         *const i32, n_text: usize, last: i32) -> usize>,
@@ -1419,7 +1357,6 @@ pub struct ggufx_speculator_options {
     pub n_stops: usize,
     pub n_draft: u32,
     pub n_match: u32,
-    pub reserved: [u64; 4],
 }
 
 #[repr(C)]
@@ -1463,11 +1400,9 @@ pub struct ggufx_kv_type_facts {
 pub struct ggufx_writer_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub version: u32,
-    pub reserved0: u32,
+    pub reserved: u32,
     pub reserve_bytes: u64,
-    pub reserved: [u64; 2],
 }
 
 #[repr(C)]
@@ -1475,7 +1410,6 @@ pub struct ggufx_writer_options {
 pub struct ggufx_tensor_stream {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub user: *mut c_void,
     pub read: Option<unsafe extern "C" fn(user: *mut c_void, offset: u64, dst: *mut c_void, n:
         usize) -> ggufx_status>,
@@ -1487,11 +1421,9 @@ pub struct ggufx_tensor_stream {
 pub struct ggufx_write_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub progress: *const ggufx_progress,
     pub max_part_bytes: u64,
     pub max_part_tensors: u64,
-    pub reserved: [u64; 2],
 }
 
 #[repr(C)]
@@ -1510,9 +1442,7 @@ pub struct ggufx_writer_facts {
 pub struct ggufx_edit_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub next: *const c_void,
     pub progress: *const ggufx_progress,
-    pub reserved: [u64; 2],
 }
 
 #[repr(C)]
