@@ -387,7 +387,7 @@ def value_of(api, where, d, neighbours):
     elif role == "new":
         value.kind, value.way, value.object = "object", "out", base
     elif role == "object":
-        value.object, value.exclusive = base, m.get("exclusive", False)
+        value.object, value.exclusive = base, m.get("exclusive", "const" not in d.type)
     elif role in ("options", "struct_in", "struct"):
         value.kind, value.struct = ("progress" if base == "ggufx_progress" else struct_kind(api, d)), base
         if role == "options":
