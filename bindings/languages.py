@@ -23,6 +23,13 @@ RUST = {"int8_t": "i8", "int16_t": "i16", "int32_t": "i32", "int64_t": "i64", "u
         "float": "f32", "double": "f64", "void": "c_void", "char": "c_char"}
 
 
+RUST_WORDS = {
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn", "else", "enum", "extern",
+    "false", "final", "fn", "for", "if", "impl", "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override",
+    "priv", "pub", "ref", "return", "self", "static", "struct", "super", "trait", "true", "try", "type", "typeof", "unsafe",
+    "unsized", "use", "virtual", "where", "while", "yield"}
+
+
 def rust_type(c):
     """'const float *' -> '*const f32': each star wraps what stands left of it."""
     tokens = re.findall(r"\*|const|\w+", c.replace("struct ", ""))
@@ -38,7 +45,7 @@ def rust_type(c):
 
 
 def rust_name(name):
-    return name + "_" if name in ("as", "box", "fn", "in", "match", "move", "ref", "type") else name
+    return name + "_" if name in RUST_WORDS else name
 
 
 def rust_parameter(d):

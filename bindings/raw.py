@@ -10,6 +10,7 @@ import sys
 import textwrap
 
 import gen_python
+import gen_rust
 import interface
 import languages
 import layout
@@ -25,7 +26,7 @@ ENUMERATIONS = API.enumerations.values()
 ENUMERATION_OF = {c.name: e for e in ENUMERATIONS for c in e.constants}
 PLAIN = [(name, value) for name, value in CONSTANTS.items() if name not in ENUMERATION_OF]
 SURFACE = surface.read(API)
-GENERATORS = [gen_python]  # of the safe layers
+GENERATORS = [gen_python, gen_rust]  # of the safe layers
 NOTE = "// Written by bindings/raw.py from include/ggufx; a test compares them.\n" \
        "// SPDX-License-Identifier: MIT\n"
 

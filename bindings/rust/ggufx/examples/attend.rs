@@ -1,6 +1,6 @@
 //! A KV cache of 4 bits a value: append 300 tokens, attend over them with one query.
 // SPDX-License-Identifier: MIT
-use ggufx::{AttendOptions, Kv, KvOptions, KvType, Result, Runtime};
+use ggufx::{AttendOptions, KvCache, KvOptions, KvType, Result, Runtime};
 
 fn numbers(n: usize) -> Vec<f32> {
     (0..n).map(|i| ((i * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0).collect()
@@ -14,13 +14,13 @@ fn main() -> Result<()> {
         n_kv_heads: n_kv_heads as u32,
         n_q_heads: n_q_heads as u32,
         head_dim_k: dim as u32,
-        type_k: Some(KvType::GX4),
-        type_v: Some(KvType::GX4),
+        type_k: KvType::GX4,
+        type_v: KvType::GX4,
         ..Default::default()
     };
-    let mut kv = Kv::new(&rt, &options)?;
+    let mut kv = KvCache::new(&rt, options)?;
     let k = numbers(n_tokens * n_kv_heads * dim);
-    kv.append(0, 0, n_tokens, None, &k, &k)?;
+    kv.append(0, 0, n_tokens, None, &k, Some(&k))?;
     let (q, mut out) = (numbers(n_q_heads * dim), vec![0.0; n_q_heads * dim]);
     kv.attend(&mut out, None, 0, 0, &q, 1, None, AttendOptions::default())?;
     println!("{} tokens, out[0] = {:.6}, out[255] = {:.6}", n_tokens, out[0], out[255]);

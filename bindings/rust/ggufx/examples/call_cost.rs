@@ -21,14 +21,14 @@ fn main() -> ggufx::Result<()> {
         let blocks = quantize_blocks(&rt, kind, &values, columns, Default::default())?;
         Tensor::wrap(&rt, kind, &[columns as u64, rows as u64], 0, blocks, "w")
     };
-    let (small, large) = (weights(1, 32, TensorType::Q8_0)?, weights(4096, 4096, TensorType::Q4_K)?);
+    let (small, large) =
+        (weights(1, 32, TensorType::Q8_0)?, weights(4096, 4096, TensorType::Q4_K)?);
     let (x, mut y) = (vec![1.0; 4096], vec![0.0; 4096]);
     let of_small = best(20, 20_000, || {
-        small.matvec_into(&rt, &mut y[..1], &x[..32], MatmulOptions::default()).unwrap()
+        rt.matvec(&mut y[..1], &small, &x[..32], MatmulOptions::default()).unwrap()
     });
-    let of_large = best(100, 5, || {
-        large.matvec_into(&rt, &mut y, &x, MatmulOptions::default()).unwrap()
-    });
+    let of_large =
+        best(100, 5, || rt.matvec(&mut y, &large, &x, MatmulOptions::default()).unwrap());
     println!("{:.1} {:.0}", of_small, of_large);
     Ok(())
 }

@@ -1,18 +1,21 @@
 //! Quantizes a whole model by the recipe Q4_K_M, to the same bytes as the reference quantizer.
 //! usage: quantize_file MODEL.gguf OUT.gguf
 // SPDX-License-Identifier: MIT
-use ggufx::{File, FileType, JobFlags, Quantizer, QuantizerOptions, Result, RunOptions, Runtime};
+use ggufx::{
+    file_type_from_name, File, JobFlags, JobOptions, JobRunOptions, Quantizer, Result, Runtime,
+};
 
 fn main() -> Result<()> {
     let mut paths = std::env::args().skip(1);
     let rt = Runtime::new()?;
-    let file = File::open(&rt, paths.next().expect("a GGUF file"))?;
-    let recipe = FileType::from_name("Q4_K_M")?;
+    let path = paths.next().expect("a GGUF file");
+    let file = File::open(&rt, path, Default::default())?;
+    let recipe = file_type_from_name("Q4_K_M")?;
     let flags = JobFlags::ALLOW_REQUANTIZE; // the demo's model is Q8_0 already
-    let options = QuantizerOptions { flags, ..Default::default() };
-    let mut job = Quantizer::new(&rt, &file, recipe, options)?;
+    let options = JobOptions { flags, ..Default::default() };
+    let mut job = Quantizer::quantize(&rt, &file, recipe, options)?;
     let plan = job.info()?;
-    job.run(paths.next().expect("a name for the result"), RunOptions::default())?;
+    job.run(paths.next().expect("a name for the result"), JobRunOptions::default())?;
     println!("{} tensors, {} bytes become {}", plan.n_tensors, plan.bytes_in, plan.bytes_out);
     Ok(())
 }

@@ -15,14 +15,15 @@ const TEXTS: [&str; 4] = [
 fn main() -> Result<()> {
     let path = std::env::args().nth(1).expect("a GGUF file");
     let rt = Runtime::new()?;
-    let file = File::open(&rt, path)?;
-    let (model, tokenizer) = (Model::new(&rt, &file)?, Tokenizer::new(&file)?);
+    let file = File::open(&rt, path, Default::default())?;
+    let (model, tokenizer) = (Model::new(&rt, &file, Default::default())?, Tokenizer::new(&file)?);
     let mut options = EmbedOptions { pooling: Pooling::MEAN, ..Default::default() };
     options.flags = EmbedFlags::NORMALIZE;
     let mut embedder = Embedder::new(&model, options)?;
-    let encode = |text| tokenizer.encode(text, TokenizeFlags::NONE);
+    let encode = |text| tokenizer.tokenize(text, TokenizeFlags::NONE);
     let ids = TEXTS.into_iter().map(encode).collect::<Result<Vec<_>>>()?;
-    let vectors = embedder.embed(&ids.iter().map(|text| text.as_slice()).collect::<Vec<_>>())?;
+    let vectors =
+        embedder.embed_texts(&ids.iter().map(|text| text.as_slice()).collect::<Vec<_>>())?;
     let rows: Vec<_> = vectors.chunks(vectors.len() / TEXTS.len()).collect();
     let cosine = |row: &[f32]| row.iter().zip(rows[3]).map(|(a, b)| a * b).sum::<f32>();
     let mut found: Vec<_> = rows[..3].iter().map(|row| cosine(row)).zip(TEXTS).collect();

@@ -1,8 +1,8 @@
 //! Shared prefix: a common prompt is computed once, and sequences share its KV cache.
 // SPDX-License-Identifier: MIT
 use ggufx::{
-    BatchItem, DetokenizeFlags, File, Model, Result, Runtime, Sampler, SamplerOptions, Session,
-    SessionOptions, TokenizeFlags, Tokenizer, Want,
+    BatchFlags, BatchItem, DetokenizeFlags, File, Model, Result, Runtime, Sampler, SamplerOptions,
+    Session, SessionOptions, TokenizeFlags, Tokenizer,
 };
 
 const PROMPT: &str = "Once upon a time Nib was in the village. The old book was under the bed. \
@@ -12,23 +12,23 @@ const PROMPT: &str = "Once upon a time Nib was in the village. The old book was 
 fn main() -> Result<()> {
     let path = std::env::args().nth(1).expect("a GGUF file");
     let rt = Runtime::new()?;
-    let file = File::open(&rt, path)?;
-    let (model, tokenizer) = (Model::new(&rt, &file)?, Tokenizer::new(&file)?);
+    let file = File::open(&rt, path, Default::default())?;
+    let (model, tokenizer) = (Model::new(&rt, &file, Default::default())?, Tokenizer::new(&file)?);
     let options = SessionOptions { n_sequences: 3, ..Default::default() };
     let mut session = Session::new(&model, options)?;
     let mut sampler = Sampler::new(&rt, model.info()?.n_vocab, SamplerOptions::default())?;
-    let ids = tokenizer.encode(PROMPT, TokenizeFlags::ADD_SPECIAL)?;
-    session.decode_batch(&[BatchItem::new(0, &ids, Want::None).mark()])?;
+    let ids = tokenizer.tokenize(PROMPT, TokenizeFlags::ADD_SPECIAL)?;
+    session.batch_logits(&[BatchItem::new(0, &ids, BatchFlags::MARK)])?;
     for (i, text) in (1..).zip([" Nib was", " The sun"]) {
-        session.copy_sequence(0, i, ids.len() as u64)?;
-        let mut more = tokenizer.encode(text, TokenizeFlags::NONE)?;
-        let mut row = session.decode_batch(&[BatchItem::new(i, &more, Want::Last)])?;
+        session.sequence_copy(0, i, ids.len() as u64)?;
+        let mut more = tokenizer.tokenize(text, TokenizeFlags::NONE)?;
+        let mut row = session.batch_logits(&[BatchItem::new(i, &more, BatchFlags::LOGITS)])?;
         for _ in 0..8 {
             more.push(sampler.sample(&row)?.0);
             let last = &more[more.len() - 1..];
-            row = session.decode_batch(&[BatchItem::new(i, last, Want::Last)])?;
+            row = session.batch_logits(&[BatchItem::new(i, last, BatchFlags::LOGITS)])?;
         }
-        let text = tokenizer.decode(&more, DetokenizeFlags::NONE)?;
+        let text = tokenizer.detokenize(&more, DetokenizeFlags::NONE)?;
         println!("{}", String::from_utf8_lossy(&text));
     }
     let memory = session.memory()?;

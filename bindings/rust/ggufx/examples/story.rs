@@ -8,25 +8,25 @@ use ggufx::{
 fn main() -> Result<()> {
     let path = std::env::args().nth(1).expect("a GGUF file");
     let rt = Runtime::new()?;
-    let file = File::open(&rt, path)?;
-    let (model, tokenizer) = (Model::new(&rt, &file)?, Tokenizer::new(&file)?);
+    let file = File::open(&rt, path, Default::default())?;
+    let (model, tokenizer) = (Model::new(&rt, &file, Default::default())?, Tokenizer::new(&file)?);
     let mut session = Session::new(&model, SessionOptions::default())?;
     let n_vocab = model.info()?.n_vocab;
     let mut sampler = Sampler::new(&rt, n_vocab, SamplerOptions::default())?;
     let mut logits = vec![0.0; n_vocab as usize];
-    let mut ids = tokenizer.encode("Once upon a time", TokenizeFlags::ADD_SPECIAL)?;
+    let mut ids = tokenizer.tokenize("Once upon a time", TokenizeFlags::ADD_SPECIAL)?;
     let mut first = 0;
     while ids.len() < 40 {
         session.decode(&ids[first..])?;
         session.logits(&mut logits)?;
         first = ids.len();
         let (id, _) = sampler.sample(&logits)?;
-        if tokenizer.token(id)?.flags.contains(TokenFlags::END) {
+        if tokenizer.token_info(id)?.flags.contains(TokenFlags::END) {
             break;
         }
         ids.push(id);
     }
-    let text = tokenizer.decode(&ids, DetokenizeFlags::NONE)?;
+    let text = tokenizer.detokenize(&ids, DetokenizeFlags::NONE)?;
     println!("{}", String::from_utf8_lossy(&text));
     Ok(())
 }

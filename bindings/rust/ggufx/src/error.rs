@@ -1,9 +1,9 @@
 //! Failures: the code of the C interface, its sentence and where.
 // SPDX-License-Identifier: MIT
+use crate::handle::present;
 use crate::Status;
 use ggufx_sys as sys;
 use std::ffi::CStr;
-use std::mem::MaybeUninit;
 
 /// Status of a library call.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -58,34 +58,15 @@ impl std::error::Error for Error {}
 impl Status {
     /// Name of the code without its prefix, "TRUNCATED".
     pub fn name(self) -> &'static str {
-        // SAFETY: the string is static and never NULL.
-        unsafe { forever(sys::ggufx_status_name(self.0)) }
+        crate::status_name(self).unwrap_or("")
     }
 }
 
-/// Static string of the library.
-///
 /// # Safety
-/// `text` is such a text, or NULL.
-pub(crate) unsafe fn forever(text: *const sys::c_char) -> &'static str {
-    crate::handle::until_nul(text)
-}
-
-/// Run a call that fills an error record on failure; the record needs no preparation.
-pub(crate) fn check(call: impl FnOnce(*mut sys::ggufx_error) -> sys::ggufx_status) -> Result<()> {
-    let mut record = MaybeUninit::<sys::ggufx_error>::uninit();
-    let status = call(record.as_mut_ptr());
-    if status == sys::GGUFX_OK {
-        return Ok(());
-    }
-    // SAFETY: every failing call fills the record it was given.
-    Err(unsafe { from_record(status, record.as_ptr()) })
-}
-
+/// The record is that of a call that failed.
 #[cold]
-unsafe fn from_record(status: i32, record: *const sys::ggufx_error) -> Error {
+pub(crate) unsafe fn from_record(status: i32, record: *const sys::ggufx_error) -> Error {
     let text = CStr::from_ptr(std::ptr::addr_of!((*record).message).cast());
-    let present = |v: u64| if v == sys::GGUFX_NONE { None } else { Some(v) };
     Error {
         status: Status(status),
         system_error: (*record).system_error,

@@ -1,15 +1,25 @@
-//! Owned objects of the C side.
+//! Owned objects of the C side, and what its structs point to.
 // SPDX-License-Identifier: MIT
+use ggufx_sys as sys;
+use std::ptr::NonNull;
 
-/// A struct that owns one object: `Send`, destroyed once; `sync` where the C side allows several
-/// threads at once on a const object and no method changes it.
+/// A struct that owns one object, and what that needs: `Send`, destroyed once. It is `Sync`, because the C side allows
+/// several threads at once on a const object, and methods that need it alone take `&mut self`.
 macro_rules! handle {
-    ($(#[$doc:meta])* $name:ident($raw:ident, $destroy:ident) $($sync:ident)?) => {
+    ($(#[$doc:meta])* $name:ident($raw:ident, $destroy:ident)) => {
+        handle! { $(#[$doc])* $name($raw, $destroy) {} }
+    };
+    ($(#[$doc:meta])* $name:ident($raw:ident, $destroy:ident) { $($more:ident: $type:ty)* }) => {
         $(#[$doc])*
         pub struct $name {
             raw: std::ptr::NonNull<sys::$raw>,
+            $(pub(crate) $more: $type,)*
         }
         impl $name {
+            #[allow(dead_code)]
+            pub(crate) fn of_raw(raw: *mut sys::$raw $(, $more: $type)*) -> Self {
+                $name { raw: crate::handle::made(raw) $(, $more)* }
+            }
             /// The C object, valid as long as `self`.
             pub fn as_raw(&self) -> *mut sys::$raw {
                 self.raw.as_ptr()
@@ -23,32 +33,28 @@ macro_rules! handle {
         }
         // SAFETY: no object belongs to a thread.
         unsafe impl Send for $name {}
-        $(handle!(@$sync $name);)?
+        // SAFETY: `const T *` may be used by several threads at once; those that change take &mut.
+        unsafe impl Sync for $name {}
         impl std::fmt::Debug for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 write!(f, concat!(stringify!($name), "({:p})"), self.raw)
             }
         }
     };
-    (@sync $name:ident) => {
-        // SAFETY: `const T *` may be used by several threads at once; those that change take &mut.
-        unsafe impl Sync for $name {}
-    };
 }
 pub(crate) use handle;
 
-use crate::error::{check, Result};
-use ggufx_sys as sys;
-use std::ptr::{null_mut, NonNull};
+/// The object that a successful call has set.
+pub(crate) fn made<T>(out: *mut T) -> NonNull<T> {
+    NonNull::new(out).expect("every call that succeeds makes an object")
+}
 
-/// A call that makes an object.
-pub(crate) fn create<T>(
-    call: impl FnOnce(*mut *mut T, *mut sys::ggufx_error) -> sys::ggufx_status,
-) -> Result<NonNull<T>> {
-    let mut out = null_mut();
-    check(|e| call(&mut out, e))?;
-    // SAFETY: set by every successful call.
-    Ok(unsafe { NonNull::new_unchecked(out) })
+/// A struct of C: all of its members may be zero.
+///
+/// # Safety
+/// `T` has integers, floats, pointers and optional functions only.
+pub(crate) unsafe fn zeroed<T: Copy>() -> T {
+    std::mem::zeroed()
 }
 
 /// `size_of` as the C side wants it.
@@ -56,11 +62,11 @@ pub(crate) fn size<T>() -> u32 {
     std::mem::size_of::<T>() as u32
 }
 
-/// An all-zero record with its size set. Only for the C structs, where zero is valid.
+/// An all-zero struct with its size set.
 macro_rules! sized {
     ($type:ident) => {{
-        // SAFETY: integers, floats, pointers and optional functions may all be zero.
-        let mut value: sys::$type = unsafe { std::mem::zeroed() };
+        // SAFETY: a struct of C.
+        let mut value: sys::$type = unsafe { crate::handle::zeroed() };
         value.struct_size = crate::handle::size::<sys::$type>();
         value
     }};
@@ -71,20 +77,50 @@ pub(crate) use sized;
 ///
 /// # Safety
 /// `text` lives for 'a.
-pub(crate) unsafe fn until_nul<'a>(text: *const sys::c_char) -> &'a str {
-    if text.is_null() {
-        return "";
-    }
-    std::ffi::CStr::from_ptr(text.cast()).to_str().unwrap_or("")
+pub(crate) unsafe fn string<'a>(text: *const sys::c_char) -> &'a str {
+    string_or_none(text).unwrap_or("")
 }
 
-/// Bytes of the C side as a slice; NULL is empty.
+/// The same; NULL is None.
 ///
 /// # Safety
-/// `n` bytes at `data` live for 'a.
-pub(crate) unsafe fn bytes<'a>(data: *const sys::c_char, n: usize) -> &'a [u8] {
-    if data.is_null() {
-        return &[];
+/// `text` lives for 'a.
+pub(crate) unsafe fn string_or_none<'a>(text: *const sys::c_char) -> Option<&'a str> {
+    if text.is_null() {
+        return None;
     }
-    std::slice::from_raw_parts(data.cast(), n)
+    Some(std::ffi::CStr::from_ptr(text.cast()).to_str().unwrap_or(""))
+}
+
+/// Elements of the C side as a slice; NULL is empty.
+///
+/// # Safety
+/// `n` elements at `data` live for 'a.
+pub(crate) unsafe fn items<'a, T>(data: *const T, n: usize) -> &'a [T] {
+    items_or_none(data, n).unwrap_or(&[])
+}
+
+/// The same; NULL is None.
+///
+/// # Safety
+/// `n` elements at `data` live for 'a.
+pub(crate) unsafe fn items_or_none<'a, T>(data: *const T, n: usize) -> Option<&'a [T]> {
+    if data.is_null() {
+        return None;
+    }
+    Some(std::slice::from_raw_parts(data, n))
+}
+
+/// The text of a struct's own array.
+pub(crate) fn fixed_string(text: &[sys::c_char]) -> String {
+    let bytes: Vec<u8> = text.iter().map(|&c| c as u8).take_while(|&c| c != 0).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A number that `GGUFX_NONE` stands for the absence of.
+pub(crate) fn present(value: u64) -> Option<u64> {
+    if value == sys::GGUFX_NONE {
+        return None;
+    }
+    Some(value)
 }

@@ -1,10 +1,11 @@
 //! Hooks of a host: memory, messages, jobs. A panic in one never crosses the C side.
 // SPDX-License-Identifier: MIT
-use crate::handle::size;
+use crate::handle::sized;
+use crate::io::destroy;
 use crate::LogLevel;
 use ggufx_sys as sys;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::ptr::{null, null_mut};
+use std::ptr::null_mut;
 
 pub(crate) type LogSink = dyn Fn(LogLevel, &str) + Send + Sync;
 
@@ -38,11 +39,6 @@ pub unsafe trait Executor: Send + Sync {
 fn user_of<T: ?Sized>(hook: Box<T>) -> *mut sys::c_void {
     Box::into_raw(Box::new(hook)).cast()
 }
-unsafe extern "C" fn destroy<T: ?Sized>(user: *mut sys::c_void) {
-    let hook = Box::from_raw(user.cast::<Box<T>>());
-    let _ = catch_unwind(AssertUnwindSafe(|| drop(hook)));
-}
-
 unsafe extern "C" fn alloc(user: *mut sys::c_void, size: usize, align: usize) -> *mut sys::c_void {
     let hook = &*user.cast::<Box<dyn Allocator>>();
     catch_unwind(AssertUnwindSafe(|| hook.alloc(size, align))).unwrap_or(null_mut()).cast()
@@ -57,15 +53,12 @@ unsafe extern "C" fn free(
     let _ = catch_unwind(AssertUnwindSafe(|| hook.free(ptr.cast(), size, align)));
 }
 pub(crate) fn allocator(hook: Box<dyn Allocator>) -> sys::ggufx_allocator {
-    sys::ggufx_allocator {
-        struct_size: size::<sys::ggufx_allocator>(),
-        flags: 0,
-        next: null(),
-        user: user_of(hook),
-        alloc: Some(alloc),
-        free: Some(free),
-        destroy: Some(destroy::<dyn Allocator>),
-    }
+    let mut raw = sized!(ggufx_allocator);
+    raw.user = user_of(hook);
+    raw.alloc = Some(alloc);
+    raw.free = Some(free);
+    raw.destroy = Some(destroy::<Box<dyn Allocator>>);
+    raw
 }
 
 unsafe extern "C" fn write(
@@ -75,18 +68,15 @@ unsafe extern "C" fn write(
     length: usize,
 ) {
     let hook = &*user.cast::<Box<LogSink>>();
-    let text = String::from_utf8_lossy(crate::handle::bytes(text, length));
+    let text = String::from_utf8_lossy(crate::handle::items(text.cast(), length));
     let _ = catch_unwind(AssertUnwindSafe(|| hook(LogLevel(level), &text)));
 }
 pub(crate) fn log(hook: Box<LogSink>) -> sys::ggufx_log {
-    sys::ggufx_log {
-        struct_size: size::<sys::ggufx_log>(),
-        flags: 0,
-        next: null(),
-        user: user_of(hook),
-        write: Some(write),
-        destroy: Some(destroy::<LogSink>),
-    }
+    let mut raw = sized!(ggufx_log);
+    raw.user = user_of(hook);
+    raw.write = Some(write);
+    raw.destroy = Some(destroy::<Box<LogSink>>);
+    raw
 }
 
 /// Context of the C side, which is thread-safe by contract.
@@ -117,14 +107,10 @@ unsafe extern "C" fn parallel_for(
     }
 }
 pub(crate) fn executor(hook: Box<dyn Executor>) -> sys::ggufx_executor {
-    sys::ggufx_executor {
-        struct_size: size::<sys::ggufx_executor>(),
-        flags: 0,
-        next: null(),
-        max_workers: hook.max_workers(),
-        reserved: 0,
-        user: user_of(hook),
-        parallel_for: Some(parallel_for),
-        destroy: Some(destroy::<dyn Executor>),
-    }
+    let mut raw = sized!(ggufx_executor);
+    raw.max_workers = hook.max_workers();
+    raw.user = user_of(hook);
+    raw.parallel_for = Some(parallel_for);
+    raw.destroy = Some(destroy::<Box<dyn Executor>>);
+    raw
 }

@@ -4,7 +4,7 @@
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident: $int:ident $($member:ident = $value:ident,)*) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
         #[repr(transparent)]
         pub struct $name(pub $int);
         #[allow(missing_docs)]

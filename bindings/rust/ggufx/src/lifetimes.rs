@@ -4,7 +4,7 @@
 /// A tensor of a file, and what it shows, end before the file does.
 /// ```no_run
 /// # let rt = ggufx::Runtime::new().unwrap();
-/// let file = ggufx::File::open(&rt, "x.gguf").unwrap();
+/// let file = ggufx::File::open(&rt, "x.gguf", Default::default()).unwrap();
 /// let tensor = file.tensor("t").unwrap();
 /// let key = file.get("general.name").unwrap();
 /// println!("{:?} {}", tensor.data(), key.str().unwrap());
@@ -13,21 +13,21 @@
 /// ```
 /// ```compile_fail
 /// # let rt = ggufx::Runtime::new().unwrap();
-/// let file = ggufx::File::open(&rt, "x.gguf").unwrap();
+/// let file = ggufx::File::open(&rt, "x.gguf", Default::default()).unwrap();
 /// let tensor = file.tensor("t").unwrap();
 /// drop(file);
 /// println!("{:?}", tensor.data());
 /// ```
 /// ```compile_fail
 /// # let rt = ggufx::Runtime::new().unwrap();
-/// let file = ggufx::File::open(&rt, "x.gguf").unwrap();
+/// let file = ggufx::File::open(&rt, "x.gguf", Default::default()).unwrap();
 /// let tensor = file.tensors().next().unwrap();
 /// drop(file);
 /// println!("{:?}", tensor.data());
 /// ```
 /// ```compile_fail
 /// # let rt = ggufx::Runtime::new().unwrap();
-/// let file = ggufx::File::open(&rt, "x.gguf").unwrap();
+/// let file = ggufx::File::open(&rt, "x.gguf", Default::default()).unwrap();
 /// let key = file.get("general.name").unwrap();
 /// drop(file);
 /// println!("{}", key.str().unwrap());
@@ -37,7 +37,7 @@ pub struct OfFiles;
 /// A slice lives as long as it wants, its data as long as it does.
 /// ```no_run
 /// # let rt = ggufx::Runtime::new().unwrap();
-/// let file = ggufx::File::open(&rt, "x.gguf").unwrap();
+/// let file = ggufx::File::open(&rt, "x.gguf", Default::default()).unwrap();
 /// let slice = file.tensor("t").unwrap().slice(0, 0, 32).unwrap();
 /// drop(file);
 /// println!("{:?}", slice.data());
@@ -45,7 +45,7 @@ pub struct OfFiles;
 /// ```
 /// ```compile_fail
 /// # let rt = ggufx::Runtime::new().unwrap();
-/// let file = ggufx::File::open(&rt, "x.gguf").unwrap();
+/// let file = ggufx::File::open(&rt, "x.gguf", Default::default()).unwrap();
 /// let slice = file.tensor("t").unwrap().slice(0, 0, 32).unwrap();
 /// let data = slice.data();
 /// drop(slice);
@@ -56,14 +56,14 @@ pub struct OfSlices;
 /// A planned tensor borrows from the plan until it changes.
 /// ```no_run
 /// fn look(mut plan: ggufx::Quantizer) -> ggufx::Result<()> {
-///     println!("{:?}", plan.tensor(0)?);
-///     plan.choose(|_| None)
+///     println!("{:?}", plan.tensor_at(0)?);
+///     plan.set_types(&[])
 /// }
 /// ```
 /// ```compile_fail
 /// fn look(mut plan: ggufx::Quantizer) -> ggufx::Result<()> {
-///     let tensor = plan.tensor(0)?;
-///     plan.choose(|_| None)?;
+///     let tensor = plan.tensor_at(0)?;
+///     plan.set_types(&[])?;
 ///     println!("{:?}", tensor);
 ///     Ok(())
 /// }

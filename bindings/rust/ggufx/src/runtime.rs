@@ -1,15 +1,11 @@
-//! Runtime: hooks and the selected kernels, shared by all objects created from it.
+//! How a runtime is created: its hooks, and the library that is loaded.
 // SPDX-License-Identifier: MIT
-use crate::error::{check, forever, Error, Result};
-use crate::handle::{create, handle, sized};
+use crate::error::{Error, Result};
+use crate::handle::sized;
 use crate::hooks::{allocator, executor, log, Allocator, Executor, LogSink};
-use crate::{CpuFeatures, Isa, LogLevel, Status, TensorType};
+use crate::watch::check;
+use crate::{Isa, LogLevel, Runtime, Status};
 use ggufx_sys as sys;
-
-handle! {
-    /// Allocator, log, executor and the chosen kernels; objects made from it keep it alive.
-    Runtime(ggufx_runtime, ggufx_runtime_destroy) sync
-}
 
 /// Options of a [`Runtime`]; all unset is the default.
 #[derive(Default)]
@@ -68,8 +64,9 @@ impl RuntimeOptions {
         options.log = log.as_ref().map_or(std::ptr::null(), |l| l);
         options.executor = executor.as_ref().map_or(std::ptr::null(), |x| x);
         // The C side destroys the hooks, also after a failure.
-        let raw = create(|out, e| unsafe { sys::ggufx_runtime_create(out, &options, e) })?;
-        Ok(Runtime { raw })
+        let mut out = std::ptr::null_mut();
+        check(|e| unsafe { sys::ggufx_runtime_create(&mut out, &options, e) })?;
+        Ok(Runtime::of_raw(out))
     }
 }
 
@@ -93,23 +90,6 @@ fn check_library() -> Result<()> {
     Ok(())
 }
 
-/// Facts of a runtime.
-#[derive(Clone, Copy, Debug)]
-pub struct RuntimeInfo {
-    /// Instruction set in use.
-    pub isa: Isa,
-    /// Its name.
-    pub isa_name: &'static str,
-    /// Workers a call may use.
-    pub threads: u32,
-    /// Detected instruction sets.
-    pub features: CpuFeatures,
-    /// "mimalloc", "system" or "host".
-    pub allocator_name: &'static str,
-    /// Workspace per concurrent call.
-    pub workspace_bytes: u64,
-}
-
 impl Runtime {
     /// A runtime with default options.
     pub fn new() -> Result<Self> {
@@ -118,26 +98,5 @@ impl Runtime {
     /// Options to set before [`RuntimeOptions::create`].
     pub fn options() -> RuntimeOptions {
         RuntimeOptions::default()
-    }
-    /// Describe the runtime.
-    pub fn info(&self) -> Result<RuntimeInfo> {
-        let mut out = sized!(ggufx_runtime_facts);
-        check(|e| unsafe { sys::ggufx_runtime_info(&mut out, self.as_raw(), e) })?;
-        Ok(RuntimeInfo {
-            isa: Isa(out.isa),
-            isa_name: unsafe { forever(out.isa_name) },
-            threads: out.threads,
-            features: CpuFeatures(out.features),
-            allocator_name: unsafe { forever(out.allocator_name) },
-            workspace_bytes: out.workspace_bytes,
-        })
-    }
-    /// Instruction set of the kernel that serves a tensor type; None for an unknown type.
-    pub fn kernel_name(&self, kind: TensorType) -> Option<&'static str> {
-        let name = unsafe { sys::ggufx_runtime_kernel_name(self.as_raw(), kind.0) };
-        if name.is_null() {
-            return None;
-        }
-        Some(unsafe { forever(name) })
     }
 }

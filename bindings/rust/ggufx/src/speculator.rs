@@ -1,10 +1,12 @@
 //! Speculative decoding: several tokens at little more than the cost of one.
 // SPDX-License-Identifier: MIT
 use crate::error::Result;
-use crate::handle::{create, handle, sized};
-use crate::watch::{guarded, rethrow, watch, Panic, Progress};
-use crate::{Matcher, Sampler, Session};
+use crate::handle::{handle, items};
+use crate::keep::{exactly, user_of, Keep};
+use crate::watch::{check, guarded, watched, Progress};
+use crate::{Matcher, Sampler, Session, SpeculatorOptions};
 use ggufx_sys as sys;
+use std::ptr::null_mut;
 
 mod raw {
     use super::*;
@@ -12,49 +14,11 @@ mod raw {
         /// One C speculator.
         Handle(ggufx_speculator, ggufx_speculator_destroy)
     }
-    impl Handle {
-        pub fn new(raw: std::ptr::NonNull<sys::ggufx_speculator>) -> Self {
-            Handle { raw }
-        }
-    }
 }
 
 /// Proposes draft tokens: writes ids into the last argument and returns their number; the others
 /// are the sequence and the token after it.
 pub type Guess<'a> = dyn FnMut(&[i32], i32, &mut [i32]) -> usize + 'a;
-
-/// Options of speculative decoding; the default is prompt lookup.
-#[derive(Default)]
-pub struct SpeculatorOptions<'a> {
-    /// A session of a smaller model with the same vocabulary.
-    pub draft: Option<&'a mut Session>,
-    /// Draft tokens from a callback; not together with `draft`.
-    pub guess: Option<Box<Guess<'a>>>,
-    /// End-of-generation token ids.
-    pub stops: &'a [i32],
-    /// Maximum draft tokens per step; 0: 15.
-    pub n_draft: u32,
-    /// N-gram length for prompt lookup; 0: 3.
-    pub n_match: u32,
-}
-
-/// Draft tokens and their acceptance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SpeculatorInfo {
-    /// That gave something.
-    pub n_calls: u64,
-    /// They gave.
-    pub n_tokens: u64,
-    /// Draft tokens.
-    pub n_drafted: u64,
-    /// Accepted draft tokens: chosen by the sampler.
-    pub n_accepted: u64,
-}
-
-struct Guessing<'a> {
-    guess: Box<Guess<'a>>,
-    panic: Panic,
-}
 
 unsafe extern "C" fn on_guess(
     user: *mut sys::c_void,
@@ -64,12 +28,10 @@ unsafe extern "C" fn on_guess(
     n_text: usize,
     last: i32,
 ) -> usize {
-    let state = &mut *user.cast::<Guessing<'_>>();
-    let text = if n_text == 0 { &[] } else { std::slice::from_raw_parts(text, n_text) };
+    let guess = &mut *user.cast::<Box<Guess<'_>>>();
     std::ptr::write_bytes(out, 0, most);
-    let out = std::slice::from_raw_parts_mut(out, most);
-    let guess = &mut state.guess;
-    guarded(&mut state.panic, 0, || guess(text, last, out).min(most))
+    let (text, out) = (items(text, n_text), std::slice::from_raw_parts_mut(out, most));
+    guarded(0, || guess(text, last, out).min(most))
 }
 
 /// Speculative decoding on a session: its ids are exactly those of decoding token by token,
@@ -77,7 +39,7 @@ unsafe extern "C" fn on_guess(
 pub struct Speculator<'a> {
     handle: raw::Handle,
     session: &'a mut Session,
-    guessing: Option<Box<Guessing<'a>>>,
+    _guess: Option<Box<Box<Guess<'a>>>>, // the C side has its address
 }
 
 impl std::fmt::Debug for Speculator<'_> {
@@ -90,21 +52,27 @@ impl<'a> Speculator<'a> {
     /// For sequence 0 of a session whose products are `BATCH_INVARIANT` or `TILES`.
     /// Errors: `ARGUMENT`, `LIMIT`, `MEMORY`, `MISMATCH` (the vocabularies differ).
     pub fn new(session: &'a mut Session, options: SpeculatorOptions<'a>) -> Result<Self> {
-        let mut raw = sized!(ggufx_speculator_options);
-        let mut guessing = options.guess.map(|guess| Box::new(Guessing { guess, panic: None }));
-        if let Some(draft) = options.draft {
-            raw.draft = draft.as_raw();
+        Self::with(session, options, None)
+    }
+    /// The same with draft tokens of the program; not together with a draft session.
+    pub fn guessing(
+        session: &'a mut Session,
+        options: SpeculatorOptions<'a>,
+        guess: impl FnMut(&[i32], i32, &mut [i32]) -> usize + 'a,
+    ) -> Result<Self> {
+        Self::with(session, options, Some(Box::new(guess)))
+    }
+    fn with(
+        session: &'a mut Session,
+        options: SpeculatorOptions<'a>,
+        guess: Option<Box<Guess<'a>>>,
+    ) -> Result<Self> {
+        let (mut guess, mut raw, mut out) = (guess.map(Box::new), options.raw(), null_mut());
+        if let Some(guess) = &mut guess {
+            (raw.guess, raw.user) = (Some(on_guess as _), user_of(&mut **guess));
         }
-        if let Some(state) = &mut guessing {
-            raw.guess = Some(on_guess);
-            raw.user = (&mut **state as *mut Guessing<'_>).cast();
-        }
-        (raw.stops, raw.n_stops) = (options.stops.as_ptr(), options.stops.len());
-        (raw.n_draft, raw.n_match) = (options.n_draft, options.n_match);
-        let handle = create(|out, e| unsafe {
-            sys::ggufx_speculator_create(out, session.as_raw(), &raw, e)
-        })?;
-        Ok(Speculator { handle: raw::Handle::new(handle), session, guessing })
+        check(|e| unsafe { sys::ggufx_speculator_create(&mut out, session.as_raw(), &raw, e) })?;
+        Ok(Speculator { handle: raw::Handle::of_raw(out), session, _guess: guess })
     }
     /// The session, to decode a prompt, to look, to go back.
     pub fn session(&mut self) -> &mut Session {
@@ -117,46 +85,26 @@ impl<'a> Speculator<'a> {
     /// Write the next tokens, at least one, to `ids`; returns their number. `logprobs`, of as many,
     /// may be empty. The last one is not in the session yet. Errors: those of
     /// `ggufx_speculator_next`.
-    pub fn next<'p>(
+    pub fn next(
         &mut self,
         ids: &mut [i32],
         logprobs: &mut [f32],
         sampler: &mut Sampler,
         matcher: Option<&mut Matcher>,
-        progress: Option<&'p mut Progress<'p>>,
+        progress: Option<&mut Progress<'_>>,
     ) -> Result<usize> {
-        if !logprobs.is_empty() && logprobs.len() != ids.len() {
-            return Err(crate::Error::argument("ids and logprobs differ in length"));
-        }
-        let values = match logprobs.is_empty() {
-            true => std::ptr::null_mut(),
-            false => logprobs.as_mut_ptr(),
-        };
-        let matcher = matcher.map_or(std::ptr::null_mut(), |matcher| matcher.as_raw());
-        let (to, capacity, mut n) = (ids.as_mut_ptr(), ids.len(), 0);
-        let (speculator, chooser) = (self.as_raw(), sampler.as_raw());
-        let result = watch(progress, |hook, e| unsafe {
+        let mut values = Some(logprobs).filter(|values| !values.is_empty());
+        exactly("logprobs", values.as_deref().map(<[_]>::len), ids.len() as u64)?;
+        let matcher = matcher.map_or(null_mut(), |matcher| matcher.as_raw());
+        let (held, mut n) = (Keep::new(), 0);
+        let (to, capacity, values) =
+            (ids.as_mut_ptr(), ids.len(), crate::keep::optional_mut(&mut values));
+        let (this, sampler, progress) = (self.as_raw(), sampler.as_raw(), held.progress(progress));
+        watched(|e| unsafe {
             sys::ggufx_speculator_next(
-                to, values, capacity, &mut n, speculator, chooser, matcher, hook, e,
+                to, values, capacity, &mut n, this, sampler, matcher, progress, e,
             )
-        });
-        sampler.rethrow();
-        if let Some(state) = &mut self.guessing {
-            rethrow(state.panic.take());
-        }
-        result.map(|()| n)
-    }
-    /// Draft tokens and their acceptance.
-    pub fn info(&self) -> Result<SpeculatorInfo> {
-        let mut out = sized!(ggufx_speculator_facts);
-        crate::error::check(|e| unsafe {
-            sys::ggufx_speculator_info(&mut out, self.as_raw(), e)
         })?;
-        Ok(SpeculatorInfo {
-            n_calls: out.n_calls,
-            n_tokens: out.n_tokens,
-            n_drafted: out.n_drafted,
-            n_accepted: out.n_accepted,
-        })
+        Ok(n)
     }
 }

@@ -1,13 +1,13 @@
 //! Tensors of files, of memory, and parts of them.
 // SPDX-License-Identifier: MIT
-use crate::error::{check, Error, Result};
-use crate::handle::{bytes, create, sized};
-use crate::io::{lend, release};
-use crate::types::c_string;
-use crate::{File, Runtime, TensorType};
+use crate::error::{Error, Result};
+use crate::io::{lend, RELEASE};
+use crate::keep::{c_string, zeros, Keep};
+use crate::watch::{check, watched};
+use crate::{Device, File, MatmulOptions, Progress, Runtime, TensorType};
 use ggufx_sys as sys;
 use std::marker::PhantomData;
-use std::ptr::NonNull;
+use std::ptr::{null_mut, NonNull};
 
 /// A typed, shaped, strided view of weights; immutable. `'f` is the file it is borrowed from;
 /// wrapped memory and slices keep what they need themselves.
@@ -23,45 +23,20 @@ unsafe impl Sync for Tensor<'_> {}
 impl Drop for Tensor<'_> {
     fn drop(&mut self) {
         if self.owned {
+            // SAFETY: owned, not used any more.
             unsafe { sys::ggufx_tensor_destroy(self.raw.as_ptr()) }
         }
     }
-}
-
-/// Facts of a tensor.
-#[derive(Clone, Copy, Debug)]
-pub struct TensorInfo<'t> {
-    /// Any bytes.
-    pub name: &'t [u8],
-    /// Type of its blocks.
-    pub kind: TensorType,
-    /// Dimensions, 0..4.
-    pub n_dims: u32,
-    /// Values per dimension, `ne[0]` along a row; 1 beyond `n_dims`.
-    pub ne: [u64; 4],
-    /// Bytes of a row.
-    pub row_bytes: u64,
-    /// Distance of two rows in bytes.
-    pub row_stride: u64,
-    /// Rows over all outer dimensions.
-    pub n_rows: u64,
-    /// Bytes as in the file.
-    pub n_bytes: u64,
-    /// From the start of the file; None when wrapped.
-    pub file_offset: Option<u64>,
-    /// Number of its file in a split set.
-    pub part: u32,
 }
 
 impl<'f> Tensor<'f> {
     /// # Safety
     /// `raw` is a tensor of a file that lives for 'f.
     pub(crate) unsafe fn borrowed(raw: *const sys::ggufx_tensor) -> Self {
-        let raw = NonNull::new_unchecked(raw as *mut sys::ggufx_tensor);
-        Tensor { raw, owned: false, file: PhantomData }
+        Tensor { raw: crate::handle::made(raw as *mut _), owned: false, file: PhantomData }
     }
-    fn owned(raw: NonNull<sys::ggufx_tensor>) -> Tensor<'static> {
-        Tensor { raw, owned: true, file: PhantomData }
+    fn owned(raw: *mut sys::ggufx_tensor) -> Tensor<'static> {
+        Tensor { raw: crate::handle::made(raw), owned: true, file: PhantomData }
     }
     /// Wrap blocks in file format; they are dropped with the last user of the tensor. `row_stride`
     /// 0: dense. Errors: `ARGUMENT`, `TYPE`, `SHAPE`, `OVERFLOW`, `BOUNDS`, `MEMORY`.
@@ -73,53 +48,49 @@ impl<'f> Tensor<'f> {
         data: impl AsRef<[u8]> + Send + Sync + 'static,
         name: &str,
     ) -> Result<Tensor<'static>> {
-        if ne.len() > 4 {
-            return Err(Error::argument(format!("{} dimensions, at most 4", ne.len())));
-        }
-        let name = c_string(name)?;
+        let (dims, name, mut out) = (dims(ne)?, c_string(name)?, null_mut());
         let (data, n, user) = lend(Box::new(data));
-        let (dims, stride) = (ne.len() as u32, row_stride);
-        let raw = create(|out, e| unsafe {
+        check(|e| unsafe {
             sys::ggufx_tensor_wrap(
-                out, rt.as_raw(), kind.0, dims, ne.as_ptr(), stride, data.cast(), n as u64,
-                name.as_ptr().cast(), Some(release), user, e,
+                &mut out,
+                rt.as_raw(),
+                kind.0,
+                dims,
+                ne.as_ptr(),
+                row_stride,
+                data.cast(),
+                n as u64,
+                name.as_ptr().cast(),
+                Some(RELEASE),
+                user,
+                e,
             )
         })?;
-        Ok(Self::owned(raw))
+        Ok(Self::owned(out))
     }
     /// Indices `first .. first + n` of a dimension. The slice keeps the data alive by itself.
     /// Errors: `ARGUMENT`, `SHAPE` (off a block border), `UNSUPPORTED`, `MEMORY`.
     pub fn slice(&self, dim: u32, first: u64, n: u64) -> Result<Tensor<'static>> {
-        let raw = create(|out, e| unsafe {
-            sys::ggufx_tensor_slice(out, self.as_raw(), dim, first, n, e)
+        let mut out = null_mut();
+        check(|e| unsafe { sys::ggufx_tensor_slice(&mut out, self.as_raw(), dim, first, n, e) })?;
+        Ok(Self::owned(out))
+    }
+    /// A copy on a device. Errors: those of `ggufx_tensor_upload`.
+    pub fn upload(
+        &self,
+        device: &Device,
+        progress: Option<&mut Progress<'_>>,
+    ) -> Result<Tensor<'static>> {
+        let (held, mut out) = (Keep::new(), null_mut());
+        let (tensor, progress) = (self.as_raw(), held.progress(progress));
+        watched(|e| unsafe {
+            sys::ggufx_tensor_upload(&mut out, device.as_raw(), tensor, progress, e)
         })?;
-        Ok(Self::owned(raw))
+        Ok(Self::owned(out))
     }
     /// The C object, valid as long as `self`.
     pub fn as_raw(&self) -> *const sys::ggufx_tensor {
         self.raw.as_ptr()
-    }
-    fn facts(&self) -> Result<sys::ggufx_tensor_facts> {
-        let mut out = sized!(ggufx_tensor_facts);
-        check(|e| unsafe { sys::ggufx_tensor_info(&mut out, self.as_raw(), e) })?;
-        Ok(out)
-    }
-    /// Describe the tensor.
-    pub fn info(&self) -> Result<TensorInfo<'_>> {
-        let out = self.facts()?;
-        let present = |v: u64| if v == sys::GGUFX_NONE { None } else { Some(v) };
-        Ok(TensorInfo {
-            name: unsafe { bytes(out.name, out.name_length) },
-            kind: TensorType(out.type_),
-            n_dims: out.n_dims,
-            ne: out.ne,
-            row_bytes: out.row_bytes,
-            row_stride: out.row_stride,
-            n_rows: out.n_rows,
-            n_bytes: out.n_bytes,
-            file_offset: present(out.file_offset),
-            part: out.part,
-        })
     }
     /// The name, when it is UTF-8.
     pub fn name(&self) -> &str {
@@ -128,49 +99,90 @@ impl<'f> Tensor<'f> {
     /// Bytes from the first row to the end of the last one, `row_stride` apart; None when they are
     /// not in memory.
     pub fn data(&self) -> Option<&[u8]> {
-        let (data, facts) = (unsafe { sys::ggufx_tensor_data(self.as_raw()) }, self.facts().ok()?);
+        let (data, facts) = (unsafe { sys::ggufx_tensor_data(self.as_raw()) }, self.info().ok()?);
         if data.is_null() || facts.n_rows == 0 {
             return None;
         }
         let n = (facts.n_rows - 1) * facts.row_stride + facts.row_bytes;
+        // SAFETY: the bytes live as long as the tensor.
         Some(unsafe { std::slice::from_raw_parts(data.cast(), n as usize) })
     }
+    /// [`Runtime::matvec`] into a new vector: y = W x.
+    pub fn matvec(&self, rt: &Runtime, x: &[f32]) -> Result<Vec<f32>> {
+        let mut y = zeros(self.info()?.n_rows)?;
+        rt.matvec(&mut y, self, x, MatmulOptions::default())?;
+        Ok(y)
+    }
+    /// [`Runtime::dequantize`] into a new vector: rows `first_row .. first_row + n_rows`.
+    pub fn dequantize(&self, rt: &Runtime, first_row: u64, n_rows: u64) -> Result<Vec<f32>> {
+        let info = self.info()?;
+        if first_row > info.n_rows || n_rows > info.n_rows - first_row {
+            let text = format!("rows {} + {} of {}", first_row, n_rows, info.n_rows);
+            return Err(Error::argument(text));
+        }
+        let mut out = zeros(n_rows * info.ne[0])?;
+        rt.dequantize(&mut out, self, first_row, n_rows)?;
+        Ok(out)
+    }
+}
+
+/// The number of dimensions of a shape.
+pub(crate) fn dims(ne: &[u64]) -> Result<u32> {
+    if ne.len() > 4 {
+        return Err(Error::argument(format!("{} dimensions, at most 4", ne.len())));
+    }
+    Ok(ne.len() as u32)
 }
 
 impl std::fmt::Debug for Tensor<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.info() {
-            Ok(i) => write!(f, "Tensor({:?} {:?} {:?})", self.name(), i.kind, i.ne),
+            Ok(i) => write!(f, "Tensor({:?} {:?} {:?})", self.name(), i.type_, i.ne),
             Err(e) => write!(f, "Tensor({})", e),
         }
     }
 }
 
-/// Tensors of a file in their order.
-#[derive(Clone, Debug)]
-pub struct TensorIter<'f> {
-    file: &'f File,
-    next: usize,
-    n: usize,
-}
-impl<'f> TensorIter<'f> {
-    pub(crate) fn new(file: &'f File) -> Self {
-        let n = unsafe { sys::ggufx_file_tensor_count(file.as_raw()) };
-        TensorIter { file, next: 0, n }
+/// [`Runtime::quantize_blocks`] into a new vector: rows of `n_cols` values as blocks.
+pub fn quantize_blocks(
+    rt: &Runtime,
+    kind: TensorType,
+    rows: &[f32],
+    n_cols: usize,
+    options: crate::QuantizeOptions<'_>,
+) -> Result<Vec<u8>> {
+    if n_cols == 0 {
+        return Err(Error::argument("rows of no columns"));
     }
+    let n_rows = rows.len() / n_cols;
+    let mut out = zeros(crate::row_bytes(kind, n_cols as u64)?.saturating_mul(n_rows as u64))?;
+    rt.quantize_blocks(&mut out, kind, rows, n_rows, n_cols, options)?;
+    Ok(out)
 }
-impl<'f> Iterator for TensorIter<'f> {
-    type Item = Tensor<'f>;
-    fn next(&mut self) -> Option<Tensor<'f>> {
-        if self.next == self.n {
-            return None;
+
+impl Runtime {
+    /// `y[i] = w[i] x` for several matrices and one vector, at most 64.
+    pub fn matvec_many(
+        &self,
+        y: &mut [&mut [f32]],
+        w: &[&Tensor<'_>],
+        x: &[f32],
+        options: MatmulOptions<'_>,
+    ) -> Result<()> {
+        const MOST: usize = sys::GGUFX_MATVEC_MAX_MATRICES;
+        if y.len() != w.len() || w.len() > MOST {
+            let text = format!("{} results of {} matrices, at most {}", y.len(), w.len(), MOST);
+            return Err(Error::argument(text));
         }
-        self.next += 1;
-        let raw = unsafe { sys::ggufx_file_tensor(self.file.as_raw(), self.next - 1) };
-        Some(unsafe { Tensor::borrowed(raw) })
-    }
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.n - self.next, Some(self.n - self.next))
+        let (mut to, mut n_y, mut from) = ([null_mut(); MOST], [0; MOST], [std::ptr::null(); MOST]);
+        for (i, (y, w)) in y.iter_mut().zip(w).enumerate() {
+            (to[i], n_y[i], from[i]) = (y.as_mut_ptr(), y.len(), w.as_raw());
+        }
+        let (to, n_y, from, n) = (to.as_ptr(), n_y.as_ptr(), from.as_ptr(), w.len());
+        let (held, rt) = (Keep::new(), self.as_raw());
+        let raw = options.raw(&held)?;
+        watched(|e| unsafe {
+            sys::ggufx_matvec_many(to, n_y, rt, from, n, x.as_ptr(), x.len(), &raw, e)
+        })
     }
 }
-impl ExactSizeIterator for TensorIter<'_> {}

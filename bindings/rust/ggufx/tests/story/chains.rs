@@ -2,18 +2,19 @@
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime, scratch};
 use ggufx::{
-    BatchItem, BatchOptions, Candidate, DetokenizeFlags, Grammar, Link, MatmulFlags, Matcher, Measure,
-    MeasureOptions, Model, Sampler, SavedLogits, Session, SessionOptions, Speculator,
-    SpeculatorOptions, Status, Tokenizer, Want,
+    BatchFlags, BatchItem, BatchOptions, Candidate, DetokenizeFlags, Grammar, GrammarKind,
+    GrammarOptions, LinkKind, LogitBias, Matcher, MatcherFlags, MatmulFlags, MeasureFacts,
+    MeasureFlags, MeasureOptions, Model, Sampler, SamplerLink, Session, SessionOptions, Speculator,
+    SpeculatorOptions, Status, Tokenizer,
 };
 use std::ops::ControlFlow;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 const LOGITS: [f32; 6] = [0.5, 3.0, 2.5, -1.0, 2.9, 0.0];
 
-fn chain(links: Vec<Link<'_>>) -> Sampler {
-    let mut sampler = Sampler::chain(&runtime(), 6, 7).unwrap();
-    links.into_iter().for_each(|link| sampler.add(link).unwrap());
+fn chain(links: &[SamplerLink<'_>]) -> Sampler {
+    let mut sampler = Sampler::create_chain(&runtime(), 6, 7).unwrap();
+    links.iter().for_each(|&link| sampler.add(link).unwrap());
     sampler
 }
 fn draws(sampler: &mut Sampler) -> Vec<i32> {
@@ -23,41 +24,54 @@ fn draws(sampler: &mut Sampler) -> Vec<i32> {
 #[test]
 fn every_link_does_what_it_says() {
     let only = |link, ids: &[i32]| {
-        let got = draws(&mut chain(vec![link]));
-        assert!(got.iter().all(|id| ids.contains(id)), "{:?}", got);
+        let got = draws(&mut chain(&[link]));
+        assert!(got.iter().all(|id| ids.contains(id)), "{:?}: {:?}", link, got);
     };
-    only(Link::TopK(1), &[1]);
-    only(Link::TopP(0.5), &[1, 4]);
-    only(Link::MinP(0.5), &[1, 2, 4]);
-    only(Link::Typical(0.4), &[4, 2]);
-    only(Link::TopNSigma(0.3), &[1, 4]);
-    only(Link::Xtc { probability: 1.0, threshold: 0.2 }, &[2, 0, 3, 5]);
-    only(Link::Temperature { temperature: 0.0, range: 0.0, exponent: 0.0 }, &[1]);
-    only(Link::Bias(&[(1, f32::NEG_INFINITY), (4, -100.0), (2, -100.0), (0, 20.0)]), &[0]);
-    only(Link::Mirostat { version: 2, tau: 0.1, eta: 0.0, m: 0 }, &[1]);
-    let zero = Link::Host(Box::new(|list: &mut [Candidate]| {
-        list.iter_mut().for_each(|one| one.logit = if one.id == 3 { 1.0 } else { f32::NEG_INFINITY });
+    let of = |kind| SamplerLink { kind, ..Default::default() };
+    let with_p = |kind, p| SamplerLink { p, ..of(kind) };
+    only(SamplerLink { k: 1, ..of(LinkKind::TOP_K) }, &[1]);
+    only(with_p(LinkKind::TOP_P, 0.5), &[1, 4]);
+    only(with_p(LinkKind::MIN_P, 0.5), &[1, 2, 4]);
+    only(with_p(LinkKind::TYPICAL, 0.4), &[4, 2]);
+    only(SamplerLink { n_sigma: 0.3, ..of(LinkKind::TOP_N_SIGMA) }, &[1, 4]);
+    only(SamplerLink { probability: 1.0, threshold: 0.2, ..of(LinkKind::XTC) }, &[2, 0, 3, 5]);
+    only(of(LinkKind::TEMPERATURE), &[1]);
+    let biases = [(1, f32::NEG_INFINITY), (4, -100.0), (2, -100.0), (0, 20.0)];
+    let biases = &biases.map(|(id, bias)| LogitBias { id, bias });
+    only(SamplerLink { biases, ..of(LinkKind::BIAS) }, &[0]);
+    only(SamplerLink { version: 2, tau: 0.1, ..of(LinkKind::MIROSTAT) }, &[1]);
+    let mut sampler = chain(&[]);
+    let host = |list: &mut [Candidate]| {
+        list.iter_mut()
+            .for_each(|one| one.logit = if one.id == 3 { 1.0 } else { f32::NEG_INFINITY });
         ControlFlow::Continue(())
-    }));
-    only(zero, &[3]);
+    };
+    sampler.add_host(host).unwrap();
+    assert!(draws(&mut sampler).iter().all(|&id| id == 3));
 }
 
 #[test]
 fn links_see_what_was_accepted() {
-    let greedy = || Link::TopK(1);
-    let penalties =
-        || Link::Penalties { n_last: 8, repetition: 1.0, frequency: 0.3, presence: 0.3 };
-    let mut sampler = chain(vec![penalties(), greedy()]);
+    let no = SamplerLink::default();
+    let greedy = SamplerLink { kind: LinkKind::TOP_K, k: 1, ..no };
+    let penalties = SamplerLink {
+        kind: LinkKind::PENALTIES,
+        n_last: 8,
+        repetition: 1.0,
+        frequency: 0.3,
+        presence: 0.3,
+        ..no
+    };
+    let mut sampler = chain(&[penalties, greedy]);
     let mut next = || {
         let id = sampler.sample(&LOGITS).unwrap().0;
         sampler.accept(&[id]).unwrap();
         id
     };
     assert_eq!([next(), next(), next(), next()], [1, 4, 2, 1]);
-    let breakers = &[];
-    let (multiplier, base, allowed_length) = (9.0, 1.5, 2);
-    let dry = Link::Dry { n_last: 16, multiplier, base, allowed_length, breakers };
-    let mut sampler = chain(vec![dry, greedy()]);
+    let (kind, multiplier, base, allowed_length) = (LinkKind::DRY, 9.0, 1.5, 2);
+    let dry = SamplerLink { kind, n_last: 16, multiplier, base, allowed_length, ..no };
+    let mut sampler = chain(&[dry, greedy]);
     sampler.accept(&[2, 5, 1, 0, 2, 5]).unwrap(); // 1 would extend the repeat
     assert_eq!(sampler.sample(&LOGITS).unwrap().0, 4);
     sampler.reset().unwrap();
@@ -67,7 +81,11 @@ fn links_see_what_was_accepted() {
 
 #[test]
 fn clones_go_on_as_the_first_one() {
-    let mut first = chain(vec![Link::Temperature { temperature: 2.0, range: 0.0, exponent: 0.0 }]);
+    let mut first = chain(&[SamplerLink {
+        kind: LinkKind::TEMPERATURE,
+        temperature: 2.0,
+        ..Default::default()
+    }]);
     let before = draws(&mut first);
     let mut second = first.try_clone().unwrap();
     let after = draws(&mut second);
@@ -79,31 +97,37 @@ fn clones_go_on_as_the_first_one() {
 
 #[test]
 fn a_host_may_stop_or_panic() {
-    let stops = Link::Host(Box::new(|_: &mut [Candidate]| ControlFlow::Break(())));
-    fails(chain(vec![stops]).sample(&LOGITS), Status::CANCELLED);
-    let panics = Link::Host(Box::new(|_: &mut [Candidate]| panic!("of the program")));
-    let sampler = chain(vec![panics]);
+    let mut sampler = chain(&[]);
+    sampler.add_host(|_: &mut [Candidate]| ControlFlow::Break(())).unwrap();
+    fails(sampler.sample(&LOGITS), Status::CANCELLED);
+    let mut sampler = chain(&[]);
+    sampler.add_host(|_: &mut [Candidate]| panic!("of the program")).unwrap();
     let mut clone = sampler.try_clone().unwrap();
     drop(sampler); // the clone keeps the custom sampler
     assert!(catch_unwind(AssertUnwindSafe(|| clone.sample(&LOGITS).map(drop))).is_err());
-    let mut sampler = chain(vec![Link::Mirostat { version: 1, tau: 0.0, eta: 0.0, m: 0 }]);
-    fails(sampler.add(Link::TopK(1)), Status::STATE);
-    fails(chain(vec![]).add(Link::MinP(1.5)), Status::ARGUMENT);
-    fails(chain(vec![]).add(Link::Bias(&[(1, 0.5), (1, 0.5)])), Status::DUPLICATE);
+    assert_eq!(clone.reset(), Ok(())); // all is well afterwards
+    let of = |kind| SamplerLink { kind, ..Default::default() };
+    let top = SamplerLink { k: 1, ..of(LinkKind::TOP_K) };
+    let mut sampler = chain(&[SamplerLink { version: 1, ..of(LinkKind::MIROSTAT) }]);
+    fails(sampler.add(top), Status::STATE);
+    fails(chain(&[]).add(SamplerLink { p: 1.5, ..of(LinkKind::MIN_P) }), Status::ARGUMENT);
+    let biases = &[LogitBias { id: 1, bias: 0.5 }; 2];
+    fails(chain(&[]).add(SamplerLink { biases, ..of(LinkKind::BIAS) }), Status::DUPLICATE);
     let mut simple = Sampler::new(&runtime(), 6, Default::default()).unwrap();
-    fails(simple.add(Link::TopK(1)), Status::STATE);
+    fails(simple.add(top), Status::STATE);
 }
 
 fn session(n_context: u32) -> Session {
     let rt = runtime();
     let matmul_flags = MatmulFlags::BATCH_INVARIANT;
     let options = SessionOptions { n_context, matmul_flags, ..Default::default() };
-    Session::new(&Model::new(&rt, &demo(&rt)).unwrap(), options).unwrap()
+    Session::new(&Model::new(&rt, &demo(&rt), Default::default()).unwrap(), options).unwrap()
 }
 
 /// Sixty ids, one after another.
 fn plain(prompt: &[i32]) -> Vec<i32> {
-    let (mut session, mut sampler) = (session(256), Sampler::chain(&runtime(), 1024, 3).unwrap());
+    let (mut session, mut sampler) =
+        (session(256), Sampler::create_chain(&runtime(), 1024, 3).unwrap());
     let mut logits = vec![0.0; 1024];
     let mut next = *prompt.last().unwrap();
     session.decode(&prompt[..prompt.len() - 1]).unwrap();
@@ -117,9 +141,17 @@ fn plain(prompt: &[i32]) -> Vec<i32> {
         .collect()
 }
 
-fn guessed(prompt: &[i32], options: SpeculatorOptions<'_>) -> (Vec<i32>, u64) {
-    let (mut session, mut sampler) = (session(256), Sampler::chain(&runtime(), 1024, 3).unwrap());
-    let mut speculator = Speculator::new(&mut session, options).unwrap();
+fn guessed<'a>(
+    prompt: &[i32],
+    options: SpeculatorOptions<'a>,
+    guess: Option<Box<ggufx::Guess<'a>>>,
+) -> (Vec<i32>, u64) {
+    let (mut session, mut sampler) =
+        (session(256), Sampler::create_chain(&runtime(), 1024, 3).unwrap());
+    let mut speculator = match guess {
+        None => Speculator::new(&mut session, options).unwrap(),
+        Some(guess) => Speculator::guessing(&mut session, options, guess).unwrap(),
+    };
     speculator.session().decode(prompt).unwrap();
     let (mut out, mut ids, mut logprobs) = (vec![], [0; 20], [0.0; 20]);
     while out.len() < 60 {
@@ -141,10 +173,11 @@ fn guesses_change_no_id() {
     needs_model!();
     let prompt: Vec<i32> = (0..40).map(|i| 300 + i % 8).collect();
     let want = plain(&prompt);
-    let found = guessed(&prompt, SpeculatorOptions { n_match: 2, ..Default::default() });
+    let found = guessed(&prompt, SpeculatorOptions { n_match: 2, ..Default::default() }, None);
     assert_eq!(found.0, want);
     let mut draft = session(256);
-    let asked = guessed(&prompt, SpeculatorOptions { draft: Some(&mut draft), ..Default::default() });
+    let asked =
+        guessed(&prompt, SpeculatorOptions { draft: Some(&mut draft), ..Default::default() }, None);
     assert_eq!(asked.0, want);
     assert!(asked.1 > 0);
     let mut n_text = 0;
@@ -155,7 +188,7 @@ fn guesses_change_no_id() {
         let right = want[at..].iter().zip(out.iter_mut()).map(|(id, to)| *to = *id).count();
         right.min(out.len())
     });
-    let told = guessed(&prompt, SpeculatorOptions { guess: Some(guess), ..Default::default() });
+    let told = guessed(&prompt, SpeculatorOptions::default(), Some(guess));
     assert_eq!(told.0, want);
     assert!(n_text > 1);
 }
@@ -165,7 +198,12 @@ fn guessing_ends_with_the_grammar_and_fails_as_a_whole() {
     needs_model!();
     let (rt, mut session) = (runtime(), session(64));
     let tokenizer = Tokenizer::new(&demo(&rt)).unwrap();
-    let grammar = Grammar::gbnf(&rt, &tokenizer, r#"root ::= "once""#).unwrap();
+    let once = GrammarOptions {
+        kind: GrammarKind::GBNF,
+        text: Some(r#"root ::= "once""#),
+        ..Default::default()
+    };
+    let grammar = Grammar::new(&rt, &tokenizer, once).unwrap();
     let (mut matcher, mut sampler) =
         (Matcher::new(&grammar).unwrap(), Sampler::new(&rt, 1024, Default::default()).unwrap());
     let mut speculator = Speculator::new(&mut session, Default::default()).unwrap();
@@ -176,23 +214,28 @@ fn guessing_ends_with_the_grammar_and_fails_as_a_whole() {
     fails(next(&mut speculator, &mut ids, &mut sampler), Status::STATE);
     speculator.session().decode(&[1, 300]).unwrap();
     let mut text = vec![];
-    while !matcher.info().unwrap().ended {
+    while !matcher.info().unwrap().flags.contains(MatcherFlags::ENDED) {
         let n = speculator.next(&mut ids, &mut [], &mut sampler, Some(&mut matcher), None).unwrap();
         text.extend_from_slice(&ids[..n]);
     }
     text.pop(); // the end
-    assert_eq!(tokenizer.decode(&text, DetokenizeFlags::KEEP_SPACE).unwrap(), b"once");
+    assert_eq!(tokenizer.detokenize(&text, DetokenizeFlags::KEEP_SPACE).unwrap(), b"once");
     let mut stop = |_: u64, _: u64| ControlFlow::Break(());
     speculator.session().decode(&[1]).unwrap();
     next(&mut speculator, &mut ids, &mut sampler).unwrap();
     let length = speculator.session().length();
-    fails(speculator.next(&mut ids, &mut [], &mut sampler, None, Some(&mut stop)), Status::CANCELLED);
+    fails(
+        speculator.next(&mut ids, &mut [], &mut sampler, None, Some(&mut stop)),
+        Status::CANCELLED,
+    );
     assert_eq!(speculator.session().length(), length);
     drop(speculator);
     let two = SpeculatorOptions { n_draft: 32, ..Default::default() };
     fails(Speculator::new(&mut session, two), Status::ARGUMENT);
     let rt = runtime();
-    let mut plain = Session::new(&Model::new(&rt, &demo(&rt)).unwrap(), Default::default()).unwrap();
+    let mut plain =
+        Session::new(&Model::new(&rt, &demo(&rt), Default::default()).unwrap(), Default::default())
+            .unwrap();
     fails(Speculator::new(&mut plain, Default::default()), Status::ARGUMENT);
 }
 
@@ -201,38 +244,34 @@ fn a_text_is_measured_against_saved_logits() {
     needs_model!();
     let (mut session, tokens) = (session(64), (300..428).collect::<Vec<i32>>());
     let (path, mut bytes) = (scratch("logits"), vec![]);
-    let save = Some(SavedLogits::Path(&path));
-    let first = session.measure(&tokens, 64, Some(1), MeasureOptions { save, ..Default::default() });
-    let save = Some(SavedLogits::Stream(&mut bytes as &mut dyn std::io::Write));
-    session.measure(&tokens, 64, Some(1), MeasureOptions { save, ..Default::default() }).unwrap();
+    let saving = MeasureOptions { save_path: Some(&path), ..Default::default() };
+    let first = session.measure(&tokens, 64, 1, saving);
+    let saving = MeasureOptions { write: Some(&mut bytes), ..Default::default() };
+    session.measure(&tokens, 64, 1, saving).unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
     let first = first.unwrap();
-    assert!(first.n_chunks == 2 && first.flags == 0 && first.perplexity > 1.0);
+    assert!(first.n_chunks == 2 && first.flags == MeasureFlags::NONE && first.perplexity > 1.0);
     let (mut from, mut chunks) = (&bytes[..], vec![]);
-    let mut see = |running: &Measure| {
+    let mut see = |running: &MeasureFacts| {
         chunks.push(running.n_chunks);
         ControlFlow::Continue(())
     };
-    let options = MeasureOptions {
-        base: Some(SavedLogits::Stream(&mut from)),
-        report: Some(&mut see),
-        ..Default::default()
-    };
-    let same = session.measure(&tokens, 64, Some(1), options).unwrap();
-    assert!(same.kl < 1e-6 && same.same_top == 1.0 && same.flags == 3 && chunks == [1, 2]);
+    let options =
+        MeasureOptions { read: Some(&mut from), report: Some(&mut see), ..Default::default() };
+    let same = session.measure(&tokens, 64, 1, options).unwrap();
+    assert!(same.kl < 1e-6 && same.same_top == 1.0 && same.flags.0 == 3 && chunks == [1, 2]);
     assert_eq!(same.perplexity, first.perplexity);
-    let base = Some(SavedLogits::Path(&path));
-    let other = session.measure(&tokens[1..], 63, Some(1), MeasureOptions { base, ..Default::default() });
+    let base = || MeasureOptions { base_path: Some(&path), ..Default::default() };
+    let other = session.measure(&tokens[1..], 63, 1, base());
     fails(other, Status::MISMATCH);
     std::fs::remove_file(&path).unwrap();
-    let base = Some(SavedLogits::Path(&path));
-    let gone = session.measure(&tokens, 64, Some(1), MeasureOptions { base, ..Default::default() });
+    let gone = session.measure(&tokens, 64, 1, base());
     fails(gone, Status::IO);
     let stride = MeasureOptions { stride: 16, ..Default::default() };
-    assert_eq!(session.measure(&tokens, 64, Some(1), stride).unwrap().n_chunks, 5);
-    let mut stops = |_: &Measure| ControlFlow::Break(());
+    assert_eq!(session.measure(&tokens, 64, 1, stride).unwrap().n_chunks, 5);
+    let mut stops = |_: &MeasureFacts| ControlFlow::Break(());
     let options = MeasureOptions { report: Some(&mut stops), ..Default::default() };
-    fails(session.measure(&tokens, 64, Some(1), options), Status::CANCELLED);
+    fails(session.measure(&tokens, 64, 1, options), Status::CANCELLED);
     assert_eq!(session.length(), 0);
 }
 
@@ -240,7 +279,7 @@ fn a_text_is_measured_against_saved_logits() {
 fn texts_are_edited() {
     needs_model!();
     let rt = runtime();
-    let model = Model::new(&rt, &demo(&rt)).unwrap();
+    let model = Model::new(&rt, &demo(&rt), Default::default()).unwrap();
     let width = model.info().unwrap().n_embedding as usize;
     let options = SessionOptions {
         n_context: 300,
@@ -259,28 +298,32 @@ fn texts_are_edited() {
         rows.extend(table.dequantize(&rt, id as u64, 1).unwrap());
     }
     let places: Vec<i32> = (0..40).collect();
+    let (last, all) =
+        (BatchFlags::LOGITS | BatchFlags::EMBED, BatchFlags::LOGITS | BatchFlags::ALL_EMBED);
+    let (embeddings, positions) = (&rows[..], &places[..]);
     let items = [
-        BatchItem::new(0, &ids, Want::Last).hidden(Want::All),
-        BatchItem::of_rows(1, 40, &rows, Want::Last).at(&places).unwrap().hidden(Want::Last),
+        BatchItem::new(0, &ids, all),
+        BatchItem { embeddings, positions, ..BatchItem::new(1, &[], last) },
     ];
-    assert_eq!((items[0].n_hidden(), items[1].n_hidden(), items[1].n_rows()), (40, 1, 1));
     let (mut logits, mut hidden) = (vec![0.0; 2 * 1024], vec![0.0; 41 * width]);
-    let options = BatchOptions { hidden: Some(&mut hidden), ..Default::default() };
-    session.decode_batch_into(&mut logits, &items, options).unwrap();
+    let (logits_to, embeddings) = (Some(&mut logits[..]), Some(&mut hidden[..]));
+    let options = BatchOptions { logits: logits_to, embeddings, ..Default::default() };
+    session.decode_batch(&items, options).unwrap();
     assert_eq!(logits[..1024], logits[1024..]);
     assert_eq!(hidden[39 * width..40 * width], hidden[40 * width..]);
     assert!(session.memory().unwrap().embedded_bytes >= 40 * 4 * width as u64);
-    session.remove_tokens(0, 4, 10).unwrap();
-    session.shift_tokens(0, 4, 26, -10).unwrap();
-    let (left, positions) = session.tokens(0).unwrap();
+    session.sequence_remove(0, 4, 10).unwrap();
+    session.sequence_shift(0, 4, 26, -10).unwrap();
+    let (left, positions) = session.sequence_tokens(0, 0, 30).unwrap();
     assert_eq!(left, [&ids[..4], &ids[14..]].concat());
     assert_eq!(positions, (0..30).collect::<Vec<i32>>());
-    fails(session.remove_tokens(0, 4, 27), Status::ARGUMENT);
-    fails(session.shift_tokens(0, 4, 2, 5), Status::ARGUMENT);
-    fails(BatchItem::new(0, &ids, Want::None).at(&places[1..]), Status::ARGUMENT);
+    fails(session.sequence_remove(0, 4, 27), Status::ARGUMENT);
+    fails(session.sequence_shift(0, 4, 2, 5), Status::ARGUMENT);
+    let short = BatchItem { positions: &places[1..], ..BatchItem::new(2, &ids, BatchFlags::NONE) };
+    fails(session.batch_logits(&[short]), Status::ARGUMENT);
     let left = session.memory().unwrap().n_tokens_left;
     let many = vec![300; 300];
-    let full = session.decode_batch(&[BatchItem::new(2, &many, Want::None)]);
+    let full = session.batch_logits(&[BatchItem::new(2, &many, BatchFlags::NONE)]);
     assert_eq!(fails(full, Status::CAPACITY).index(), Some(0));
     assert_eq!(session.memory().unwrap().n_tokens_left, left);
 }

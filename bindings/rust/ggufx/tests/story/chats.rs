@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime};
 use ggufx::{
-    chat_formats, Chat, ChatCallForm, ChatEvent, ChatFlags, ChatInfo, ChatNotation, ChatOptions,
-    ChatParser, ChatParserInfo, ChatParserOptions, ChatRequest, ChatRun, Status, TokenizeFlags,
-    Tokenizer,
+    chat_format_name, Chat, ChatCallForm, ChatEvent, ChatEventKind, ChatFacts, ChatFeatures,
+    ChatFlags, ChatNotation, ChatOptions, ChatParser, ChatParserFlags, ChatParserOptions,
+    ChatParserStateFlags, ChatRequest, ChatRun, Status, TokenizeFlags, Tokenizer,
 };
 
 const HELLO: &str = r#"[{"role": "user", "content": "Hi </s> é"}]"#;
@@ -21,8 +21,11 @@ const TAGS: &str = "{% for m in messages %}{{ m.content }}{% for c in m.tool_cal
 const TOOLS: &str = r#"[{"type": "function", "function": {"name": "f", "parameters":
     {"type": "object", "properties": {"a": {"type": "integer"}, "s": {"type": "string"}}}}}]"#;
 
-fn hello() -> ChatRequest<'static> {
-    ChatRequest { messages: HELLO, flags: ChatFlags::GENERATE, ..Default::default() }
+fn hello<'a>() -> ChatRequest<'a> {
+    ChatRequest { messages_json: Some(HELLO), flags: ChatFlags::GENERATE, ..Default::default() }
+}
+fn event(kind: ChatEventKind, call: u64, text: &str) -> ChatEvent {
+    ChatEvent { kind, call, text: text.into() }
 }
 fn template(text: &str) -> ChatOptions<'_> {
     ChatOptions { text: Some(text), bos_token: Some("<s>"), ..Default::default() }
@@ -32,27 +35,27 @@ fn template(text: &str) -> ChatOptions<'_> {
 fn a_conversation_is_text() {
     let rt = runtime();
     let chat = Chat::new(&rt, None, template(TEMPLATE)).unwrap();
-    let (text, runs) = chat.render(&hello()).unwrap();
+    let (text, runs) = chat.render(hello()).unwrap();
     assert_eq!(text, "<s>[user]Hi </s> é</s>[assistant]");
     let run = |end, user| ChatRun { end, user };
     assert_eq!(runs, [run(9, false), run(19, true), run(34, false)]);
     let long = format!("[{}]", vec![r#"{"role":"user","content":"xxx"}"#; 900].join(","));
-    let (text, runs) = chat.render(&ChatRequest { messages: &long, ..hello() }).unwrap();
+    let (text, runs) = chat.render(ChatRequest { messages_json: Some(&long), ..hello() }).unwrap();
     assert_eq!((text.len(), runs.len()), (3 + 900 * 13 + 11, 1801));
     let more = "{{ enable_thinking }} {{ tools }} {{ n }} {{ reasoning_effort }} \
                 {{ documents[0].t }} {{ strftime_now('%Y') }}";
     let more = Chat::new(&rt, None, template(more)).unwrap();
     let request = ChatRequest {
-        messages: "[]",
+        messages_json: Some("[]"),
         tools: Some("[]"),
         documents: Some(r#"[{"t": 1}]"#),
         variables: Some(r#"{"n": 2}"#),
         reasoning_effort: Some("high"),
-        flags: ChatFlags::NO_THINK,
-        clock: Some(0),
+        flags: ChatFlags::NO_THINK | ChatFlags::CLOCK,
+        ..Default::default()
     };
-    assert_eq!(more.render(&request).unwrap().0, "False [] 2 high 1 1970");
-    fails(more.render(&hello()), Status::VALUE);
+    assert_eq!(more.render(request).unwrap().0, "False [] 2 high 1 1970");
+    fails(more.render(hello()), Status::VALUE);
     fails(Chat::new(&rt, None, template("{% if %}")), Status::MALFORMED);
     let none = ChatOptions { format: Some("no such"), ..Default::default() };
     fails(Chat::new(&rt, None, none), Status::NOT_FOUND);
@@ -60,12 +63,12 @@ fn a_conversation_is_text() {
 
 #[test]
 fn formats_have_names() {
-    let (rt, names) = (runtime(), chat_formats());
+    let (rt, names) = (runtime(), (0..).map_while(chat_format_name).collect::<Vec<_>>());
     assert!(names.contains(&"chatml") && names.len() > 50);
     for name in names {
         let options = ChatOptions { format: Some(name), ..Default::default() };
         let chat = Chat::new(&rt, None, options).unwrap();
-        assert!(chat.render(&hello()).unwrap().0.contains("Hi"), "{}", name);
+        assert!(chat.render(hello()).unwrap().0.contains("Hi"), "{}", name);
     }
 }
 
@@ -77,15 +80,15 @@ fn no_text_of_a_user_is_a_control_token() {
     let tokenizer = Tokenizer::new(&file).unwrap();
     let options = ChatOptions { text: Some(TEMPLATE), ..Default::default() };
     let chat = Chat::new(&rt, Some(&file), options).unwrap();
-    let ids = chat.tokenize(&tokenizer, &hello(), TokenizeFlags::NONE).unwrap();
+    let ids = chat.tokenize(&tokenizer, hello(), TokenizeFlags::NONE).unwrap();
     let count = |ids: &[i32], id| ids.iter().filter(|&&i| i == id).count();
     assert_eq!((ids[0], count(&ids, 1), count(&ids, 2)), (1, 1, 1));
-    let text = chat.render(&hello()).unwrap().0;
-    let plain = tokenizer.encode(text, TokenizeFlags::PARSE_SPECIAL).unwrap();
+    let text = chat.render(hello()).unwrap().0;
+    let plain = tokenizer.tokenize(text, TokenizeFlags::PARSE_SPECIAL).unwrap();
     assert_eq!(count(&plain, 2), 2);
-    let with = chat.tokenize(&tokenizer, &hello(), TokenizeFlags::ADD_SPECIAL).unwrap();
+    let with = chat.tokenize(&tokenizer, hello(), TokenizeFlags::ADD_SPECIAL).unwrap();
     assert_eq!(with, ids);
-    fails(chat.tokenize(&tokenizer, &hello(), TokenizeFlags(64)), Status::ARGUMENT);
+    fails(chat.tokenize(&tokenizer, hello(), TokenizeFlags(64)), Status::ARGUMENT);
 }
 
 #[test]
@@ -93,11 +96,8 @@ fn a_template_shows_its_formats() {
     let rt = runtime();
     let of = |text| Chat::new(&rt, None, template(text)).unwrap();
     let (named, plain, tools, tags) = (of(CALLS), of(TEMPLATE), of("{{ tools }}"), of(TAGS));
-    let nothing = ChatInfo {
-        takes_tools: false,
-        calls: false,
-        reasons: false,
-        channels: false,
+    let nothing = ChatFacts {
+        flags: ChatFeatures::NONE,
         call_form: ChatCallForm::NONE,
         call_notation: ChatNotation::JSON,
         reasoning_open: "",
@@ -112,11 +112,9 @@ fn a_template_shows_its_formats() {
         call_quote: "",
     };
     assert_eq!(plain.info().unwrap(), nothing);
-    assert_eq!(tools.info().unwrap(), ChatInfo { takes_tools: true, ..nothing });
-    let want = ChatInfo {
-        takes_tools: true,
-        calls: true,
-        reasons: true,
+    assert_eq!(tools.info().unwrap(), ChatFacts { flags: ChatFeatures::TAKES_TOOLS, ..nothing });
+    let want = ChatFacts {
+        flags: ChatFeatures::TAKES_TOOLS | ChatFeatures::CALLS | ChatFeatures::REASONS,
         call_form: ChatCallForm::NAMED,
         reasoning_open: "<think>",
         reasoning_close: "</think>",
@@ -126,8 +124,8 @@ fn a_template_shows_its_formats() {
         ..nothing
     };
     assert_eq!(named.info().unwrap(), want);
-    let want = ChatInfo {
-        calls: true,
+    let want = ChatFacts {
+        flags: ChatFeatures::CALLS,
         call_form: ChatCallForm::TAGGED,
         call_prefix: r#"<call name=""#,
         call_middle: r#"">"#,
@@ -145,7 +143,7 @@ fn a_template_shows_its_formats() {
     assert_eq!(info.call_quote, r#"<|"|>"#);
     let channels = of("<|start|><|channel|><|message|>");
     let info = channels.info().unwrap();
-    assert!(info.channels && info.calls && info.reasons && !info.takes_tools);
+    assert_eq!(info.flags, ChatFeatures::CHANNELS | ChatFeatures::CALLS | ChatFeatures::REASONS);
 }
 
 #[test]
@@ -155,40 +153,40 @@ fn an_output_is_split_into_reasoning_answer_and_calls() {
     let said = r#"hm</think>Hi[CALL]f[ID]x7[ARGS]{"a":1}[END][CALL]g[ARGS]{}[END]"#;
     let options = ChatParserOptions {
         chat: Some(&chat),
-        prompt: "...<think>\n",
+        prompt: Some("...<think>\n"),
         tools: Some(TOOLS),
         ..Default::default()
     };
     let mut parser = ChatParser::new(&rt, options).unwrap();
     drop(chat); // the parser keeps the format
-    let info = |reasoning, n_calls, reasoning_close| ChatParserInfo {
-        reasoning,
-        n_calls,
-        reasoning_close,
-    };
-    assert_eq!(parser.info().unwrap(), info(true, 0, "</think>"));
-    let mut events = parser.feed(&said[..9]).unwrap();
+    let info = parser.info().unwrap();
+    assert_eq!((info.flags, info.n_calls), (ChatParserStateFlags::REASONING, 0));
+    assert_eq!(info.reasoning_close, "</think>");
+    parser.feed(&said[..9]).unwrap();
     let mut moved = parser; // events find it where it is
-    events.extend(moved.feed(&said[9..]).unwrap());
-    events.extend(moved.finish().unwrap());
-    assert_eq!(moved.info().unwrap(), info(false, 2, ""));
+    moved.feed(&said[9..]).unwrap();
+    moved.finish().unwrap();
+    let events: Vec<_> = std::iter::from_fn(|| moved.poll()).collect();
+    let info = moved.info().unwrap();
+    assert_eq!((info.flags, info.n_calls), (ChatParserStateFlags::NONE, 2));
+    assert_eq!(info.reasoning_close, "");
     let want = [
-        ChatEvent::Reasoning("hm".into()),
-        ChatEvent::Answer("Hi".into()),
-        ChatEvent::CallName(0, "f".into()),
-        ChatEvent::CallId(0, "x7".into()),
-        ChatEvent::CallArguments(0, r#"{"a":1}"#.into()),
-        ChatEvent::CallName(1, "g".into()),
-        ChatEvent::CallArguments(1, "{}".into()),
+        event(ChatEventKind::REASONING, 0, "hm"),
+        event(ChatEventKind::ANSWER, 0, "Hi"),
+        event(ChatEventKind::CALL_NAME, 0, "f"),
+        event(ChatEventKind::CALL_ID, 0, "x7"),
+        event(ChatEventKind::CALL_ARGUMENTS, 0, r#"{"a":1}"#),
+        event(ChatEventKind::CALL_NAME, 1, "g"),
+        event(ChatEventKind::CALL_ARGUMENTS, 1, "{}"),
     ];
-    let joined: Vec<ChatEvent> = events.into_iter().fold(vec![], |mut all: Vec<ChatEvent>, event| {
-        match (all.last_mut(), &event) {
-            (Some(ChatEvent::Reasoning(a)), ChatEvent::Reasoning(b))
-            | (Some(ChatEvent::Answer(a)), ChatEvent::Answer(b)) => a.push_str(b),
-            _ => all.push(event),
-        }
-        all
-    });
+    let joined: Vec<ChatEvent> =
+        events.into_iter().fold(vec![], |mut all: Vec<ChatEvent>, event| {
+            match all.last_mut() {
+                Some(last) if last.kind == event.kind => last.text.push_str(&event.text),
+                _ => all.push(event),
+            }
+            all
+        });
     assert_eq!(joined, want);
     fails(moved.feed("x"), Status::STATE);
 }
@@ -199,21 +197,25 @@ fn tools_need_a_known_format() {
     let unknown = Chat::new(&rt, None, template("{{ tools }}")).unwrap();
     let known = Chat::new(&rt, None, template(CALLS)).unwrap();
     let written = r#"Hi[CALL]f[ARGS]{"a":1}[END]"#;
-    let answer = [ChatEvent::Answer(written.into())];
+    let answer = |options| {
+        let mut parser = ChatParser::new(&rt, options).unwrap();
+        parser.feed(written).unwrap();
+        assert_eq!(parser.poll(), Some(event(ChatEventKind::ANSWER, 0, written)));
+        assert_eq!(parser.poll(), None);
+    };
     let plain = ChatParserOptions::default();
     for chat in [Some(&unknown), None] {
         let tools = ChatParserOptions { chat, tools: Some(TOOLS), ..plain };
         fails(ChatParser::new(&rt, tools), Status::UNSUPPORTED);
         for options in [
-            ChatParserOptions { no_calls: true, ..tools },
+            ChatParserOptions { flags: ChatParserFlags::NO_CALLS, ..tools },
             ChatParserOptions { chat, ..plain },
         ] {
-            assert_eq!(ChatParser::new(&rt, options).unwrap().feed(written).unwrap(), answer);
+            answer(options);
         }
     }
     let known = ChatParserOptions { chat: Some(&known), ..plain };
-    let no_calls = ChatParserOptions { no_calls: true, ..known };
-    assert_eq!(ChatParser::new(&rt, no_calls).unwrap().feed(written).unwrap(), answer);
+    answer(ChatParserOptions { flags: ChatParserFlags::NO_CALLS, ..known });
     let bad = ChatParserOptions { tools: Some("{"), ..known };
     fails(ChatParser::new(&rt, bad), Status::MALFORMED);
 }

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: MIT
 use crate::{adapters::control_vector, imatrix::old, kv::filled, model_path, numbers};
 use ggufx::{
-    Adapter, AdapterOptions, AttendOptions, BatchItem, EmbedOptions, Embedder, File, FileType, Imatrix, JobFlags, Kv, Model, Quantizer, QuantizerOptions, Runtime,
-    Sampler, SamplerOptions, Session, SessionOptions, Tensor, TokenizeFlags, Tokenizer, Want, Writer,
-    WriterOptions,
+    Adapter, AdapterOptions, AttendOptions, BatchFlags, BatchItem, EmbedOptions, Embedder, File,
+    Imatrix, JobFlags, JobOptions, KvCache, Model, Quantizer, Runtime, Sampler, SamplerOptions,
+    Session, SessionOptions, Tensor, TokenizeFlags, Tokenizer, Writer, WriterOptions,
 };
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -35,7 +35,7 @@ struct Objects {
     session: Shared<Mutex<Session>>,
     embedder: Shared<Mutex<Embedder>>,
     sampler: Shared<Mutex<Sampler>>,
-    kv: Shared<Kv>,
+    kv: Shared<KvCache>,
     imatrix: Shared<Imatrix>,
     writer: Shared<Mutex<Writer>>,
     job: Shared<Quantizer>,
@@ -45,14 +45,15 @@ struct Objects {
 impl Objects {
     fn new() -> ggufx::Result<Self> {
         let rt = Runtime::options().threads(1).create()?;
-        let file = File::open(&rt, model_path())?;
+        let file = File::open(&rt, model_path(), Default::default())?;
         let part = file.tensor("output_norm.weight")?.slice(0, 0, 8)?;
-        let model = Model::new(&rt, &file)?;
-        let options = SessionOptions { n_context: 32, n_batch: 1, n_sequences: 2, ..Default::default() };
+        let model = Model::new(&rt, &file, Default::default())?;
+        let options =
+            SessionOptions { n_context: 32, n_batch: 1, n_sequences: 2, ..Default::default() };
         let session = Session::new(&model, options)?;
         let small = EmbedOptions { n_context: 4, n_batch: 4, dimensions: 8, ..Default::default() };
-        let plan = QuantizerOptions { flags: JobFlags::ALLOW_REQUANTIZE, ..Default::default() };
-        let job = Quantizer::new(&rt, &file, FileType::from_name("q4_0")?, plan)?;
+        let plan = JobOptions { flags: JobFlags::ALLOW_REQUANTIZE, ..Default::default() };
+        let job = Quantizer::quantize(&rt, &file, ggufx::file_type_from_name("q4_0")?, plan)?;
         let control = control_vector(&rt);
         Ok(Objects {
             adapter: Shared::new(Adapter::new(&model, &control, AdapterOptions::default())?),
@@ -102,8 +103,8 @@ fn wear(o: &Objects) {
             o.part.call(|part| assert_eq!(part.info().unwrap().ne[0], 8)),
             o.model.call(|model| assert_eq!(model.info().unwrap().n_vocab, 1024)),
             o.tokenizer.call(|t| {
-                assert_eq!(t.token(2).unwrap().text, b"</s>");
-                assert!(t.encode("Once upon a time", TokenizeFlags::NONE).unwrap().len() > 3);
+                assert_eq!(t.token_info(2).unwrap().text, b"</s>");
+                assert!(t.tokenize("Once upon a time", TokenizeFlags::NONE).unwrap().len() > 3);
             }),
             o.session.call(|s| {
                 let mut session = s.lock().unwrap();
@@ -111,21 +112,23 @@ fn wear(o: &Objects) {
                     return session.truncate(0).unwrap();
                 }
                 session.decode(&[1]).unwrap();
-                session.truncate_sequence(1, 0).unwrap();
-                let item = [BatchItem::new(1, &[1], Want::Last)];
-                assert_eq!(session.decode_batch(&item).unwrap().len(), 1024);
+                session.sequence_truncate(1, 0).unwrap();
+                let item = [BatchItem::new(1, &[1], BatchFlags::LOGITS)];
+                assert_eq!(session.batch_logits(&item).unwrap().len(), 1024);
                 session.save(1, &mut std::io::sink()).unwrap();
             }),
-            o.embedder.call(|e| assert_eq!(e.lock().unwrap().embed(&[&[1]]).unwrap().len(), 8)),
+            o.embedder
+                .call(|e| assert_eq!(e.lock().unwrap().embed_texts(&[&[1]]).unwrap().len(), 8)),
             o.sampler.call(|s| assert_eq!(s.lock().unwrap().sample(&logits).unwrap().0, 3)),
             o.kv.call(|kv| {
                 let mut out = [0.0; 128];
                 kv.attend(&mut out, None, 0, 0, &q, 1, None, AttendOptions::default()).unwrap()
             }),
-            o.imatrix.call(|m| assert_eq!(m.find("a.weight").unwrap().sums.len(), 2)),
+            o.imatrix
+                .call(|m| assert_eq!(m.at(m.find("a.weight").unwrap()).unwrap().sums.len(), 2)),
             o.writer.call(|w| w.lock().unwrap().set_bool("a.key", true).unwrap()),
             o.adapter.call(|a| assert_eq!(a.info().unwrap().n_targets, 2)),
-            o.job.call(|job| assert!(!job.tensor(0).unwrap().name.is_empty())),
+            o.job.call(|job| assert!(!job.tensor_at(0).unwrap().name.is_empty())),
         ];
         if !left.contains(&true) {
             return;
@@ -137,7 +140,8 @@ fn wear(o: &Objects) {
 #[test]
 fn objects_are_dropped_while_threads_call() {
     needs_model!();
-    let rounds = std::env::var("GGUFX_CLOSE_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(100);
+    let rounds =
+        std::env::var("GGUFX_CLOSE_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(100);
     for round in 0..rounds {
         let objects = Objects::new().unwrap();
         std::thread::scope(|scope| {

@@ -2,12 +2,24 @@
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime};
 use ggufx::{
-    DetokenizeFlags, Grammar, GrammarFlags, Matcher, MatcherInfo, Sampler, SamplerOptions, Status,
-    TokenizeFlags, Tokenizer,
+    DetokenizeFlags, Grammar, GrammarFlags, GrammarKind, GrammarOptions, Matcher, MatcherFlags,
+    Result, Runtime, Sampler, SamplerOptions, Status, TokenizeFlags, Tokenizer,
 };
 
 fn has(mask: &[u32], id: i32) -> bool {
     mask[id as usize / 32] >> (id % 32) & 1 != 0
+}
+fn gbnf(rt: &Runtime, tokenizer: &Tokenizer, text: &str) -> Result<Grammar> {
+    let (kind, text) = (GrammarKind::GBNF, Some(text));
+    Grammar::new(rt, tokenizer, GrammarOptions { kind, text, ..Default::default() })
+}
+fn schema(rt: &Runtime, tokenizer: &Tokenizer, text: &str) -> Result<Grammar> {
+    let (kind, flags) = (GrammarKind::JSON_SCHEMA, GrammarFlags::COMPACT);
+    Grammar::new(
+        rt,
+        tokenizer,
+        GrammarOptions { kind, flags, text: Some(text), ..Default::default() },
+    )
 }
 
 #[test]
@@ -15,28 +27,31 @@ fn a_matcher_follows_a_text() {
     needs_model!();
     let rt = runtime();
     let tokenizer = Tokenizer::new(&demo(&rt)).unwrap();
-    let grammar = Grammar::gbnf(&rt, &tokenizer, "root ::= \" the \" [a-z]{3,6} \".\"").unwrap();
+    let grammar = gbnf(&rt, &tokenizer, "root ::= \" the \" [a-z]{3,6} \".\"").unwrap();
     let mut matcher = Matcher::new(&grammar).unwrap();
     drop(grammar); // the matcher keeps it
     let begin = matcher.info().unwrap();
-    let none = MatcherInfo { whole: false, ended: false, n_tokens: 0, n_vocab: 1024, n_words: 32 };
-    assert_eq!(begin, none);
-    let ids = tokenizer.encode("the cat.", TokenizeFlags::default()).unwrap();
+    assert_eq!((begin.flags, begin.n_tokens), (MatcherFlags::NONE, 0));
+    assert_eq!((begin.n_vocab, begin.n_words), (1024, 32));
+    let ids = tokenizer.tokenize("the cat.", TokenizeFlags::default()).unwrap();
+    let mut mask = [0; 32];
     for &id in &ids {
-        assert!(has(&matcher.mask().unwrap(), id));
+        matcher.mask(&mut mask).unwrap();
+        assert!(has(&mask, id));
         matcher.accept(&[id]).unwrap();
     }
-    assert!(matcher.info().unwrap().whole);
+    assert!(matcher.info().unwrap().flags.contains(MatcherFlags::WHOLE));
     let mut before = matcher.try_clone().unwrap();
     matcher.accept(&[2]).unwrap(); // </s>
-    assert!(matcher.info().unwrap().ended && !before.info().unwrap().ended);
-    fails(matcher.mask(), Status::STATE);
+    let ended = |matcher: &Matcher| matcher.info().unwrap().flags.contains(MatcherFlags::ENDED);
+    assert!(ended(&matcher) && !ended(&before));
+    fails(matcher.mask(&mut mask), Status::STATE);
     before.rollback(ids.len() as u64).unwrap();
     assert_eq!(before.info().unwrap(), begin);
     let mut long = [1; 33];
-    before.mask_into(&mut long).unwrap();
+    before.mask(&mut long).unwrap();
     assert!(has(&long, ids[0]) && long[32] == 0);
-    fails(before.mask_into(&mut long[..31]), Status::CAPACITY);
+    fails(before.mask(&mut long[..31]), Status::CAPACITY);
     let error = fails(before.accept(&[ids[0], ids[1], 2]), Status::VALUE);
     assert_eq!(error.index(), Some(2));
     fails(before.accept(&[1024]), Status::ARGUMENT);
@@ -48,8 +63,8 @@ fn what_is_sampled_fits() {
     needs_model!();
     let rt = runtime();
     let tokenizer = Tokenizer::new(&demo(&rt)).unwrap();
-    let schema = r#"{"type":"array","items":{"enum":["x",null]},"minItems":1,"maxItems":2}"#;
-    let grammar = Grammar::json_schema(&rt, &tokenizer, schema, GrammarFlags::COMPACT).unwrap();
+    let text = r#"{"type":"array","items":{"enum":["x",null]},"minItems":1,"maxItems":2}"#;
+    let grammar = schema(&rt, &tokenizer, text).unwrap();
     for seed in 0..20 {
         let options = SamplerOptions { temperature: 1.0, seed, ..Default::default() };
         let mut sampler = Sampler::new(&rt, 1024, options).unwrap();
@@ -57,14 +72,15 @@ fn what_is_sampled_fits() {
         loop {
             let (id, logprob) = sampler.sample_matching(&mut matcher, &[0.0; 1024]).unwrap();
             assert!((logprob + 1024f32.ln()).abs() < 1e-4);
-            if matcher.info().unwrap().ended {
+            if matcher.info().unwrap().flags.contains(MatcherFlags::ENDED) {
                 break;
             }
             ids.push(id);
         }
-        let text = tokenizer.decode(&ids, DetokenizeFlags::KEEP_SPACE).unwrap();
+        let text = tokenizer.detokenize(&ids, DetokenizeFlags::KEEP_SPACE).unwrap();
         let text = String::from_utf8(text).unwrap();
-        let fits = ["[null]", "[\"x\"]", "[null,null]", "[\"x\",null]", "[null,\"x\"]", "[\"x\",\"x\"]"];
+        let fits =
+            ["[null]", "[\"x\"]", "[null,null]", "[\"x\",null]", "[null,\"x\"]", "[\"x\",\"x\"]"];
         assert!(fits.contains(&&*text), "{}", text);
     }
 }
@@ -74,10 +90,10 @@ fn faults_of_grammars_are_told() {
     needs_model!();
     let rt = runtime();
     let tokenizer = Tokenizer::new(&demo(&rt)).unwrap();
-    let error = fails(Grammar::gbnf(&rt, &tokenizer, "root ::= x"), Status::MALFORMED);
+    let error = fails(gbnf(&rt, &tokenizer, "root ::= x"), Status::MALFORMED);
     assert!(error.to_string().contains("line 1, column 10"), "{}", error);
-    let schema = r#"{"items":{"uniqueItems":true}}"#;
-    let error = fails(Grammar::json_schema(&rt, &tokenizer, schema, GrammarFlags::NONE), Status::UNSUPPORTED);
+    let error =
+        fails(schema(&rt, &tokenizer, r#"{"items":{"uniqueItems":true}}"#), Status::UNSUPPORTED);
     assert!(error.to_string().contains("#/items: 'uniqueItems' is supported"), "{}", error);
-    fails(Grammar::json_schema(&rt, &tokenizer, "false", GrammarFlags::NONE), Status::VALUE);
+    fails(schema(&rt, &tokenizer, "false"), Status::VALUE);
 }

@@ -66,15 +66,22 @@ unsafe impl Executor for PanicsInJobs {
 fn tasks_run_where_the_host_wants() {
     let calls = Arc::new(AtomicU32::new(0));
     let rt = Runtime::options().executor(Backwards(calls.clone())).create().unwrap();
-    let blocks = ggufx::quantize_blocks(&runtime(), ggufx::TensorType::Q8_0, &numbers(2048 * 2048), 2048,
-        Default::default()).unwrap();
-    let w = ggufx::Tensor::wrap(&rt, ggufx::TensorType::Q8_0, &[2048, 2048], 0, blocks, "w").unwrap();
+    let blocks = ggufx::quantize_blocks(
+        &runtime(),
+        ggufx::TensorType::Q8_0,
+        &numbers(2048 * 2048),
+        2048,
+        Default::default(),
+    )
+    .unwrap();
+    let w =
+        ggufx::Tensor::wrap(&rt, ggufx::TensorType::Q8_0, &[2048, 2048], 0, blocks, "w").unwrap();
     let (x, mut y) = (numbers(2048), vec![0.0; 2048]);
-    w.matvec_into(&rt, &mut y, &x, MatmulOptions::default()).unwrap();
+    rt.matvec(&mut y, &w, &x, MatmulOptions::default()).unwrap();
     assert!(calls.load(Ordering::SeqCst) > 0);
     assert_eq!(y, w.matvec(&runtime(), &x).unwrap()); // the same bits
     let rt = Runtime::options().executor(PanicsInJobs).create().unwrap();
-    fails(w.matvec_into(&rt, &mut y, &x, MatmulOptions::default()), Status::INTERNAL);
+    fails(rt.matvec(&mut y, &w, &x, MatmulOptions::default()), Status::INTERNAL);
 }
 
 #[test]
@@ -86,7 +93,7 @@ fn a_panic_in_a_callback_comes_out_behind_the_call() {
     let (x, mut y) = (numbers(256), vec![0.0; 1024]);
     let mut bad = |_: u64, _: u64| panic!("progress");
     let options = MatmulOptions { progress: Some(&mut bad), ..Default::default() };
-    let caught = catch_unwind(AssertUnwindSafe(|| w.matvec_into(&rt, &mut y, &x, options)));
+    let caught = catch_unwind(AssertUnwindSafe(|| rt.matvec(&mut y, &w, &x, options)));
     assert_eq!(caught.unwrap_err().downcast_ref::<&str>(), Some(&"progress"));
     let none = ggufx::ValidateFlags::NONE;
     file.validate(none, &mut |_| panic!("no findings in the demo model"), None).unwrap();
@@ -123,7 +130,7 @@ fn objects_are_shared_by_threads() {
     needs_model!();
     fn both<T: Send + Sync>(_: &T) {}
     let rt = runtime();
-    let file = File::open(&rt, model_path()).unwrap();
+    let file = File::open(&rt, model_path(), Default::default()).unwrap();
     let w = file.tensor("blk.1.attn_q.weight").unwrap();
     both(&(&rt, &file, &w));
     let (x, expected) = (numbers(256), w.matvec(&rt, &numbers(256)).unwrap());

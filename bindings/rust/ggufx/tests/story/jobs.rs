@@ -2,28 +2,38 @@
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, model_path, runtime, scratch};
 use ggufx::{
-    recover_edit, EditFlags, File, FileType, JobFlags, JobReason, JobRunFlags, Model, Quantizer,
-    QuantizerOptions, RunOptions, Status, TensorType, WriteOptions, Writer, WriterOptions,
+    file_type_at, file_type_count, file_type_from_name, EditFlags, EditOptions, File,
+    GroupOptionsFlags, JobFlags, JobOptions, JobReason, JobRunFlags, JobRunOptions, Model,
+    Quantizer, Status, TensorType, WriteOptions, Writer, WriterOptions,
 };
 use std::ops::ControlFlow;
 
+const KEPT: TensorType = TensorType(ggufx::sys::GGUFX_JOB_BY_RECIPE);
+
+/// The types that a rule gives the tensors.
+fn types_of(q: &Quantizer, rule: impl Fn(&[u8]) -> TensorType) -> Vec<TensorType> {
+    q.tensors().map(|t| rule(t.name)).collect()
+}
 pub fn plan() -> Quantizer {
     let rt = runtime();
-    let recipe = FileType::from_name("q4_0").unwrap();
-    let options = QuantizerOptions { flags: JobFlags::ALLOW_REQUANTIZE, ..Default::default() };
-    let mut q = Quantizer::new(&rt, &demo(&rt), recipe, options).unwrap();
-    q.choose(|t| t.name.ends_with(b"ffn_up.weight").then(|| TensorType::Q5_1)).unwrap();
+    let recipe = file_type_from_name("q4_0").unwrap();
+    let options = JobOptions { flags: JobFlags::ALLOW_REQUANTIZE, ..Default::default() };
+    let mut q = Quantizer::quantize(&rt, &demo(&rt), recipe, options).unwrap();
+    let up = |name: &[u8]| name.ends_with(b"ffn_up.weight");
+    let types = types_of(&q, |name| if up(name) { TensorType::Q5_1 } else { KEPT });
+    q.set_types(&types).unwrap();
     q
 }
 
 #[test]
 fn recipes_are_listed() {
-    let all: Vec<_> = FileType::all().collect();
+    let all: Vec<_> = (0..file_type_count()).map(|i| file_type_at(i).unwrap()).collect();
     assert!(all.len() > 20);
-    let q4 = FileType::from_name("Q4_K").unwrap();
-    assert_eq!((q4.name, q4.id, q4.kind), ("Q4_K_M", 15, TensorType::Q4_K));
-    assert!(all.contains(&q4));
-    fails(FileType::from_name("Q4_Q"), Status::NOT_FOUND);
+    let id = file_type_from_name("Q4_K").unwrap();
+    let q4 = all.iter().find(|t| t.file_type == id).unwrap();
+    assert_eq!((q4.name, id, q4.type_), ("Q4_K_M", 15, TensorType::Q4_K));
+    fails(file_type_from_name("Q4_Q"), Status::NOT_FOUND);
+    fails(file_type_at(all.len()), Status::ARGUMENT);
 }
 
 #[test]
@@ -43,8 +53,8 @@ fn a_plan_is_changed_by_a_rule_and_measured() {
     assert!(fine < coarse / 4.0, "{} {}", fine, coarse);
     let mut stop = |_: u64, _: u64| ControlFlow::Break(());
     fails(q.measure(at, TensorType::Q4_0, 0, Some(&mut stop)), Status::CANCELLED);
-    fails(q.tensor(info.n_tensors as usize), Status::ARGUMENT);
-    fails(q.choose(|_| Some(TensorType::Q8_K)), Status::UNSUPPORTED);
+    fails(q.tensor_at(info.n_tensors as usize), Status::ARGUMENT);
+    fails(q.set_types(&types_of(&q, |_| TensorType::Q8_K)), Status::UNSUPPORTED);
     let kept = q.tensors().filter(|t| t.reason == JobReason::CHOSEN).count();
     assert_eq!(kept, chosen_count(&q)); // a rule that fails leaves the plan
 }
@@ -57,7 +67,7 @@ fn chosen_count(q: &Quantizer) -> usize {
 fn a_cancelled_run_is_resumed_and_finished() {
     needs_model!();
     let (whole, path) = (scratch("job-whole.gguf"), scratch("job-resumed.gguf"));
-    plan().run(&whole, RunOptions::default()).unwrap();
+    plan().run(&whole, JobRunOptions::default()).unwrap();
     let mut q = plan();
     let (mut seen, mut again) = (vec![], vec![]);
     let done = std::cell::Cell::new(0);
@@ -65,11 +75,11 @@ fn a_cancelled_run_is_resumed_and_finished() {
         0..=3 => ControlFlow::Continue(()),
         _ => ControlFlow::Break(()),
     };
-    let mut note = |i: usize, t: &ggufx::PlannedTensor<'_>| {
+    let mut note = |i: usize, t: &ggufx::JobTensor<'_>| {
         seen.push((i, t.name.to_vec()));
         done.set(done.get() + 1);
     };
-    let options = RunOptions {
+    let options = JobRunOptions {
         flags: JobRunFlags::KEEP,
         progress: Some(&mut stop_later),
         tensor_done: Some(&mut note),
@@ -77,8 +87,8 @@ fn a_cancelled_run_is_resumed_and_finished() {
     };
     fails(q.run(&path, options), Status::CANCELLED);
     assert!(!path.exists() && seen.len() >= 4);
-    let mut note = |i: usize, t: &ggufx::PlannedTensor<'_>| again.push((i, t.name.to_vec()));
-    let options = RunOptions {
+    let mut note = |i: usize, t: &ggufx::JobTensor<'_>| again.push((i, t.name.to_vec()));
+    let options = JobRunOptions {
         flags: JobRunFlags::RESUME | JobRunFlags::MEASURE,
         tensor_done: Some(&mut note),
         ..Default::default()
@@ -86,7 +96,7 @@ fn a_cancelled_run_is_resumed_and_finished() {
     q.run(&path, options).unwrap();
     assert!(std::fs::read(&whole).unwrap() == std::fs::read(&path).unwrap());
     assert!(again.iter().any(|t| !seen.contains(t)) && again.len() < q.tensors().count());
-    assert!(q.tensors().any(|t| t.rmse().map_or(false, |rmse| rmse > 0.0)));
+    assert!(q.tensors().any(|t| t.rmse > 0.0));
     std::fs::remove_file(&whole).unwrap();
     std::fs::remove_file(&path).unwrap();
 }
@@ -97,7 +107,7 @@ fn shards_make_one_file() {
     let path = scratch("job-shards.gguf");
     fails(plan().finish(&path, None), Status::NOT_FOUND);
     for shard in 1..=2 {
-        let options = RunOptions { shard: Some((shard, 2)), ..Default::default() };
+        let options = JobRunOptions { shard, n_shards: 2, ..Default::default() };
         plan().run(&path, options).unwrap();
         if shard == 1 {
             fails(plan().finish(&path, None), Status::STATE);
@@ -105,7 +115,7 @@ fn shards_make_one_file() {
     }
     plan().finish(&path, None).unwrap();
     let rt = runtime();
-    let file = File::open(&rt, &path).unwrap();
+    let file = File::open(&rt, &path, Default::default()).unwrap();
     assert_eq!(file.get("general.file_type").unwrap().u64().unwrap(), 2);
     std::fs::remove_file(&path).unwrap();
 }
@@ -115,8 +125,8 @@ fn a_panic_in_a_run_comes_out_of_it() {
     needs_model!();
     let path = scratch("job-panic.gguf");
     let caught = std::panic::catch_unwind(|| {
-        let mut done = |_: usize, _: &ggufx::PlannedTensor<'_>| panic!("seen enough");
-        plan().run(&path, RunOptions { tensor_done: Some(&mut done), ..Default::default() })
+        let mut done = |_: usize, _: &ggufx::JobTensor<'_>| panic!("seen enough");
+        plan().run(&path, JobRunOptions { tensor_done: Some(&mut done), ..Default::default() })
     });
     assert_eq!(*caught.unwrap_err().downcast_ref::<&str>().unwrap(), "seen enough");
     let _ = std::fs::remove_file(&path);
@@ -126,20 +136,25 @@ fn a_panic_in_a_run_comes_out_of_it() {
 fn a_rank_has_a_file_of_its_own() {
     needs_model!();
     let (rt, path) = (runtime(), scratch("rank.gguf"));
+    let (none, by_layers) = (GroupOptionsFlags::NONE, GroupOptionsFlags::LAYERS);
     let mut w = Writer::new(&rt, WriterOptions::default()).unwrap();
-    w.copy_rank(&demo(&rt), 1, 2, Some(&[3, 1]), false).unwrap();
+    w.copy_rank(&demo(&rt), 1, 2, Some(&[3, 1]), none).unwrap();
     w.write(&path, WriteOptions::default()).unwrap();
-    let file = File::open(&rt, &path).unwrap();
-    fails(Model::new(&rt, &file), Status::MISMATCH);
-    fails(w.copy_rank(&file, 1, 2, Some(&[3, 1]), false), Status::UNSUPPORTED);
-    fails(w.copy_rank(&demo(&rt), 2, 2, None, true), Status::ARGUMENT);
-    fails(w.copy_rank(&demo(&rt), 0, 3, Some(&[3, 1]), false), Status::ARGUMENT);
+    let file = File::open(&rt, &path, Default::default()).unwrap();
+    fails(Model::new(&rt, &file, Default::default()), Status::MISMATCH);
+    fails(w.copy_rank(&file, 1, 2, Some(&[3, 1]), none), Status::UNSUPPORTED);
+    fails(w.copy_rank(&demo(&rt), 2, 2, None, by_layers), Status::ARGUMENT);
+    fails(w.copy_rank(&demo(&rt), 0, 3, Some(&[3, 1]), none), Status::ARGUMENT);
     let mut layers = Writer::new(&rt, WriterOptions::default()).unwrap();
-    layers.copy_rank(&demo(&rt), 1, 2, None, true).unwrap();
+    layers.copy_rank(&demo(&rt), 1, 2, None, by_layers).unwrap();
     layers.write(&path, WriteOptions::default()).unwrap();
-    let file = File::open(&rt, &path).unwrap();
+    let file = File::open(&rt, &path, Default::default()).unwrap();
     assert_eq!(file.tensors().count(), 38);
     std::fs::remove_file(&path).unwrap();
+}
+
+fn in_place() -> EditOptions<'static> {
+    EditOptions { flags: EditFlags::IN_PLACE, ..Default::default() }
 }
 
 #[test]
@@ -151,19 +166,19 @@ fn keys_are_edited_in_place() {
     w.copy_meta(&demo(&rt)).unwrap();
     w.copy_tensors(&demo(&rt)).unwrap();
     w.write(&path, WriteOptions::default()).unwrap();
-    let file = File::open(&rt, &path).unwrap();
+    let file = File::open(&rt, &path, Default::default()).unwrap();
     let mut w = Writer::new(&rt, WriterOptions::default()).unwrap();
     w.copy_meta(&file).unwrap();
     w.copy_tensors(&file).unwrap();
-    w.set_str("general.name", "edited").unwrap();
-    assert_eq!(w.edit_info(&file, EditFlags::default()).unwrap().in_place, 1);
-    let info = w.edit(&file, &path, EditFlags::IN_PLACE, None).unwrap();
-    assert!(info.in_place == 1 && info.n_written < info.n_bytes / 10);
-    w.set_str("general.name", vec![b'x'; 100000]).unwrap();
-    fails(w.edit(&file, &path, EditFlags::IN_PLACE, None), Status::CAPACITY);
-    assert!(!recover_edit(&rt, &path).unwrap());
-    let file = File::open(&rt, &path).unwrap();
+    w.set_string("general.name", "edited").unwrap();
+    assert!(w.edit_info(&file, EditOptions::default()).unwrap().in_place);
+    let info = w.edit_write(&file, &path, in_place()).unwrap();
+    assert!(info.in_place && info.n_written < info.n_bytes / 10);
+    w.set_string("general.name", vec![b'x'; 100000]).unwrap();
+    fails(w.edit_write(&file, &path, in_place()), Status::CAPACITY);
+    assert!(!rt.edit_recover(&path).unwrap());
+    let file = File::open(&rt, &path, Default::default()).unwrap();
     assert_eq!(file.get("general.name").unwrap().str().unwrap(), "edited");
-    fails(recover_edit(&rt, model_path() + ".absent"), Status::NOT_FOUND);
+    fails(rt.edit_recover(model_path() + ".absent"), Status::NOT_FOUND);
     std::fs::remove_file(&path).unwrap();
 }

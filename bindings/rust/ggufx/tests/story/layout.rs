@@ -1,7 +1,7 @@
 //! Structs, names and codes agree with the library that is loaded.
 // SPDX-License-Identifier: MIT
-use crate::runtime;
-use ggufx::{sys, Status, TensorType};
+use crate::{fails, runtime};
+use ggufx::{kv_type_from_name, kv_type_info, sys, type_from_name, type_info, Status, TensorType};
 
 #[test]
 fn structs_have_the_library_s_sizes() {
@@ -17,16 +17,22 @@ fn structs_have_the_library_s_sizes() {
 #[test]
 fn type_ids_have_the_library_s_names() {
     let _rt = runtime();
-    for (kind, name) in [(TensorType::F32, "f32"), (TensorType::Q4_K, "q4_K"),
-        (TensorType::IQ4_NL, "iq4_nl"), (TensorType::MXFP4, "mxfp4")]
-    {
-        assert_eq!(kind.info().unwrap().name, name);
-        assert_eq!(TensorType::from_name(name).unwrap(), kind);
+    for (kind, name) in [
+        (TensorType::F32, "f32"),
+        (TensorType::Q4_K, "q4_K"),
+        (TensorType::IQ4_NL, "iq4_nl"),
+        (TensorType::MXFP4, "mxfp4"),
+    ] {
+        assert_eq!(type_info(kind).unwrap().name, name);
+        assert_eq!(type_from_name(name).unwrap(), kind);
     }
-    assert_eq!(ggufx::KvType::from_name("tq3_0").unwrap(), ggufx::KvType::TQ3_0);
-    assert_eq!(ggufx::KvType::Q8_0.info().unwrap().block_values, 32);
+    assert_eq!(kv_type_from_name("tq3_0").unwrap(), ggufx::KvType::TQ3_0);
+    assert_eq!(kv_type_info(ggufx::KvType::Q8_0).unwrap().block_values, 32);
     assert_eq!(format!("{:?} {:?}", TensorType::Q4_K, TensorType(77)), "Q4_K TensorType(77)");
     assert!(ggufx::has("type:q4_K") && !ggufx::has("type:none") && !ggufx::has("a\0b"));
+    assert_eq!(ggufx::row_bytes(TensorType::Q4_K, 512).unwrap(), 288);
+    fails(type_from_name("Q4_Q"), Status::NOT_FOUND);
+    fails(type_from_name("a\0b"), Status::ARGUMENT);
 }
 
 #[test]

@@ -21,11 +21,11 @@ mod chains;
 mod chats;
 mod choices;
 mod closing;
+mod estimates;
 mod files;
 mod followed;
-mod hooks;
-mod estimates;
 mod grammars;
+mod hooks;
 mod imatrix;
 mod jobs;
 mod kv;
@@ -51,7 +51,7 @@ pub fn runtime() -> Runtime {
     Runtime::options().threads(2).create().unwrap()
 }
 pub fn demo(rt: &Runtime) -> File {
-    File::open(rt, model_path()).unwrap()
+    File::open(rt, model_path(), Default::default()).unwrap()
 }
 /// Path for this test alone.
 pub fn scratch(name: &str) -> std::path::PathBuf {

@@ -2,34 +2,35 @@
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime};
 use ggufx::{
-    unicode_version, DecodeOptions, DetokenizeFlags, Detokenizer, EmbedFlags, EmbedOptions,
-    Embedder, KvType, LayerKind, Model, ModelFlags, ModelOptions, Pooling, PreFlags, PreTokenizer,
-    Sampler, SamplerOptions, Session, SessionOptions, SpecialToken, Status, TokenFlags,
-    TokenizeFlags, Tokenizer, TokenizerFlags,
+    tokenizer_pre, tokenizer_pre_count, tokenizer_unicode, DecodeFlags, DecodeOptions,
+    DetokenizeFlags, Detokenizer, EmbedFlags, EmbedOptions, Embedder, KvType, LayerKind, Model,
+    ModelFlags, ModelOptions, ModelOverride, Pooling, PreFlags, Sampler, SamplerOptions, Session,
+    SessionOptions, SpecialToken, Status, TokenFlags, TokenizeFlags, Tokenizer, TokenizerFlags,
 };
 use std::ops::ControlFlow;
 
 fn story(rt: &ggufx::Runtime, options: SamplerOptions) -> String {
     let file = demo(rt);
-    let (model, tokenizer) = (Model::new(rt, &file).unwrap(), Tokenizer::new(&file).unwrap());
-    let info = model.info().unwrap();
+    let (model, tokenizer) =
+        (Model::new(rt, &file, Default::default()).unwrap(), Tokenizer::new(&file).unwrap());
+    let n_vocab = model.info().unwrap().n_vocab;
     let mut session = Session::new(&model, SessionOptions::default()).unwrap();
     drop((file, model)); // the session keeps its dependencies alive
-    let mut sampler = Sampler::new(rt, info.n_vocab, options).unwrap();
-    let mut ids = tokenizer.encode("Once upon a time", TokenizeFlags::ADD_SPECIAL).unwrap();
-    let (mut next, mut logits) = (ids.clone(), vec![0.0; info.n_vocab as usize]);
+    let mut sampler = Sampler::new(rt, n_vocab, options).unwrap();
+    let mut ids = tokenizer.tokenize("Once upon a time", TokenizeFlags::ADD_SPECIAL).unwrap();
+    let (mut next, mut logits) = (ids.clone(), vec![0.0; n_vocab as usize]);
     while ids.len() < 40 {
         session.decode(&next).unwrap();
         session.logits(&mut logits).unwrap();
         let (id, logprob) = sampler.sample(&logits).unwrap();
         assert!(logprob <= 0.0);
-        if tokenizer.token(id).unwrap().flags.contains(TokenFlags::END) {
+        if tokenizer.token_info(id).unwrap().flags.contains(TokenFlags::END) {
             break;
         }
         ids.push(id);
         next = vec![id];
     }
-    String::from_utf8(tokenizer.decode(&ids, DetokenizeFlags::NONE).unwrap()).unwrap()
+    String::from_utf8(tokenizer.detokenize(&ids, DetokenizeFlags::NONE).unwrap()).unwrap()
 }
 
 #[test]
@@ -50,14 +51,14 @@ fn text_to_ids_and_back() {
     let rt = runtime();
     let tokenizer = Tokenizer::new(&demo(&rt)).unwrap();
     let info = tokenizer.info().unwrap();
-    assert_eq!((info.kind, info.n_tokens, info.bos, info.eos), ("llama", 1024, Some(1), Some(2)));
+    assert_eq!((info.kind, info.n_tokens, info.bos, info.eos), ("llama", 1024, 1, 2));
     let text = "The little dog, \u{e9}\u{1f600}!";
-    let ids = tokenizer.encode(text, TokenizeFlags::NONE).unwrap();
-    let back = tokenizer.decode(&ids, DetokenizeFlags::NONE).unwrap();
+    let ids = tokenizer.tokenize(text, TokenizeFlags::NONE).unwrap();
+    let back = tokenizer.detokenize(&ids, DetokenizeFlags::NONE).unwrap();
     assert_eq!(back, text.as_bytes());
-    assert_eq!(tokenizer.token(1).unwrap().text, b"<s>");
-    fails(tokenizer.token(1024), Status::ARGUMENT);
-    fails(tokenizer.decode(&[5000], DetokenizeFlags::NONE), Status::ARGUMENT);
+    assert_eq!(tokenizer.token_info(1).unwrap().text, b"<s>");
+    fails(tokenizer.token_info(1024), Status::ARGUMENT);
+    fails(tokenizer.detokenize(&[5000], DetokenizeFlags::NONE), Status::ARGUMENT);
 }
 
 #[test]
@@ -65,7 +66,7 @@ fn ids_one_by_one_give_whole_characters() {
     needs_model!();
     let tokenizer = Tokenizer::new(&demo(&runtime())).unwrap();
     let text = "The little dog, \u{e9}\u{1f600}!";
-    let ids = tokenizer.encode(text, TokenizeFlags::NONE).unwrap();
+    let ids = tokenizer.tokenize(text, TokenizeFlags::NONE).unwrap();
     let mut out = Detokenizer::new(&tokenizer, DetokenizeFlags::LAST); // which it takes out
     for _ in 0..2 {
         let parts: Vec<_> = ids.iter().map(|&id| out.push(&[id]).unwrap()).collect();
@@ -74,7 +75,8 @@ fn ids_one_by_one_give_whole_characters() {
         assert_eq!(parts.concat(), text.as_bytes());
         assert!(out.finish().unwrap().is_empty());
     }
-    let half = ids.iter().position(|&id| tokenizer.token(id).unwrap().text == b"<0xC3>").unwrap();
+    let half =
+        ids.iter().position(|&id| tokenizer.token_info(id).unwrap().text == b"<0xC3>").unwrap();
     assert!(out.push(&ids[half..=half]).unwrap().is_empty());
     fails(out.push(&[5000]), Status::ARGUMENT);
     assert_eq!(out.finish().unwrap(), b"\xc3");
@@ -87,31 +89,31 @@ fn special_tokens_and_pre_tokenizers() {
     let tokenizer = Tokenizer::new(&demo(&runtime())).unwrap();
     let info = tokenizer.info().unwrap();
     assert!(info.flags.contains(TokenizerFlags::ADD_BOS) && info.pre.is_none());
-    assert_eq!(tokenizer.special(SpecialToken::EOS), Some(2));
-    assert_eq!(tokenizer.special(SpecialToken::FIM_PREFIX), None);
-    assert_eq!(tokenizer.special(SpecialToken(99)), None);
-    let all = PreTokenizer::all().unwrap();
+    assert_eq!(tokenizer.special(SpecialToken::EOS), 2);
+    assert_eq!(tokenizer.special(SpecialToken::FIM_PREFIX), -1);
+    assert_eq!(tokenizer.special(SpecialToken(99)), -1);
+    let all: Vec<_> = (0..tokenizer_pre_count()).map(|i| tokenizer_pre(i).unwrap()).collect();
     let named = |name: &str| all.iter().find(|pre| pre.name == name).unwrap();
     assert!(all.len() > 70 && all.iter().all(|pre| !pre.rules.is_empty()));
     let llama = named("llama-bpe");
     assert!(llama.flags.contains(PreFlags::IGNORE_MERGES));
-    let steps = llama.steps.as_ref().unwrap();
-    assert!(steps.len() == 2 && steps[0].starts_with("S(?i:") && steps[1] == "B", "{:?}", steps);
-    assert_eq!(named("gpt-2").steps, Some(vec!["G"]));
-    assert!(unicode_version().starts_with("15."));
+    let steps = llama.steps.unwrap();
+    assert!(steps.starts_with(b"S(?i:") && steps.ends_with(b"\0B\0"), "{:?}", steps);
+    assert_eq!(named("gpt-2").steps, Some(&b"G\0"[..]));
+    assert!(tokenizer_unicode().starts_with("15."));
 }
 
 #[test]
 fn a_decode_can_be_cancelled_watched_and_taken_back() {
     needs_model!();
     let rt = runtime();
-    let model = Model::new(&rt, &demo(&rt)).unwrap();
+    let model = Model::new(&rt, &demo(&rt), Default::default()).unwrap();
     let options = SessionOptions { n_context: 16, ..Default::default() };
     let mut session = Session::new(&model, options).unwrap();
     let ids = [1, 300, 301, 302];
     let mut stop = |_: u64, _: u64| ControlFlow::Break(());
     let stopping = DecodeOptions { progress: Some(&mut stop), ..Default::default() };
-    fails(session.decode_with(&ids, stopping), Status::CANCELLED);
+    fails(session.decode_with(&ids, stopping, None), Status::CANCELLED);
     assert_eq!(session.length(), 0);
     fails(session.logits(&mut [0.0; 1024]), Status::STATE);
     let (mut layers, mut all) = (vec![], vec![0.0; 4 * 1024]);
@@ -122,11 +124,11 @@ fn a_decode_can_be_cancelled_watched_and_taken_back() {
         ControlFlow::Continue(())
     };
     let watched = DecodeOptions {
-        all_logits: Some(&mut all),
-        attention: Some(&mut look),
+        flags: DecodeFlags::ALL_LOGITS,
+        logits: Some(&mut all),
         ..Default::default()
     };
-    session.decode_with(&ids, watched).unwrap();
+    session.decode_with(&ids, watched, Some(&mut look)).unwrap();
     assert_eq!(layers, [0, 1, 2, 3]);
     let mut last = vec![0.0; 1024];
     session.logits(&mut last).unwrap();
@@ -142,32 +144,37 @@ fn a_model_tells_its_layers_and_takes_other_keys() {
     needs_model!();
     let rt = runtime();
     let file = demo(&rt);
-    let model = Model::new(&rt, &file).unwrap();
+    let model = Model::new(&rt, &file, Default::default()).unwrap();
     let info = model.info().unwrap();
     for i in 0..info.n_layers {
         let layer = model.layer(i).unwrap();
         assert_eq!((layer.kind, layer.reads_layer), (LayerKind::ATTENTION, i));
         assert_eq!((layer.n_heads, layer.n_kv_heads), (info.n_heads, info.n_kv_heads));
         assert_eq!((layer.head_dim_k, layer.head_dim_v, layer.window), (64, 64, 0));
-        assert!(layer.sinks.is_empty() && layer.state_bytes == 0);
+        assert!(layer.sinks.is_none() && layer.state_bytes == 0);
     }
     fails(model.layer(info.n_layers), Status::ARGUMENT);
     assert!(file.graph().unwrap().contains("token_embd"), "{}", file.graph().unwrap());
-    let with = |overrides: &[(&str, &str)]| {
-        Model::new_with(&rt, &file, ModelOptions { overrides, ..Default::default() })
+    let with = |key, value| {
+        let overrides = &[ModelOverride { key, value }];
+        Model::new(&rt, &file, ModelOptions { overrides, ..Default::default() })
     };
-    let shorter = with(&[("llama.context_length", "77")]).unwrap();
+    let shorter = with("llama.context_length", "77").unwrap();
     assert_eq!(shorter.info().unwrap().n_context, 77);
-    fails(with(&[("llama.nosuch", "1")]), Status::ARGUMENT);
-    fails(with(&[("llama.context_length", "many")]), Status::ARGUMENT);
-    fails(with(&[("llama.context_length", "7\0")]), Status::ARGUMENT);
+    fails(with("llama.nosuch", "1"), Status::ARGUMENT);
+    fails(with("llama.context_length", "many"), Status::ARGUMENT);
+    fails(with("llama.context_length", "7\0"), Status::ARGUMENT);
     let mut seen = vec![];
     let mut report = |done: u64, total: u64| {
         seen.push((done, total));
-        if done < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if done < 3 {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     };
     let stopped = ModelOptions { progress: Some(&mut report), ..Default::default() };
-    fails(Model::new_with(&rt, &file, stopped), Status::CANCELLED);
+    fails(Model::new(&rt, &file, stopped), Status::CANCELLED);
     assert_eq!(seen, [(1, 4), (2, 4), (3, 4)]);
 }
 
@@ -175,7 +182,7 @@ fn a_model_tells_its_layers_and_takes_other_keys() {
 fn a_session_tells_what_it_takes() {
     needs_model!();
     let rt = runtime();
-    let model = Model::new(&rt, &demo(&rt)).unwrap();
+    let model = Model::new(&rt, &demo(&rt), Default::default()).unwrap();
     let info = Session::new(&model, SessionOptions::default()).unwrap().info().unwrap();
     assert_eq!((info.n_context, info.n_batch), (512, 512));
     assert_eq!((info.type_k, info.type_v), (KvType::F16, KvType::F16));
@@ -184,7 +191,7 @@ fn a_session_tells_what_it_takes() {
         n_sequences: 3,
         n_context: 600,
         n_batch: 7,
-        type_k: Some(KvType::F32),
+        type_k: KvType::F32,
         ..Default::default()
     };
     let info = Session::new(&model, options).unwrap().info().unwrap();
@@ -197,15 +204,16 @@ fn texts_become_vectors() {
     needs_model!();
     let rt = runtime();
     let file = demo(&rt);
-    let model = Model::new(&rt, &file).unwrap();
+    let model = Model::new(&rt, &file, Default::default()).unwrap();
     assert_eq!(model.info().unwrap().flags, ModelFlags::NONE); // it predicts; any model embeds
+    let default = EmbedOptions::default();
     let texts: [&[i32]; 3] = [&[1, 300, 301], &[5], &[1, 302, 303, 304, 305]];
-    let mut embedder = Embedder::new(&model, EmbedOptions::default()).unwrap();
-    let info = embedder.info();
+    let mut embedder = Embedder::new(&model, default).unwrap();
+    let info = embedder.info().unwrap();
     assert_eq!((info.pooling, info.dimensions), (Pooling::LAST, 256));
-    let every = embedder.embed(&texts).unwrap();
+    let every = embedder.embed_texts(&texts).unwrap();
     for (i, text) in texts.iter().enumerate() {
-        assert_eq!(embedder.embed(&[text]).unwrap(), every[i * 256..(i + 1) * 256]);
+        assert_eq!(embedder.embed_texts(&[text]).unwrap(), every[i * 256..(i + 1) * 256]);
     }
     let none = EmbedOptions {
         n_context: 4,
@@ -213,18 +221,18 @@ fn texts_become_vectors() {
         flags: EmbedFlags::CUT,
         ..Default::default()
     };
-    let rows = Embedder::new(&model, none).unwrap().embed(&texts).unwrap();
+    let rows = Embedder::new(&model, none).unwrap().embed_texts(&texts).unwrap();
     assert_eq!(rows.len(), (3 + 1 + 4) * 256);
     assert_eq!(rows[2 * 256..3 * 256], every[..256]);
-    let unit = EmbedOptions { dimensions: 16, flags: EmbedFlags::NORMALIZE, ..Default::default() };
-    let unit = Embedder::new(&model, unit).unwrap().embed(&texts[..1]).unwrap();
+    let unit = EmbedOptions { dimensions: 16, flags: EmbedFlags::NORMALIZE, ..default };
+    let unit = Embedder::new(&model, unit).unwrap().embed_texts(&texts[..1]).unwrap();
     assert!((unit.iter().map(|x| x * x).sum::<f32>() - 1.0).abs() < 1e-5);
-    let small = EmbedOptions { n_context: 8, n_batch: 8, ..Default::default() };
-    let whole = Embedder::estimate(&rt, &file, EmbedOptions::default()).unwrap();
-    assert!(whole > Embedder::estimate(&rt, &file, small).unwrap());
-    assert_eq!(fails(embedder.embed(&[&[1], &[]]), Status::ARGUMENT).index(), Some(1));
+    let small = EmbedOptions { n_context: 8, n_batch: 8, ..default };
+    let whole = rt.embedder_estimate(&file, default).unwrap();
+    assert!(whole > rt.embedder_estimate(&file, small).unwrap());
+    assert_eq!(fails(embedder.embed_texts(&[&[1], &[]]), Status::ARGUMENT).index(), Some(1));
     let (mut out, mut stop) = (vec![0.0; 256], |_: u64, _: u64| ControlFlow::Break(()));
-    let stopped = embedder.embed_into(&mut out, &[1, 2], &[2], Some(&mut stop));
+    let stopped = embedder.embed(&mut out, &[1, 2], &[2], Some(&mut stop));
     fails(stopped, Status::CANCELLED);
     let rank = EmbedOptions { pooling: Pooling::RANK, ..Default::default() };
     fails(Embedder::new(&model, rank), Status::UNSUPPORTED);
@@ -235,19 +243,23 @@ fn perplexity_of_a_text() {
     needs_model!();
     let rt = runtime();
     let file = demo(&rt);
-    let (model, tokenizer) = (Model::new(&rt, &file).unwrap(), Tokenizer::new(&file).unwrap());
+    let (model, tokenizer) =
+        (Model::new(&rt, &file, Default::default()).unwrap(), Tokenizer::new(&file).unwrap());
     let text = "Once upon a time there was a little dog. The dog was happy. ".repeat(6);
-    let ids = tokenizer.encode(text, TokenizeFlags::NONE).unwrap();
+    let ids = tokenizer.tokenize(text, TokenizeFlags::NONE).unwrap();
     let mut session = Session::new(&model, SessionOptions::default()).unwrap();
     let mut running = 0;
-    let mut count = |_: &ggufx::Perplexity| {
+    let mut count = |_: &ggufx::PerplexityFacts| {
         running += 1;
         ControlFlow::Continue(())
     };
-    let result = session.perplexity(&ids, 32, Some(1), &mut count).unwrap();
+    let result = session.perplexity(&ids, 32, 1, Some(&mut count)).unwrap();
     assert!(result.perplexity > 1.0 && result.perplexity.is_finite(), "{:?}", result);
     assert!(running == result.n_chunks && running > 0, "{} of {:?}", running, result);
-    let stopped = session.perplexity(&ids, 32, None, &mut |_| ControlFlow::Break(()));
+    let stopped = session.perplexity(&ids, 32, -1, Some(&mut |_| ControlFlow::Break(())));
     fails(stopped, Status::CANCELLED);
-    fails(Sampler::new(&rt, 8, SamplerOptions { top_p: -1.0, ..Default::default() }), Status::ARGUMENT);
+    fails(
+        Sampler::new(&rt, 8, SamplerOptions { top_p: -1.0, ..Default::default() }),
+        Status::ARGUMENT,
+    );
 }

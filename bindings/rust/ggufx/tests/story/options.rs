@@ -3,10 +3,10 @@
 use crate::kv::{attend, filled, options};
 use crate::{demo, fails, model_path, numbers, runtime, scratch};
 use ggufx::{
-    AttendOptions, DecodeOptions, File, FileType, Imatrix, JobFlags, Kv, KvFlags, KvLayer,
-    KvOptions, KvType, MatmulFlags, Model, OpenOptions, Quantizer, QuantizerOptions, RunOptions,
-    Runtime, Sampler, SamplerOptions, Session, SessionOptions, Status, TensorType, WindowKind,
-    WriteOptions, Writer, WriterOptions,
+    file_type_from_name, AttendOptions, DecodeOptions, File, Imatrix, JobFlags, JobOptions,
+    JobRunOptions, KvCache, KvFlags, KvLayer, KvOptions, KvType, MatmulFlags, Model, OpenOptions,
+    Quantizer, Runtime, Sampler, SamplerOptions, Session, SessionOptions, Status, TensorType,
+    WindowKind, WriteOptions, Writer, WriterOptions,
 };
 use std::ops::ControlFlow;
 
@@ -24,61 +24,58 @@ fn of_attention() {
     };
     let no = AttendOptions::default;
     gives(no(), -0.907634, -0.748555);
-    let chunks = AttendOptions { window: 2, window_kind: Some(WindowKind::CHUNKED), ..no() };
+    let chunks = AttendOptions { window: 2, window_kind: WindowKind::CHUNKED, ..no() };
     gives(chunks, numbers(320)[256], numbers(320)[319]); // only the token itself
     gives(AttendOptions { scale: 0.3, ..no() }, -0.926654, -0.763931);
     gives(AttendOptions { softcap: 0.5, ..no() }, -0.874823, -0.724180);
     gives(AttendOptions { window: 2, ..no() }, -0.795041, -0.638277);
-    let slopes = Some(&[0.1, 0.2, 0.3, 0.4][..]);
+    let slopes = &[0.1, 0.2, 0.3, 0.4];
     gives(AttendOptions { alibi_slopes: slopes, ..no() }, -0.897601, -0.703808);
-    let sinks = Some(&[0.5, 1.0, 1.5, 2.0][..]);
+    let sinks = &[0.5, 1.0, 1.5, 2.0];
     gives(AttendOptions { sink_logits: sinks, ..no() }, -0.845248, -0.536932);
 }
 
 #[test]
 fn of_caches() {
     let rt = runtime();
-    let new = |options: KvOptions<'_>| Kv::new(&rt, &options).unwrap();
+    let new = |options: KvOptions<'_>| KvCache::new(&rt, options).unwrap();
     let turn = KvOptions { rope_dims: 8, rope_base: 100.0, rope_scale: 0.5, ..options() };
     let table = [0.5, 0.158113883, 0.05, 0.0158113883]; // the same
     let given = KvOptions { rope_dims: 8, rope_frequencies: &table, ..options() };
     let mut k = vec![0.0; 64];
     for mut turned in [new(turn), new(given)] {
         for layer in 0..2 {
-            turned.append(layer, 0, 1, None, &numbers(64), &numbers(64)).unwrap();
+            turned.append(layer, 0, 1, None, &numbers(64), Some(&numbers(64))).unwrap();
         }
-        turned.shift(0, 0..1, 1).unwrap();
-        turned.read(&mut k, &mut [], 0, 0, 0, 1).unwrap();
+        turned.shift(0, 0, 1, 1).unwrap();
+        turned.read(Some(&mut k), None, 0, 0, 0, 1).unwrap();
         assert!(near(&k[..4], &[-1.307774, 0.335124, 0.702069, 0.856494], 1e-5), "{:?}", &k[..4]);
         assert_eq!(k[8..32], numbers(64)[8..32]);
     }
-    for (n_sinks, token, kept) in [(8, 6, true), (0, 2, false)] {
-        let q8 = Some(KvType::Q8_0);
-        let mut kv =
-            new(KvOptions { type_k: q8, type_v: q8, n_sinks: Some(n_sinks), ..options() });
-        kv.append(0, 0, 128, None, &numbers(128 * 64), &numbers(128 * 64)).unwrap();
-        kv.read(&mut k, &mut [], 0, 0, token, 1).unwrap();
+    for (n_sinks, token, kept) in [(8, 6, true), (ggufx::sys::GGUFX_KV_NO_SINKS, 2, false)] {
+        let q8 = KvType::Q8_0;
+        let mut kv = new(KvOptions { type_k: q8, type_v: q8, n_sinks, ..options() });
+        kv.append(0, 0, 128, None, &numbers(128 * 64), Some(&numbers(128 * 64))).unwrap();
+        kv.read(Some(&mut k), None, 0, 0, token, 1).unwrap();
         let exact = &numbers(7 * 64)[token as usize * 64..][..64];
         assert_eq!(near(&k, exact, 6e-4), kept); // those stay F16
     }
-    let (f32, same) = (KvType::F32.0, KvType::DEFAULT.0);
-    let mut layers = [
-        KvLayer { type_k: f32, type_v: f32, window: 2, window_kind: 0 },
-        KvLayer { type_k: same, type_v: same, window: 0, window_kind: 0 },
-    ];
+    let f32 = KvType::F32;
+    let mut layers =
+        [KvLayer { type_k: f32, type_v: f32, window: 2, ..Default::default() }, KvLayer::default()];
     let mut narrow = new(KvOptions { layers: &layers, ..options() });
-    narrow.append(0, 0, 5, None, &numbers(320), &numbers(320)).unwrap();
+    narrow.append(0, 0, 5, None, &numbers(320), Some(&numbers(320))).unwrap();
     assert!((attend(&narrow, 0)[0] + 0.795041).abs() < 1e-5);
-    layers[0].window_kind = WindowKind::CHUNKED.0;
+    layers[0].window_kind = WindowKind::CHUNKED;
     let mut chunked = new(KvOptions { layers: &layers, ..options() });
-    chunked.append(0, 0, 5, None, &numbers(320), &numbers(320)).unwrap();
+    chunked.append(0, 0, 5, None, &numbers(320), Some(&numbers(320))).unwrap();
     assert!((attend(&chunked, 0)[0] - numbers(320)[256]).abs() < 1e-5);
     let mut slim = new(KvOptions { head_dim_v: 16, ..options() });
-    slim.append(0, 0, 1, None, &numbers(64), &numbers(32)).unwrap();
+    slim.append(0, 0, 1, None, &numbers(64), Some(&numbers(32))).unwrap();
     let (mut out, no) = ([0.0; 64], AttendOptions::default());
     slim.attend(&mut out, None, 0, 0, &numbers(128), 1, None, no).unwrap();
     let in_k = KvOptions { flags: KvFlags::V_IN_K, head_dim_v: 16, ..options() };
-    new(in_k).append(0, 0, 1, None, &numbers(64), &[]).unwrap();
+    new(in_k).append(0, 0, 1, None, &numbers(64), None).unwrap();
     let mut bytes = vec![];
     new(KvOptions { model: 7, ..options() }).save(0, &mut bytes).unwrap();
     let mut other = new(KvOptions { model: 8, ..options() });
@@ -89,8 +86,8 @@ fn of_caches() {
 fn of_sessions() {
     needs_model!();
     let rt = runtime();
-    let model = Model::new(&rt, &demo(&rt)).unwrap();
-    let (ids, f32, no) = ([1, 300, 301, 302], Some(KvType::F32), SessionOptions::default());
+    let model = Model::new(&rt, &demo(&rt), Default::default()).unwrap();
+    let (ids, f32, no) = ([1, 300, 301, 302], KvType::F32, SessionOptions::default());
     let all = [
         no,
         SessionOptions { type_k: f32, ..no },
@@ -105,9 +102,9 @@ fn of_sessions() {
         logits[5].to_bits()
     });
     assert_eq!(seen.iter().collect::<std::collections::HashSet<_>>().len(), 5);
-    let keeping = |n| SessionOptions { n_checkpoints: Some(n), ..no };
+    let keeping = |n| SessionOptions { n_checkpoints: n, ..no };
     fails(Session::new(&model, keeping(4097)), Status::ARGUMENT);
-    Session::new(&model, keeping(0)).unwrap();
+    Session::new(&model, keeping(ggufx::sys::GGUFX_SESSION_NO_CHECKPOINTS)).unwrap();
     let mut session = Session::new(&model, SessionOptions { n_batch: 2, ..no }).unwrap();
     let mut calls = 0;
     let mut look = |view: &ggufx::AttentionView<'_>| {
@@ -115,8 +112,7 @@ fn of_sessions() {
         calls += 1;
         ControlFlow::Continue(())
     };
-    let options = DecodeOptions { attention: Some(&mut look), ..Default::default() };
-    session.decode_with(&ids, options).unwrap();
+    session.decode_with(&ids, DecodeOptions::default(), Some(&mut look)).unwrap();
     assert_eq!(calls, 8);
 }
 
@@ -143,26 +139,35 @@ fn of_plans() {
     needs_model!();
     let rt = runtime();
     let file = demo(&rt);
-    let recipe = FileType::from_name("q4_0").unwrap();
-    let no = QuantizerOptions { flags: JobFlags::ALLOW_REQUANTIZE, ..Default::default() };
-    let planned = |options| Quantizer::new(&rt, &file, recipe, options).unwrap();
-    let embedding = |options| {
-        planned(options).tensors().find(|t| t.name == b"token_embd.weight").unwrap().to
-    };
+    let recipe = file_type_from_name("q4_0").unwrap();
+    let no = JobOptions { flags: JobFlags::ALLOW_REQUANTIZE, ..Default::default() };
+    let planned = |options| Quantizer::quantize(&rt, &file, recipe, options).unwrap();
+    let embedding =
+        |options| planned(options).tensors().find(|t| t.name == b"token_embd.weight").unwrap().to;
     let (one, other) = (TensorType::Q5_0, TensorType::Q5_1);
-    assert_eq!(embedding(QuantizerOptions { embedding_type: Some(one), ..no }), one);
+    assert_eq!(
+        embedding(JobOptions {
+            flags: no.flags | JobFlags::EMBEDDING_TYPE,
+            embedding_type: one,
+            ..no
+        }),
+        one
+    );
     // It is the output, too.
-    assert_eq!(embedding(QuantizerOptions { output_type: Some(other), ..no }), other);
+    assert_eq!(
+        embedding(JobOptions { flags: no.flags | JobFlags::OUTPUT_TYPE, output_type: other, ..no }),
+        other
+    );
     let bytes = |options| planned(options).info().unwrap().file_bytes;
-    let more = bytes(QuantizerOptions { reserve_bytes: 65536, ..no }) - bytes(no);
+    let more = bytes(JobOptions { reserve_bytes: 65536, ..no }) - bytes(no);
     assert!((65536..65536 + 200).contains(&more), "{}", more);
     let imatrix = Imatrix::open_memory(&rt, &crate::imatrix::old()).unwrap();
     let weighed =
-        QuantizerOptions { imatrix: Some(&imatrix), imatrix_name: Some("calibration.dat"), ..no };
+        JobOptions { imatrix: Some(&imatrix), imatrix_name: Some("calibration.dat"), ..no };
     let (mut job, path) = (planned(weighed), scratch("options.gguf"));
     assert!(job.info().unwrap().n_missing > 0);
-    job.run(&path, RunOptions::default()).unwrap();
-    let written = File::open(&rt, &path).unwrap();
+    job.run(&path, JobRunOptions::default()).unwrap();
+    let written = File::open(&rt, &path, Default::default()).unwrap();
     let key = written.get("quantize.imatrix.file").unwrap();
     assert_eq!(key.str().unwrap(), "calibration.dat");
     std::fs::remove_file(&path).unwrap();
@@ -172,7 +177,7 @@ fn of_plans() {
 fn of_opens() {
     needs_model!();
     let rt = runtime();
-    let open = |o: OpenOptions<'_>| File::open_with(&rt, model_path(), o);
+    let open = |o: OpenOptions<'_>| File::open(&rt, model_path(), o);
     let no = OpenOptions::default;
     for o in [
         OpenOptions { max_metadata_bytes: 1000, ..no() },
@@ -192,7 +197,7 @@ fn of_files_and_runtimes() {
     let info = rt.info().unwrap();
     assert_eq!((info.threads, info.workspace_bytes), (3, 3 << 20));
     let small = OpenOptions { max_metadata_bytes: 1000, ..Default::default() };
-    fails(File::open_with(&rt, model_path(), small), Status::LIMIT);
+    fails(File::open(&rt, model_path(), small), Status::LIMIT);
     let file = demo(&rt);
     let mut w = Writer::new(&rt, WriterOptions { version: 2, ..Default::default() }).unwrap();
     w.copy_meta(&file).unwrap();
@@ -206,7 +211,7 @@ fn of_files_and_runtimes() {
         data.extend_from_slice(bytes);
         Ok(())
     };
-    w.write_to(&mut collect, WriteOptions::default()).unwrap();
+    w.write_stream(&mut collect, WriteOptions::default()).unwrap();
     let again = File::open_memory(&rt, data, OpenOptions::default()).unwrap();
     assert_eq!(again.info().unwrap().version, 2);
 }

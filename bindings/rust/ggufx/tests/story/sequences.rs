@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime, scratch};
 use ggufx::{
-    BatchItem, BatchOptions, DecodeOptions, KvType, MatmulFlags, Model, Session, SessionOptions,
-    Status, Want,
+    BatchFlags, BatchItem, BatchOptions, BatchOptionsFlags, DecodeFlags, DecodeOptions, KvType,
+    MatmulFlags, Model, Session, SessionOptions, Status,
 };
 use std::ops::ControlFlow;
 
@@ -21,20 +21,26 @@ fn options() -> SessionOptions {
 }
 fn session(options: SessionOptions) -> Session {
     let rt = runtime();
-    Session::new(&Model::new(&rt, &demo(&rt)).unwrap(), options).unwrap()
+    Session::new(&Model::new(&rt, &demo(&rt), Default::default()).unwrap(), options).unwrap()
 }
 /// Logits of each token in a separate session.
 fn alone(tokens: &[i32]) -> Vec<f32> {
     let mut all = vec![0.0; tokens.len() * ROW];
-    let every = DecodeOptions { all_logits: Some(&mut all), ..Default::default() };
-    session(SessionOptions { n_sequences: 1, ..options() }).decode_with(tokens, every).unwrap();
+    let (flags, logits) = (DecodeFlags::ALL_LOGITS, Some(&mut all[..]));
+    let every = DecodeOptions { flags, logits, ..Default::default() };
+    session(SessionOptions { n_sequences: 1, ..options() })
+        .decode_with(tokens, every, None)
+        .unwrap();
     all
 }
 fn last(logits: &[f32]) -> &[f32] {
     &logits[logits.len() - ROW..]
 }
 fn item(sequence: u32, tokens: &[i32]) -> BatchItem<'_> {
-    BatchItem::new(sequence, tokens, Want::Last)
+    BatchItem::new(sequence, tokens, BatchFlags::LOGITS)
+}
+fn into(logits: &mut [f32]) -> BatchOptions<'_> {
+    BatchOptions { logits: Some(logits), ..Default::default() }
 }
 fn lengths(session: &Session) -> [u64; 3] {
     [0, 1, 2].map(|sequence| session.sequence_length(sequence))
@@ -45,11 +51,14 @@ fn sequences_have_the_bits_of_sessions_of_their_own() {
     needs_model!();
     let (a, b, mut session) = (alone(&A), alone(&B), session(options()));
     assert_ne!(last(&a), last(&b));
-    let items = [BatchItem::new(2, &B[..2], Want::None), BatchItem::new(0, &A[..3], Want::All)];
-    assert_eq!(session.decode_batch(&items).unwrap(), a[..3 * ROW]);
+    let items = [
+        BatchItem::new(2, &B[..2], BatchFlags::NONE),
+        BatchItem::new(0, &A[..3], BatchFlags::ALL_LOGITS),
+    ];
+    assert_eq!(session.batch_logits(&items).unwrap(), a[..3 * ROW]);
     let mut out = vec![0.0; 2 * ROW];
     let items = [item(0, &A[3..]), item(2, &B[2..])];
-    session.decode_batch_into(&mut out, &items, BatchOptions::default()).unwrap();
+    session.decode_batch(&items, into(&mut out)).unwrap();
     assert_eq!(out, [last(&a), last(&b)].concat());
     assert_eq!((lengths(&session), session.sequence_length(9)), ([5, 0, 3], 0));
     assert_eq!((session.length(), session.memory().unwrap().n_tokens), (5, 8));
@@ -60,13 +69,14 @@ fn products_of_a_call_have_flags_of_their_own() {
     needs_model!();
     let with = |matmul_flags| session(SessionOptions { matmul_flags, ..options() });
     let (mut plain, mut f32) = (with(MatmulFlags::NONE), with(MatmulFlags::F32));
-    let want = f32.decode_batch(&[item(1, &A)]).unwrap();
-    assert_ne!(plain.decode_batch(&[item(1, &A)]).unwrap(), want);
-    let again = |session: &mut Session, flags| {
-        session.truncate_sequence(1, 0).unwrap();
-        let (mut out, flags) = (vec![0.0; ROW], Some(flags));
-        let options = BatchOptions { matmul_flags: flags, ..Default::default() };
-        session.decode_batch_into(&mut out, &[item(1, &A)], options).unwrap();
+    let want = f32.batch_logits(&[item(1, &A)]).unwrap();
+    assert_ne!(plain.batch_logits(&[item(1, &A)]).unwrap(), want);
+    let again = |session: &mut Session, matmul_flags| {
+        session.sequence_truncate(1, 0).unwrap();
+        let mut out = vec![0.0; ROW];
+        let options =
+            BatchOptions { matmul_flags, flags: BatchOptionsFlags::MATMUL, ..into(&mut out) };
+        session.decode_batch(&[item(1, &A)], options).unwrap();
         out
     };
     assert_eq!(again(&mut plain, MatmulFlags::F32), want);
@@ -79,23 +89,23 @@ fn sequences_of_a_session_are_copied_and_cut() {
     let mut session = session(options());
     let prompt: Vec<i32> = std::iter::once(1).chain(300..370).collect();
     let long = alone(&[&prompt[..], &[9]].concat());
-    session.decode_batch(&[BatchItem::new(0, &prompt, Want::None).mark()]).unwrap();
+    session.batch_logits(&[BatchItem::new(0, &prompt, BatchFlags::MARK)]).unwrap();
     let before = session.memory().unwrap();
     assert_eq!((before.n_tokens, before.n_shared_pages), (71, 0));
-    session.copy_sequence(0, 1, 71).unwrap();
+    session.sequence_copy(0, 1, 71).unwrap();
     let after = session.memory().unwrap();
     assert!(after.n_tokens == 142 && after.n_shared_pages > 0 && after.cache_bytes > 0);
-    let both = session.decode_batch(&[item(1, &[9]), item(0, &[9])]).unwrap();
+    let both = session.batch_logits(&[item(1, &[9]), item(0, &[9])]).unwrap();
     assert_eq!(both, [last(&long), last(&long)].concat());
-    session.truncate_sequence(1, 0).unwrap();
+    session.sequence_truncate(1, 0).unwrap();
     assert_eq!(lengths(&session), [72, 0, 0]);
-    session.decode_batch(&[BatchItem::new(1, &A, Want::None)]).unwrap();
-    session.truncate_sequence(1, 3).unwrap();
-    assert_eq!(session.decode_batch(&[item(1, &A[3..])]).unwrap(), last(&alone(&A)));
-    fails(session.copy_sequence(0, 1, 2), Status::STATE);
-    fails(session.copy_sequence(0, 3, 2), Status::ARGUMENT);
-    fails(session.copy_sequence(0, 2, 73), Status::ARGUMENT);
-    fails(session.truncate_sequence(1, 6), Status::ARGUMENT);
+    session.batch_logits(&[BatchItem::new(1, &A, BatchFlags::NONE)]).unwrap();
+    session.sequence_truncate(1, 3).unwrap();
+    assert_eq!(session.batch_logits(&[item(1, &A[3..])]).unwrap(), last(&alone(&A)));
+    fails(session.sequence_copy(0, 1, 2), Status::STATE);
+    fails(session.sequence_copy(0, 3, 2), Status::ARGUMENT);
+    fails(session.sequence_copy(0, 2, 73), Status::ARGUMENT);
+    fails(session.sequence_truncate(1, 6), Status::ARGUMENT);
 }
 
 struct Broken;
@@ -117,7 +127,7 @@ impl std::io::Read for Broken {
 fn sequences_are_saved_and_loaded() {
     needs_model!();
     let (mut from, mut to, mut bytes) = (session(options()), session(options()), vec![]);
-    from.decode_batch(&[BatchItem::new(1, &A[..4], Want::None), item(0, &B)]).unwrap();
+    from.batch_logits(&[BatchItem::new(1, &A[..4], BatchFlags::NONE), item(0, &B)]).unwrap();
     from.save(1, &mut bytes).unwrap();
     let path = scratch("sequence");
     from.save_path(1, &path).unwrap();
@@ -125,7 +135,7 @@ fn sequences_are_saved_and_loaded() {
     to.load(2, &mut &bytes[..]).unwrap();
     to.load_path(0, &path).unwrap();
     std::fs::remove_file(&path).unwrap();
-    let (one, want) = (alone(&A), to.decode_batch(&[item(2, &A[4..]), item(0, &A[4..])]).unwrap());
+    let (one, want) = (alone(&A), to.batch_logits(&[item(2, &A[4..]), item(0, &A[4..])]).unwrap());
     assert_eq!(want, [last(&one), last(&one)].concat());
     fails(to.load(2, &mut &bytes[..bytes.len() - 1]), Status::TRUNCATED);
     let mut wrong = bytes.clone();
@@ -138,7 +148,7 @@ fn sequences_are_saved_and_loaded() {
     fails(from.save(3, &mut vec![]), Status::ARGUMENT);
     fails(from.save_path(1, "/nowhere/snapshot"), Status::IO);
     assert_eq!(lengths(&to), [5, 0, 5]);
-    let mut other = session(SessionOptions { type_k: Some(KvType::F32), ..options() });
+    let mut other = session(SessionOptions { type_k: KvType::F32, ..options() });
     fails(other.load(0, &mut &bytes[..]), Status::MISMATCH);
 }
 
@@ -146,23 +156,22 @@ fn sequences_are_saved_and_loaded() {
 fn a_batch_fails_as_a_whole() {
     needs_model!();
     let mut session = session(SessionOptions { n_context: 16, ..options() });
-    session.decode_batch(&[item(0, &A), item(1, &B)]).unwrap();
+    session.batch_logits(&[item(0, &A), item(1, &B)]).unwrap();
     let good = item(0, &[5]);
-    let mut index = |items: &[BatchItem<'_>], code| {
-        fails(session.decode_batch(items), code).index().unwrap()
-    };
+    let mut index =
+        |items: &[BatchItem<'_>], code| fails(session.batch_logits(items), code).index().unwrap();
     assert_eq!(index(&[good, item(3, &[5])], Status::ARGUMENT), 1);
     assert_eq!(index(&[good, item(1, &[5]), good], Status::ARGUMENT), 2);
     assert_eq!(index(&[good, item(1, &[5, 4000])], Status::ARGUMENT), 1);
     assert_eq!(index(&[good, item(1, &[])], Status::ARGUMENT), 1);
     assert_eq!(index(&[good, item(1, &[5; 14])], Status::CAPACITY), 1);
-    let no = BatchOptions::default;
-    fails(session.decode_batch_into(&mut [0.0; 1023], &[good], no()), Status::ARGUMENT);
-    let matmul_flags = Some(MatmulFlags::TILES | MatmulFlags::BATCH_INVARIANT);
-    let both = BatchOptions { matmul_flags, ..no() };
-    fails(session.decode_batch_into(&mut [0.0; ROW], &[good], both), Status::ARGUMENT);
+    fails(session.decode_batch(&[good], into(&mut [0.0; 1023])), Status::ARGUMENT);
+    let mut out = [0.0; ROW];
+    let matmul_flags = MatmulFlags::TILES | MatmulFlags::BATCH_INVARIANT;
+    let both = BatchOptions { matmul_flags, flags: BatchOptionsFlags::MATMUL, ..into(&mut out) };
+    fails(session.decode_batch(&[good], both), Status::ARGUMENT);
     let mut stop = |_: u64, _: u64| ControlFlow::Break(());
-    let stopping = BatchOptions { progress: Some(&mut stop), ..no() };
-    fails(session.decode_batch_into(&mut [0.0; ROW], &[good], stopping), Status::CANCELLED);
+    let stopping = BatchOptions { progress: Some(&mut stop), ..into(&mut out) };
+    fails(session.decode_batch(&[good], stopping), Status::CANCELLED);
     assert_eq!(lengths(&session), [5, 3, 0]);
 }

@@ -13,16 +13,21 @@ fn bytes_of(values: &[f32]) -> Vec<u8> {
 fn small() -> Writer {
     let rt = runtime();
     let mut w = Writer::new(&rt, WriterOptions::default()).unwrap();
-    w.set_str("general.architecture", "test").unwrap();
+    w.set_string("general.architecture", "test").unwrap();
     w.set_u64("a.u8", MetaType::U8, 200).unwrap();
     w.set_i64("a.i32", MetaType::I32, -7).unwrap();
     w.set_f64("a.f32", MetaType::F32, 0.5).unwrap();
     w.set_bool("a.bool", true).unwrap();
     w.set_array("a.array", &[1i16, -2, 3]).unwrap();
-    w.set_strings("a.strings", &["one", "", "two\0"]).unwrap();
-    let nested = [[9u32, 2].map(u32::to_le_bytes).concat(), vec![0; 4],
-        (0..2).flat_map(|i| [vec![4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0], vec![i, 0, 0, 0]].concat())
-            .collect()].concat();
+    w.set_array_string("a.strings", &["one", "", "two\0"]).unwrap();
+    let nested = [
+        [9u32, 2].map(u32::to_le_bytes).concat(),
+        vec![0; 4],
+        (0..2)
+            .flat_map(|i| [vec![4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0], vec![i, 0, 0, 0]].concat())
+            .collect(),
+    ]
+    .concat();
     w.set_value("a.nested", MetaType::ARRAY, &nested).unwrap();
     let data = bytes_of(&numbers(64));
     let t = Tensor::wrap(&rt, TensorType::F32, &[32, 2], 0, data, "t0").unwrap();
@@ -42,16 +47,19 @@ fn what_is_written_is_read_back() {
     let planned = w.info(WriteOptions::default()).unwrap();
     w.write(&path, WriteOptions::default()).unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().len(), planned.n_bytes);
-    let file = File::open(&rt, &path).unwrap();
+    let file = File::open(&rt, &path, Default::default()).unwrap();
     std::fs::remove_file(&path).unwrap();
     assert_eq!(file.get("a.u8").unwrap().u64().unwrap(), 200);
     assert_eq!(file.get("a.i32").unwrap().i64().unwrap(), -7);
     assert_eq!(file.get("a.f32").unwrap().f64().unwrap(), 0.5);
     assert!(file.get("a.bool").unwrap().bool().unwrap());
-    let (mut array, mut positive) = ([0; 3], [0; 1]);
-    file.get("a.array").unwrap().array_i64(0, &mut array).unwrap();
-    file.get("a.array").unwrap().array_u64(2, &mut positive).unwrap();
-    assert_eq!((array, positive), ([1, -2, 3], [3]));
+    let array = file.get("a.array").unwrap();
+    assert_eq!(
+        (array.array_i64(0, 3).unwrap(), array.array_u64(2, 1).unwrap()),
+        (vec![1, -2, 3], vec![3])
+    );
+    fails(array.array_u64(0, 3), Status::VALUE);
+    fails(array.array_u64(0, usize::MAX), Status::MEMORY);
     let strings: Vec<_> = file.get("a.strings").unwrap().strings().collect();
     assert_eq!(strings, [&b"one"[..], b"", b"two\0"]);
     let nested = file.get("a.nested").unwrap().nested(1).unwrap();
@@ -90,7 +98,7 @@ fn a_copy_through_a_callback_has_the_same_tensors() {
         bytes.extend_from_slice(data);
         Ok(())
     };
-    w.write_to(&mut keep, WriteOptions::default()).unwrap();
+    w.write_stream(&mut keep, WriteOptions::default()).unwrap();
     let copy = File::open_memory(&rt, bytes, OpenOptions::default()).unwrap();
     for (a, b) in file.tensors().zip(copy.tensors()) {
         assert_eq!((a.name(), a.data()), (b.name(), b.data()));
@@ -100,6 +108,6 @@ fn a_copy_through_a_callback_has_the_same_tensors() {
     fails(w.write(scratch("cancelled.gguf"), options), Status::CANCELLED);
     assert!(!scratch("cancelled.gguf").exists());
     let mut full = |_: u32, _: &[u8]| Err(std::io::ErrorKind::Other.into());
-    fails(w.write_to(&mut full, WriteOptions::default()), Status::IO);
+    fails(w.write_stream(&mut full, WriteOptions::default()), Status::IO);
     fails(w.write("/nowhere/x.gguf", WriteOptions::default()), Status::IO);
 }

@@ -1,0 +1,3266 @@
+// Written by bindings/raw.py from include/ggufx; a test compares them. See bindings/gen_rust.py.
+// SPDX-License-Identifier: MIT
+//! Classes and functions: a call of each is unsafe where it passes what its arguments own.
+use crate::handle::{handle, items, sized, string, string_or_none};
+use crate::keep::{
+    c_string, count, exactly, filled, list, lossy, optional, optional_mut, path_string, product,
+    sum, user_of, zeros, Keep, List, Room,
+};
+use crate::watch::{check, flow, guarded, on_read, on_write, status, watched};
+use crate::*;
+use ggufx_sys as sys;
+use std::io::{self, Read, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::ptr::{null, null_mut};
+
+handle! {
+    /// An adapter bound to a model. Immutable; keeps both alive.
+    Adapter(ggufx_adapter, ggufx_adapter_destroy)
+}
+
+impl Adapter {
+    /// Binds the file of an adapter to a model.
+    ///
+    /// Tensors are read once and used in place:
+    ///
+    /// - LoRA: "NAME.lora_a" `[n, rank]` and "NAME.lora_b" `[rank, m]` for a tensor NAME `[n, m]`
+    ///   of the model, of any type with a matrix product. For an embedding matrix `[rank, m]` and
+    ///   `[rank, n]` are accepted as well. Tensors of experts have one matrix per expert; all
+    ///   experts may share one A.
+    /// - Control vector: "direction.L" `[n_embedding]` for layer L.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `TYPE`, `UNSUPPORTED`, `MISMATCH`, `KVTYPE`, `VALUE`,
+    /// `MISSING`.
+    pub fn new(model: &Model, file: &File, options: AdapterOptions) -> Result<Self> {
+        let options = options.raw();
+        let mut out = null_mut();
+        check(|e| unsafe {
+            sys::ggufx_adapter_create(&mut out, model.as_raw(), file.as_raw(), &options, e)
+        })?;
+        Ok(Adapter::of_raw(out))
+    }
+
+    /// Describes an adapter.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn info(&self) -> Result<AdapterFacts> {
+        let mut out = sized!(ggufx_adapter_facts);
+        check(|e| unsafe { sys::ggufx_adapter_info(&mut out, self.as_raw(), e) })?;
+        Ok(unsafe { AdapterFacts::of(&out) })
+    }
+
+    /// Returns 1 if the adapter changes a tensor of the model's file, given by its index, else 0.
+    pub fn has_tensor(&self, tensor: usize) -> bool {
+        let result = unsafe { sys::ggufx_adapter_has_tensor(self.as_raw(), tensor) };
+        result != 0
+    }
+
+    /// Adds s B A to rows of a tensor of the model's file, as a merge of the adapter does.
+    ///
+    /// - `rows`: f32 `[n_rows][ne0]`.
+    /// - `tensor`: index of the tensor in the model's file.
+    /// - `first_row`: first row, counted through all matrices of the tensor.
+    ///
+    /// Rows of a tensor that the adapter does not change stay as they are.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`.
+    pub fn add_rows(
+        &self,
+        rows: &mut [f32],
+        tensor: usize,
+        first_row: u64,
+        n_rows: u64,
+        scale: f32,
+    ) -> Result<()> {
+        check(|e| unsafe {
+            sys::ggufx_adapter_add_rows(
+                rows.as_mut_ptr(),
+                rows.len(),
+                self.as_raw(),
+                tensor,
+                first_row,
+                n_rows,
+                scale,
+                e,
+            )
+        })
+    }
+}
+
+handle! {
+    /// Allocator, log, executor and chosen kernels. Objects that are created from a runtime keep it
+    /// alive.
+    ///
+    /// After a fork the child may use and destroy objects that no other thread used at the time of
+    /// the fork. The threads of the pool stay in the parent, so calls on an inherited runtime run
+    /// on the caller's thread.
+    Runtime(ggufx_runtime, ggufx_runtime_destroy)
+}
+
+impl Runtime {
+    /// Describes a runtime.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn info(&self) -> Result<RuntimeFacts<'_>> {
+        let mut out = sized!(ggufx_runtime_facts);
+        check(|e| unsafe { sys::ggufx_runtime_info(&mut out, self.as_raw(), e) })?;
+        Ok(unsafe { RuntimeFacts::of(&out) })
+    }
+
+    /// Returns the exact bytes that [`Embedder::new`] allocates for a model of this file.
+    ///
+    /// The model itself is not included: see [`Runtime::estimate`]. The file may be opened for
+    /// metadata only.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `LIMIT`, `TYPE`, `UNSUPPORTED`, `CANCELLED`, `MISMATCH`,
+    /// `DEVICE`, `KVTYPE`, `SHAPE`, `SPLIT`, `HPARAM`, `MISSING`.
+    pub fn embedder_estimate(&self, file: &File, options: EmbedOptions) -> Result<u64> {
+        let options = options.raw();
+        let mut out = 0;
+        check(|e| unsafe {
+            sys::ggufx_embedder_estimate(&mut out, self.as_raw(), file.as_raw(), &options, e)
+        })?;
+        Ok(out)
+    }
+
+    /// Estimates the memory of a model, as stored or under a quantization mix
+    /// ([`EstimateFlags::FILE_TYPE`]).
+    ///
+    /// The file may be opened for metadata only, and may consist of its header alone. options may
+    /// be `None`;
+    ///
+    /// - `model_bytes` + `kv_bytes` + `session_bytes` are the exact bytes that the allocator
+    ///   returns later, for a runtime with as many threads as `rt`. With `n_context_total` they are
+    ///   the maximum.
+    /// - `file_bytes` are the exact bytes that [`Quantizer::run`] writes.
+    /// - For a rank of a group the bytes of model, caches, sessions and those read per token are of
+    ///   this rank. A quantization mix decides the packing of its messages.
+    /// - Not included: the directory of the opened file (about 200 bytes per tensor and key),
+    ///   tokenizer, sampler, threads and their stacks.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `TYPE`, `UNSUPPORTED`, `MISMATCH`, `KVTYPE`, `VALUE`,
+    /// `SHAPE`, `OVERFLOW`, `SPLIT`, `HPARAM`, `MISSING`.
+    pub fn estimate(&self, file: &File, options: EstimateOptions<'_>) -> Result<EstimateFacts> {
+        let held = Keep::new();
+        let options = options.raw(&held)?;
+        let mut out = sized!(ggufx_estimate_facts);
+        check(|e| unsafe {
+            sys::ggufx_estimate(&mut out, self.as_raw(), file.as_raw(), &options, e)
+        })?;
+        Ok(unsafe { EstimateFacts::of(&out) })
+    }
+
+    /// Recommends the quantization mix and KV cache types with the least loss that fit into
+    /// `memory_bytes`.
+    ///
+    /// They must fit with `n_context` tokens; 0 is the default of `Session::new`. Candidates are
+    /// combinations of:
+    ///
+    /// - Weights: the file as it is, and every mix that needs no imatrix or has one. Mixes are
+    ///   tried if the file has no quantized tensor or the job allows requantization. With
+    ///   [`EstimateFlags::FILE_TYPE`] only `file_type` is tried.
+    /// - KV cache types: a ladder from F16 down. If `type_k` or `type_v` is not
+    ///   [`KvType::DEFAULT`], only these are tried.
+    ///
+    /// facts.loss is the expected KL divergence from the file as it is with an F32 cache, in nats
+    /// per token. It is the sum of a part for the weights, proportional to the square of
+    /// `weight_error`, and a part for keys and values. `weight_error` is the root mean square, over
+    /// all values, of the relative error of a type on Gaussian values. The errors are those of the
+    /// reference quantizer, with the imatrix if there is one.
+    ///
+    /// The losses come from measurements of one small model. They rank candidates and predict no
+    /// loss of another model. If losses are equal, the candidate with fewer bytes is chosen.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `TYPE`, `UNSUPPORTED`, `CAPACITY`, `MISMATCH`,
+    /// `KVTYPE`, `VALUE`, `SHAPE`, `OVERFLOW`, `SPLIT`, `HPARAM`, `MISSING`.
+    pub fn recommend(&self, file: &File, options: EstimateOptions<'_>) -> Result<EstimateFacts> {
+        let held = Keep::new();
+        let options = options.raw(&held)?;
+        let mut out = sized!(ggufx_estimate_facts);
+        check(|e| unsafe {
+            sys::ggufx_recommend(&mut out, self.as_raw(), file.as_raw(), &options, e)
+        })?;
+        Ok(unsafe { EstimateFacts::of(&out) })
+    }
+
+    /// Returns the bytes that a cache allocates after `n_tokens` tokens are reserved in every
+    /// sequence.
+    ///
+    /// Appending these tokens takes no more. The object of the handle is included.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `TYPE`.
+    pub fn kv_estimate(&self, options: KvOptions<'_>, n_tokens: u64) -> Result<u64> {
+        let held = Keep::new();
+        let options = options.raw(&held)?;
+        let mut out = 0;
+        check(|e| unsafe {
+            sys::ggufx_kv_estimate(&mut out, self.as_raw(), &options, n_tokens, e)
+        })?;
+        Ok(out)
+    }
+
+    /// Computes y = W x for one vector.
+    ///
+    /// - `w`: a tensor of any type with [`TypeFlags::HAS_MATVEC`]: rows = ne1 * ne2 * ne3, columns
+    ///   = ne0.
+    /// - `x`: f32, `n_x` = ne0 values.
+    /// - `y`: f32, `n_y` = rows values; must not overlap x.
+    ///
+    /// A NaN in x gives NaN (bits 0x7fc00000) in every y. So does an infinity with 8-bit
+    /// activations; with f32 activations it follows IEEE 754. -0 is stored as +0.
+    ///
+    /// Sums run in f32, also before their scales are applied. If |x| is above about 1e30 they can
+    /// overflow to an infinity or NaN, although the exact result is finite. An MXFP4 scale (up to
+    /// 2^127) times the scale of 8- or 15-bit activations can be infinite; codes that are 0 then
+    /// give NaN.
+    ///
+    /// Errors: `ARGUMENT`, `LIMIT`, `TYPE`, `UNSUPPORTED`, `CANCELLED`.
+    pub fn matvec(
+        &self,
+        y: &mut [f32],
+        w: &Tensor<'_>,
+        x: &[f32],
+        options: MatmulOptions<'_>,
+    ) -> Result<()> {
+        let held = Keep::new();
+        let options = options.raw(&held)?;
+        watched(|e| unsafe {
+            sys::ggufx_matvec(
+                y.as_mut_ptr(),
+                y.len(),
+                self.as_raw(),
+                w.as_raw(),
+                x.as_ptr(),
+                x.len(),
+                &options,
+                e,
+            )
+        })
+    }
+
+    /// Computes Y = W X for n vectors: column j of X is x + j * ldx, column j of Y is y + j * ldy.
+    ///
+    /// - `ldx`, `ldy`: distance of two columns in floats, 0 = dense (ne0, rows).
+    /// - `n_x`, `n_y`: floats in the buffers, at least (n - 1) * ld + length of a column.
+    ///
+    /// Otherwise as [`Runtime::matvec`], whose bits it has for n = 1 .. 3.
+    ///
+    /// Errors: `ARGUMENT`, `LIMIT`, `TYPE`, `UNSUPPORTED`, `CANCELLED`.
+    pub fn matmul(
+        &self,
+        y: &mut [f32],
+        ldy: usize,
+        w: &Tensor<'_>,
+        x: &[f32],
+        ldx: usize,
+        n: usize,
+        options: MatmulOptions<'_>,
+    ) -> Result<()> {
+        let held = Keep::new();
+        let options = options.raw(&held)?;
+        watched(|e| unsafe {
+            sys::ggufx_matmul(
+                y.as_mut_ptr(),
+                ldy,
+                y.len(),
+                self.as_raw(),
+                w.as_raw(),
+                x.as_ptr(),
+                ldx,
+                x.len(),
+                n,
+                &options,
+                e,
+            )
+        })
+    }
+
+    /// Multiplies columns by the matrices of experts (mixture of experts), `n_used` experts per
+    /// column.
+    ///
+    /// Result r = j * `n_used` + i, at y + r * ldy, is expert ids`[r]` times column j of the n
+    /// columns of x.
+    ///
+    /// - `w`: experts along the third dimension: ne2 matrices of ne1 rows and ne0 columns, ne3 = 1.
+    /// - `ids`: numbers below ne2, in any order; they may repeat. If n or `n_used` is 0, nothing is
+    ///   read or written.
+    /// - `x`: column j at x + j * ldx. For one column per result (down projection): n results with
+    ///   `n_used` = 1.
+    /// - `ldx`, `ldy`: distance of two columns in floats, 0 = dense (ne0, ne1).
+    /// - `n_x`, `n_y`: floats in the buffers, at least (columns - 1) * ld + length of a column.
+    ///
+    /// All results of one expert are one product. Their bits are those of [`Runtime::matmul`] with
+    /// as many columns as the expert has results in this call: 1 .. 3, or 4 and more.
+    /// [`MatmulFlags::BATCH_INVARIANT`] and [`MatmulFlags::TILES`] remove this dependence. All
+    /// arguments are checked before anything is computed.
+    ///
+    /// Errors: `ARGUMENT`, `LIMIT`, `TYPE`, `UNSUPPORTED`, `CANCELLED`.
+    pub fn matmul_id(
+        &self,
+        y: &mut [f32],
+        ldy: usize,
+        w: &Tensor<'_>,
+        ids: &[u32],
+        n_used: usize,
+        x: &[f32],
+        ldx: usize,
+        n: usize,
+        options: MatmulOptions<'_>,
+    ) -> Result<()> {
+        let held = Keep::new();
+        exactly("ids", Some(ids.len()), product(&[n as u64, n_used as u64]))?;
+        let options = options.raw(&held)?;
+        watched(|e| unsafe {
+            sys::ggufx_matmul_id(
+                y.as_mut_ptr(),
+                ldy,
+                y.len(),
+                self.as_raw(),
+                w.as_raw(),
+                ids.as_ptr(),
+                n_used,
+                x.as_ptr(),
+                ldx,
+                x.len(),
+                n,
+                &options,
+                e,
+            )
+        })
+    }
+
+    /// Computes the results of predictions that were measured in several runs.
+    ///
+    /// They have the bits of one run over the whole text if the rows are all of its rows in the
+    /// order of the text.
+    ///
+    /// - `rows`: `[n_rows]` as `rows` of [`MeasureOptions`] got them.
+    /// - `n_chunks`: number of their chunks, of `n_context` tokens each; copied to the facts.
+    /// - `flags`: [`MeasureFlags::COMPARED`] with saved logits; _SAME_MODEL is copied to the facts.
+    ///
+    /// After a failure \*out is as before.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `VALUE`.
+    pub fn measure_total(
+        &self,
+        rows: &[MeasureRow],
+        n_chunks: u64,
+        n_context: u32,
+        flags: MeasureFlags,
+    ) -> Result<MeasureFacts> {
+        let rows = unsafe { List::of(rows.iter().map(|x| Ok(x.raw()))) }?;
+        let mut out = sized!(ggufx_measure_facts);
+        check(|e| unsafe {
+            sys::ggufx_measure_total(
+                &mut out,
+                self.as_raw(),
+                rows.at(),
+                rows.len(),
+                n_chunks,
+                n_context,
+                flags.0,
+                e,
+            )
+        })?;
+        Ok(unsafe { MeasureFacts::of(&out) })
+    }
+
+    /// Dequantizes rows of a tensor to f32, bit-exact with the definition of the formats.
+    ///
+    /// - `out`: f32, `[n_rows][ne0]`, dense; `n_out` \>= `n_rows` * ne0 floats.
+    /// - `first_row`: first row, counted over all outer dimensions: ne1 * ne2 * ne3 rows.
+    ///
+    /// I8 .. I64 and F64 are converted to f32 (round to nearest even).
+    ///
+    /// Errors: `ARGUMENT`, `TYPE`, `UNSUPPORTED`.
+    pub fn dequantize(
+        &self,
+        out: &mut [f32],
+        tensor: &Tensor<'_>,
+        first_row: u64,
+        n_rows: u64,
+    ) -> Result<()> {
+        check(|e| unsafe {
+            sys::ggufx_dequantize(
+                out.as_mut_ptr(),
+                out.len(),
+                self.as_raw(),
+                tensor.as_raw(),
+                first_row,
+                n_rows,
+                e,
+            )
+        })
+    }
+
+    /// Dequantizes whole blocks in memory: `n_bytes` / `block_bytes` blocks of `type`.
+    ///
+    /// - `out`: f32, n \>= blocks * `block_values` floats.
+    /// - `bytes`: any alignment, little-endian fields.
+    ///
+    /// Errors: `ARGUMENT`, `TYPE`.
+    pub fn dequantize_blocks(
+        &self,
+        out: &mut [f32],
+        type_: TensorType,
+        bytes: &[u8],
+    ) -> Result<()> {
+        check(|e| unsafe {
+            sys::ggufx_dequantize_blocks(
+                out.as_mut_ptr(),
+                out.len(),
+                self.as_raw(),
+                type_.0,
+                bytes.as_ptr().cast(),
+                bytes.len(),
+                e,
+            )
+        })
+    }
+
+    /// Quantizes rows of f32 to blocks of `type`, with the same bytes on every machine and thread
+    /// count.
+    ///
+    /// - `out`: `n_bytes` \>= `n_rows` * [`row_bytes`](type, `n_cols`), written dense,
+    ///   little-endian fields; must not overlap rows. Unspecified after an error.
+    /// - `rows`: f32, dense.
+    /// - `options`: may be `None`. Types without a search (Q8_0, F16, ...) ignore the imatrix.
+    ///
+    /// IQ2_XXS, IQ2_XS and IQ1_S need an imatrix. IQ3_S has the bytes of the reference also in this
+    /// case: a group of 32 zeros shifts the codes of later groups. Such blocks dequantize to wrong
+    /// values; [`QuantizeMode::BEST`] avoids them. IQ1, IQ2 and IQ3 begin each call with tables,
+    /// which take up to 1 MB and tens of ms: pass many rows.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `TYPE`, `UNSUPPORTED`, `CANCELLED`, `VALUE`, `SHAPE`.
+    pub fn quantize_blocks(
+        &self,
+        out: &mut [u8],
+        type_: TensorType,
+        rows: &[f32],
+        n_rows: usize,
+        n_cols: usize,
+        options: QuantizeOptions<'_>,
+    ) -> Result<()> {
+        let held = Keep::new();
+        exactly("rows", Some(rows.len()), product(&[n_rows as u64, n_cols as u64]))?;
+        exactly("imatrix", filled(options.imatrix).map(<[_]>::len), n_cols as u64)?;
+        let options = options.raw(&held)?;
+        watched(|e| unsafe {
+            sys::ggufx_quantize_blocks(
+                out.as_mut_ptr().cast(),
+                out.len(),
+                self.as_raw(),
+                type_.0,
+                rows.as_ptr(),
+                n_rows,
+                n_cols,
+                &options,
+                e,
+            )
+        })
+    }
+
+    /// Computes the natural log-probabilities of a chosen token and of the k likeliest, among n
+    /// tokens.
+    ///
+    /// - `out_chosen`: log-probability of `chosen`; `None`: `chosen` is ignored.
+    /// - `out_ids`: the k likeliest by rank, k \<= n; may be `None` if k is 0.
+    /// - `out_logprobs`: their log-probabilities; may be `None` if k is 0.
+    ///
+    /// Each is logit - largest - log(sum of weights) in binary64, rounded once; the sum is that of
+    /// a vocabulary. The log-probability of a logit of -infinity is -infinity.
+    ///
+    /// Errors: `ARGUMENT`, `VALUE`.
+    pub fn logprobs(
+        &self,
+        k: usize,
+        logits: &[f32],
+        chosen: i32,
+    ) -> Result<(Vec<i32>, Vec<f32>, f32)> {
+        let mut out_ids = zeros::<i32>(k as u64)?;
+        let mut out_logprobs = zeros::<f32>(k as u64)?;
+        let mut out_chosen = 0.0;
+        check(|e| unsafe {
+            sys::ggufx_logprobs(
+                out_ids.as_mut_ptr(),
+                out_logprobs.as_mut_ptr(),
+                k,
+                &mut out_chosen,
+                self.as_raw(),
+                logits.as_ptr(),
+                logits.len(),
+                chosen,
+                e,
+            )
+        })?;
+        Ok((out_ids, out_logprobs, out_chosen))
+    }
+
+    /// Returns the name of the instruction set whose matvec kernel computes a tensor type:
+    /// "avx512". An unknown type gives `None`.
+    pub fn kernel_name(&self, type_: TensorType) -> Option<&str> {
+        let result = unsafe { sys::ggufx_runtime_kernel_name(self.as_raw(), type_.0) };
+        unsafe { string_or_none(result) }
+    }
+
+    /// Finishes an edit in place that a crash interrupted, or restores a split set after an
+    /// interrupted replace.
+    ///
+    /// For a set, `path` is that of any part. The old parts are restored, or deleted if all new
+    /// parts have their names. The log tells (INFO) how much was left to do.
+    ///
+    /// - `out`: 1 if there was an interruption, else 0.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `NOT_FOUND`, `STATE`.
+    pub fn edit_recover(&self, path: impl AsRef<Path>) -> Result<bool> {
+        let path = path_string(path.as_ref())?;
+        let mut out = 0;
+        check(|e| unsafe {
+            sys::ggufx_edit_recover(&mut out, self.as_raw(), path.as_ptr().cast(), e)
+        })?;
+        Ok(out != 0)
+    }
+}
+
+handle! {
+    /// A compiled template. Immutable.
+    Chat(ggufx_chat, ggufx_chat_destroy)
+}
+
+impl Chat {
+    /// Compiles a chat template: options-\>text, a built-in format, or else the template of a file.
+    ///
+    /// - `file`: read by the call and not kept; `None` if it is not needed.
+    ///
+    /// Time and memory are linear in the size of the template, which is at most 16 MiB.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `MALFORMED`, `LIMIT`, `UNSUPPORTED`, `NOT_FOUND`, `KVTYPE`.
+    pub fn new(rt: &Runtime, file: Option<&File>, options: ChatOptions<'_>) -> Result<Self> {
+        let options = options.raw();
+        let mut out = null_mut();
+        check(|e| unsafe {
+            sys::ggufx_chat_create(
+                &mut out,
+                rt.as_raw(),
+                file.map_or(null_mut(), |x| x.as_raw()),
+                &options,
+                e,
+            )
+        })?;
+        Ok(Chat::of_raw(out))
+    }
+
+    /// Renders a conversation as a prompt.
+    ///
+    /// Writes at most `capacity` bytes (no NUL) and at most `run_capacity` runs; neighbouring runs
+    /// differ in origin. *`out_needed` and *`out_runs_needed` are always set; CAPACITY if one of
+    /// them is larger.
+    ///
+    /// - `out_runs`: the runs.
+    /// - `out_runs_needed`: number of all runs.
+    ///
+    /// JSON is parsed strictly (RFC 8259, 96 levels). The last of equal names counts. An integer
+    /// beyond 64 bits becomes a float.
+    ///
+    /// Messages are converted to the form that the template supports, if their own form fails or
+    /// loses content:
+    ///
+    /// - Arguments of calls are an object or JSON text. "", null and absent arguments are {}.
+    ///   Arguments that are no JSON object are MALFORMED if the template wants one; the message
+    ///   quotes them, index is the message.
+    /// - An absent content of a message with calls is "" or null.
+    /// - Lists of text parts stay lists, or are joined.
+    /// - Calls that a template leaves out become a part of the content, in the form that its models
+    ///   write ([`Chat::info`]). Results that a template leaves out stay left out.
+    ///
+    /// If a template fails, it is run a second time, with the same limits. That run fills in
+    /// missing descriptions, parameters, call ids (nine letters and digits) and names of results.
+    /// It merges system messages into one at the start. A third run has one call per message.
+    ///
+    /// With [`ChatFlags::CONTINUE`], and without [`ChatFlags::GENERATE`], the prompt ends after the
+    /// content of the last message, so that the model continues it. If it only has
+    /// `reasoning_content`, the prompt ends after that.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `MALFORMED`, `LIMIT`, `UNSUPPORTED`, `CAPACITY`, `CANCELLED`,
+    /// `MISMATCH`, `VALUE`.
+    pub fn render(&self, request: ChatRequest<'_>) -> Result<(String, Vec<ChatRun>)> {
+        let held = Keep::new();
+        let request = request.raw(&held)?;
+        let mut out = unsafe { Room::<u8>::new(4096) };
+        let mut out_runs = unsafe { Room::<sys::ggufx_chat_run>::new(64) };
+        loop {
+            let done = watched(|e| unsafe {
+                sys::ggufx_chat_render(
+                    out.at().cast(),
+                    out.size(),
+                    &mut out.needed,
+                    out_runs.at(),
+                    out_runs.size(),
+                    &mut out_runs.needed,
+                    self.as_raw(),
+                    &request,
+                    e,
+                )
+            });
+            if !(out.grows(&done) | out_runs.grows(&done)) {
+                done?;
+                return Ok((lossy(out.filled()), unsafe { list(&out_runs.filled(), ChatRun::of) }));
+            }
+        }
+    }
+
+    /// Renders a conversation and tokenizes it, so that text of the user never becomes a control
+    /// token.
+    ///
+    /// A control token is recognized only if the template wrote all of its bytes; elsewhere it is
+    /// plain text. This holds for:
+    ///
+    /// - [`TokenFlags::CONTROL`] and [`TokenFlags::UNKNOWN`], and [`TokenFlags::USER`] tokens that
+    ///   separate channels or messages
+    /// - other user-defined tokens whose text is in the template, in its strings, or is a marker of
+    ///   the output ("\<think\>"). White space and single characters are excluded.
+    ///
+    /// All other user-defined tokens are recognized everywhere. Without such tokens in the messages
+    /// the ids are those of [`Tokenizer::tokenize`] with [`TokenizeFlags::PARSE_SPECIAL`].
+    ///
+    /// request-\>progress is also polled between tokens that are recognized as a whole.
+    ///
+    /// With [`TokenizeFlags::ADD_SPECIAL`] in `flags`, BOS is added once at the start if the file
+    /// asks for it; nothing is added at the end. Writes at most `capacity` ids and always sets
+    /// *`out_needed`; CAPACITY if that is larger.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `MALFORMED`, `LIMIT`, `UNSUPPORTED`, `CAPACITY`, `CANCELLED`,
+    /// `MISMATCH`, `VALUE`, `VOCAB`.
+    pub fn tokenize(
+        &self,
+        tokenizer: &Tokenizer,
+        request: ChatRequest<'_>,
+        flags: TokenizeFlags,
+    ) -> Result<Vec<i32>> {
+        let held = Keep::new();
+        let request = request.raw(&held)?;
+        let mut out_ids = unsafe { Room::<i32>::new(4096) };
+        loop {
+            let done = watched(|e| unsafe {
+                sys::ggufx_chat_tokenize(
+                    out_ids.at(),
+                    out_ids.size(),
+                    &mut out_ids.needed,
+                    self.as_raw(),
+                    tokenizer.as_raw(),
+                    &request,
+                    flags.0,
+                    e,
+                )
+            });
+            if !out_ids.grows(&done) {
+                done?;
+                return Ok(out_ids.filled());
+            }
+        }
+    }
+
+    /// Describes a template.
+    ///
+    /// The format of tool calls and reasoning is detected by rendering a conversation with known
+    /// calls. If the template does not write them, it may contain known markers.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn info(&self) -> Result<ChatFacts<'_>> {
+        let mut out = sized!(ggufx_chat_facts);
+        check(|e| unsafe { sys::ggufx_chat_info(&mut out, self.as_raw(), e) })?;
+        Ok(unsafe { ChatFacts::of(&out) })
+    }
+}
+
+impl ChatParser {
+    /// Parses the next bytes of the output, which must include special tokens
+    /// ([`DetokenizeFlags::KEEP_SPECIAL`]).
+    ///
+    /// Events are reported within the call. The pieces into which the output is split do not change
+    /// the text of a kind or call. Bytes that may become a marker are held back, and a call until
+    /// it is complete (at most 16 MiB). Invalid UTF-8 becomes U+FFFD. Line breaks beside markers
+    /// are dropped. An incomplete call is text of the answer.
+    ///
+    /// Arguments become a JSON object:
+    ///
+    /// - Missing arguments, null and an empty text become {}.
+    /// - Values between markers get their types from the schema of the tool. A parameter that may
+    ///   be a string is one, unless it is null and the schema allows null. Others are read as JSON
+    ///   or as a Python literal; numbers keep all digits.
+    /// - Without a schema, a value that is valid JSON is read as such.
+    /// - The last of repeated parameters in an object counts. Parameters outside of the schema are
+    ///   passed on; missing ones stay missing.
+    /// - A value that quotes markers ends at the first legal end: markers of calls within it nest.
+    ///   A parameter that is repeated or not in the schema starts only after the white space of the
+    ///   template.
+    ///
+    /// An unclosed call within reasoning ends the reasoning, unless text follows it.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `CANCELLED`, `STATE`.
+    pub fn feed(&mut self, text: impl AsRef<[u8]>) -> Result<()> {
+        let text = text.as_ref();
+        check(|e| unsafe {
+            sys::ggufx_chat_parser_feed(self.as_raw(), text.as_ptr().cast(), text.len(), e)
+        })
+    }
+
+    /// Ends the output and reports the bytes that were held back.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `CANCELLED`, `STATE`.
+    pub fn finish(&mut self) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_chat_parser_finish(self.as_raw(), e) })
+    }
+
+    /// Describes the position of a parser in the output.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn info(&self) -> Result<ChatParserFacts<'_>> {
+        let mut out = sized!(ggufx_chat_parser_facts);
+        check(|e| unsafe { sys::ggufx_chat_parser_info(&mut out, self.as_raw(), e) })?;
+        Ok(unsafe { ChatParserFacts::of(&out) })
+    }
+}
+
+handle! {
+    /// An opened device. Tensors in its memory, and models, keep it alive.
+    Device(ggufx_device, ggufx_device_destroy)
+}
+
+impl Device {
+    /// Frees everything on a device, including the data of its tensors.
+    ///
+    /// The call waits for running work, then frees memory, pipelines and queues. Later calls on the
+    /// device and its tensors fail with DEVICE. The handles must still be destroyed, in any order.
+    /// An engine calls this before it destroys its VkDevice.
+    pub fn detach(&mut self) {
+        unsafe { sys::ggufx_device_detach(self.as_raw()) }
+    }
+
+    /// Describes an opened device.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn info(&self) -> Result<DeviceFacts> {
+        let mut out = sized!(ggufx_device_facts);
+        check(|e| unsafe { sys::ggufx_device_info(&mut out, self.as_raw(), e) })?;
+        Ok(unsafe { DeviceFacts::of(&out) })
+    }
+}
+
+handle! {
+    /// Scratch memory, and keys and values of one layer. Exclusive. Keeps its model alive.
+    Embedder(ggufx_embedder, ggufx_embedder_destroy)
+}
+
+impl Embedder {
+    /// Replaces the adapters of an embedder, for all inputs of later calls.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `MISMATCH`.
+    pub fn set_adapters(&mut self, uses: &[AdapterUse<'_>]) -> Result<()> {
+        let uses = unsafe { List::of(uses.iter().map(|x| Ok(x.raw()))) }?;
+        check(|e| unsafe {
+            sys::ggufx_embedder_set_adapters(self.as_raw(), uses.at(), uses.len(), e)
+        })
+    }
+
+    /// Creates an embedder and allocates all its memory.
+    ///
+    /// An input is computed as a whole, so the scratch memory is for at least `n_context` tokens.
+    /// options may be `None`.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `UNSUPPORTED`.
+    pub fn new(model: &Model, options: EmbedOptions) -> Result<Self> {
+        let options = options.raw();
+        let mut out = null_mut();
+        check(|e| unsafe { sys::ggufx_embedder_create(&mut out, model.as_raw(), &options, e) })?;
+        Ok(Embedder::of_raw(out))
+    }
+
+    /// Describes an embedder.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn info(&self) -> Result<EmbedderFacts> {
+        let mut out = sized!(ggufx_embedder_facts);
+        check(|e| unsafe { sys::ggufx_embedder_info(&mut out, self.as_raw(), e) })?;
+        Ok(unsafe { EmbedderFacts::of(&out) })
+    }
+
+    /// Embeds inputs of token ids.
+    ///
+    /// - `out`: f32 `[n_texts][dimensions]`, `n_out` floats in all. With [`Pooling::NONE`] one row
+    ///   per used token. Undefined after a failure.
+    /// - `tokens`: `[n_tokens]` ids of all inputs, one input after another. Each includes the
+    ///   special tokens that the model was trained with ([`TokenizeFlags::ADD_SPECIAL`]).
+    /// - `lengths`: `[n_texts]` tokens of each input, at least 1.
+    /// - `progress`: counts tokens, polled between layers and within products. `None`: cannot be
+    ///   cancelled.
+    ///
+    /// Token types are 0 for models that have them. As many inputs as fit are computed together.
+    /// Models with recurrent layers, or layers that read the keys of another layer, compute one at
+    /// a time.
+    ///
+    /// Errors: `ARGUMENT`, `CANCELLED`, `VALUE`.
+    pub fn embed(
+        &mut self,
+        out: &mut [f32],
+        tokens: &[i32],
+        lengths: &[usize],
+        progress: Option<&mut Progress<'_>>,
+    ) -> Result<()> {
+        let held = Keep::new();
+        watched(|e| unsafe {
+            sys::ggufx_embed(
+                out.as_mut_ptr(),
+                out.len(),
+                self.as_raw(),
+                tokens.as_ptr(),
+                tokens.len(),
+                lengths.as_ptr(),
+                lengths.len(),
+                held.progress(progress),
+                e,
+            )
+        })
+    }
+}
+
+handle! {
+    /// An opened file: metadata and tensor directory. Immutable.
+    File(ggufx_file, ggufx_file_destroy)
+}
+
+impl File {
+    /// Opens a GGUF file by its UTF-8 path.
+    ///
+    /// Any part of a split set ("x-00002-of-00003.gguf") opens the whole set. Big-endian files are
+    /// supported; their tensor data are byte-swapped into memory at open.
+    ///
+    /// If another process changes a mapped file in place:
+    ///
+    /// - Keys, numbers, names, shapes, and strings up to 4 KiB outside of arrays keep the values of
+    ///   the open.
+    /// - Tensor data, array elements and longer strings may change, but views of them never leave
+    ///   the file. A string of an array whose length no longer fits is MALFORMED.
+    /// - A truncated file raises SIGBUS at the next access to a missing page, like any mapping.
+    ///
+    /// [`IoMode::READ`], or [`OpenFlags::COPY`] for memory, protects against such changes. Borrowed
+    /// memory and maps of callbacks behave like mapped files.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `TRUNCATED`, `MAGIC`, `VERSION`, `ENDIAN`, `MALFORMED`,
+    /// `LIMIT`, `TYPE`, `UNSUPPORTED`, `NOT_FOUND`, `CANCELLED`, `COUNT`, `LENGTH`, `KEY`,
+    /// `KVTYPE`, `VALUE`, `DUPLICATE`, `ALIGNMENT`, `NAME`, `NDIMS`, `SHAPE`, `OVERFLOW`, `OFFSET`,
+    /// `BOUNDS`, `SPLIT`.
+    pub fn open(rt: &Runtime, path: impl AsRef<Path>, options: OpenOptions<'_>) -> Result<Self> {
+        let held = Keep::new();
+        let path = path_string(path.as_ref())?;
+        let options = options.raw(&held)?;
+        let mut out = null_mut();
+        watched(|e| unsafe {
+            sys::ggufx_open(&mut out, rt.as_raw(), path.as_ptr().cast(), &options, e)
+        })?;
+        Ok(File::of_raw(out))
+    }
+
+    /// Opens `length` bytes at `offset` of a file descriptor, such as a model inside an archive.
+    ///
+    /// length 0 means up to the end of the file. The descriptor is duplicated: the caller keeps and
+    /// closes its own. POSIX only, else UNSUPPORTED.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `TRUNCATED`, `MAGIC`, `VERSION`, `ENDIAN`, `MALFORMED`,
+    /// `LIMIT`, `TYPE`, `UNSUPPORTED`, `NOT_FOUND`, `CANCELLED`, `COUNT`, `LENGTH`, `KEY`,
+    /// `KVTYPE`, `VALUE`, `DUPLICATE`, `ALIGNMENT`, `NAME`, `NDIMS`, `SHAPE`, `OVERFLOW`, `OFFSET`,
+    /// `BOUNDS`, `SPLIT`.
+    pub fn open_fd(
+        rt: &Runtime,
+        fd: i32,
+        offset: u64,
+        length: u64,
+        options: OpenOptions<'_>,
+    ) -> Result<Self> {
+        let held = Keep::new();
+        let options = options.raw(&held)?;
+        let mut out = null_mut();
+        watched(|e| unsafe {
+            sys::ggufx_open_fd(&mut out, rt.as_raw(), fd, offset, length, &options, e)
+        })?;
+        Ok(File::of_raw(out))
+    }
+
+    /// Describes a file.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn info(&self) -> Result<FileFacts> {
+        let mut out = sized!(ggufx_file_facts);
+        check(|e| unsafe { sys::ggufx_file_info(&mut out, self.as_raw(), e) })?;
+        Ok(unsafe { FileFacts::of(&out) })
+    }
+
+    /// Returns the number of keys.
+    pub fn meta_count(&self) -> usize {
+        unsafe { sys::ggufx_file_meta_count(self.as_raw()) }
+    }
+
+    /// Describes the key `index`, in file order.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn meta_at(&self, index: usize) -> Result<MetaEntry<'_>> {
+        let mut out = sized!(ggufx_meta_entry);
+        check(|e| unsafe { sys::ggufx_file_meta_at(&mut out, self.as_raw(), index, e) })?;
+        Ok(unsafe { MetaEntry::of(&out) })
+    }
+
+    /// Finds the index of a key of `length` bytes.
+    ///
+    /// Errors: `ARGUMENT`, `NOT_FOUND`.
+    pub fn meta_find(&self, key: impl AsRef<[u8]>) -> Result<usize> {
+        let key = key.as_ref();
+        let mut out = 0;
+        check(|e| unsafe {
+            sys::ggufx_file_meta_find(&mut out, self.as_raw(), key.as_ptr().cast(), key.len(), e)
+        })?;
+        Ok(out)
+    }
+
+    /// Returns the value of a key as an unsigned integer.
+    ///
+    /// The scalar getters convert types without loss:
+    ///
+    /// - u64 and i64 accept any integer type whose value fits, and bool as 0 or 1.
+    /// - f64 accepts f32, f64 and integers up to 2^53.
+    /// - bool accepts only bool; any non-zero byte is true.
+    ///
+    /// An array of exactly one such element is accepted as a scalar.
+    ///
+    /// Errors: `ARGUMENT`, `KVTYPE`, `VALUE`.
+    pub fn meta_u64(&self, index: usize) -> Result<u64> {
+        let mut out = 0;
+        check(|e| unsafe { sys::ggufx_file_meta_u64(&mut out, self.as_raw(), index, e) })?;
+        Ok(out)
+    }
+
+    /// Returns the value of a key as a signed integer.
+    ///
+    /// Errors: `ARGUMENT`, `KVTYPE`, `VALUE`.
+    pub fn meta_i64(&self, index: usize) -> Result<i64> {
+        let mut out = 0;
+        check(|e| unsafe { sys::ggufx_file_meta_i64(&mut out, self.as_raw(), index, e) })?;
+        Ok(out)
+    }
+
+    /// Returns the value of a key as a floating-point number.
+    ///
+    /// Errors: `ARGUMENT`, `KVTYPE`, `VALUE`.
+    pub fn meta_f64(&self, index: usize) -> Result<f64> {
+        let mut out = 0.0;
+        check(|e| unsafe { sys::ggufx_file_meta_f64(&mut out, self.as_raw(), index, e) })?;
+        Ok(out)
+    }
+
+    /// Returns the value of a bool key as 0 or 1.
+    ///
+    /// Errors: `ARGUMENT`, `KVTYPE`, `VALUE`.
+    pub fn meta_bool(&self, index: usize) -> Result<bool> {
+        let mut out = 0;
+        check(|e| unsafe { sys::ggufx_file_meta_bool(&mut out, self.as_raw(), index, e) })?;
+        Ok(out != 0)
+    }
+
+    /// Returns a view of a string, borrowed from the file and not NUL-terminated.
+    ///
+    /// Errors: `ARGUMENT`, `MALFORMED`, `KVTYPE`.
+    pub fn meta_string(&self, index: usize) -> Result<&[u8]> {
+        let mut out = null();
+        let mut out_n = 0;
+        check(|e| unsafe {
+            sys::ggufx_file_meta_string(&mut out, &mut out_n, self.as_raw(), index, e)
+        })?;
+        Ok(unsafe { items(out.cast(), out_n) })
+    }
+
+    /// Copies elements first .. first + n - 1 of an array of numbers or bools, converted as the
+    /// scalar getters do.
+    ///
+    /// - `out`: the elements. A scalar counts as an array of one.
+    ///
+    /// Errors: `ARGUMENT`, `KVTYPE`, `VALUE`.
+    pub fn meta_array_u64(&self, index: usize, first: u64, n: usize) -> Result<Vec<u64>> {
+        let mut out = zeros::<u64>(n as u64)?;
+        check(|e| unsafe {
+            sys::ggufx_file_meta_array_u64(out.as_mut_ptr(), self.as_raw(), index, first, n, e)
+        })?;
+        Ok(out)
+    }
+
+    /// Copies array elements as signed integers.
+    ///
+    /// - `out`: the elements.
+    ///
+    /// Errors: `ARGUMENT`, `KVTYPE`, `VALUE`.
+    pub fn meta_array_i64(&self, index: usize, first: u64, n: usize) -> Result<Vec<i64>> {
+        let mut out = zeros::<i64>(n as u64)?;
+        check(|e| unsafe {
+            sys::ggufx_file_meta_array_i64(out.as_mut_ptr(), self.as_raw(), index, first, n, e)
+        })?;
+        Ok(out)
+    }
+
+    /// Copies array elements as floating-point numbers.
+    ///
+    /// - `out`: the elements.
+    ///
+    /// Errors: `ARGUMENT`, `KVTYPE`, `VALUE`.
+    pub fn meta_array_f64(&self, index: usize, first: u64, n: usize) -> Result<Vec<f64>> {
+        let mut out = zeros::<f64>(n as u64)?;
+        check(|e| unsafe {
+            sys::ggufx_file_meta_array_f64(out.as_mut_ptr(), self.as_raw(), index, first, n, e)
+        })?;
+        Ok(out)
+    }
+
+    /// Returns a view of element i of an array of strings, borrowed from the file.
+    ///
+    /// The first call on an array builds a sparse table of offsets, which can fail with MEMORY.
+    /// Later calls are quick.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `MALFORMED`, `KVTYPE`.
+    pub fn meta_array_string(&self, index: usize, i: u64) -> Result<&[u8]> {
+        let mut out = null();
+        let mut out_n = 0;
+        check(|e| unsafe {
+            sys::ggufx_file_meta_array_string(&mut out, &mut out_n, self.as_raw(), index, i, e)
+        })?;
+        Ok(unsafe { items(out.cast(), out_n) })
+    }
+
+    /// Returns the index of element i of an array of arrays.
+    ///
+    /// [`File::meta_at`] and the array getters accept this index like that of a key. It is not
+    /// below [`File::meta_count`].
+    ///
+    /// Errors: `ARGUMENT`, `KVTYPE`.
+    pub fn meta_array_nested(&self, index: usize, i: u64) -> Result<usize> {
+        let mut out_index = 0;
+        check(|e| unsafe {
+            sys::ggufx_file_meta_array_nested(&mut out_index, self.as_raw(), index, i, e)
+        })?;
+        Ok(out_index)
+    }
+
+    /// Returns the number of tensors of all parts.
+    pub fn tensor_count(&self) -> usize {
+        unsafe { sys::ggufx_file_tensor_count(self.as_raw()) }
+    }
+
+    /// Finds the index of a tensor by its name of `length` bytes.
+    ///
+    /// Errors: `ARGUMENT`, `NOT_FOUND`.
+    pub fn tensor_find(&self, name: impl AsRef<[u8]>) -> Result<usize> {
+        let name = name.as_ref();
+        let mut out = 0;
+        check(|e| unsafe {
+            sys::ggufx_file_tensor_find(
+                &mut out,
+                self.as_raw(),
+                name.as_ptr().cast(),
+                name.len(),
+                e,
+            )
+        })?;
+        Ok(out)
+    }
+
+    /// Checks an opened file more thoroughly than the open did.
+    ///
+    /// - `report`: called for each finding; a non-zero result stops with CANCELLED.
+    /// - `flags`: [`ValidateFlags`].
+    /// - `progress`: may be `None`; reported in bytes checked.
+    ///
+    /// The result is [`Status::OK`] also if there were findings.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `UNSUPPORTED`, `CANCELLED`.
+    pub fn validate(
+        &self,
+        flags: ValidateFlags,
+        mut report: &mut dyn FnMut(&Finding<'_>) -> ControlFlow<()>,
+        progress: Option<&mut Progress<'_>>,
+    ) -> Result<()> {
+        let held = Keep::new();
+        watched(|e| unsafe {
+            sys::ggufx_validate(
+                self.as_raw(),
+                flags.0,
+                Some(on_validate_report),
+                user_of(&mut report),
+                held.progress(progress),
+                e,
+            )
+        })
+    }
+
+    /// Writes the graph of a file's model as readable text: a line per operation, equal layers
+    /// once.
+    ///
+    /// The file may be opened for metadata only. Writes at most `capacity` bytes (no NUL) and
+    /// always sets *`out_needed`; CAPACITY if that is larger. The wording may change between
+    /// versions.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `LIMIT`, `TYPE`, `UNSUPPORTED`, `CAPACITY`, `CANCELLED`,
+    /// `MISMATCH`, `DEVICE`, `KVTYPE`, `SHAPE`, `SPLIT`, `HPARAM`, `MISSING`.
+    pub fn graph(&self) -> Result<String> {
+        let mut out = unsafe { Room::<u8>::new(4096) };
+        loop {
+            let done = check(|e| unsafe {
+                sys::ggufx_file_graph(
+                    out.at().cast(),
+                    out.size(),
+                    &mut out.needed,
+                    self.as_raw(),
+                    e,
+                )
+            });
+            if !out.grows(&done) {
+                done?;
+                return Ok(lossy(out.filled()));
+            }
+        }
+    }
+}
+
+impl Tensor<'_> {
+    /// Copies the bytes of a tensor from the memory of a device: n = its `n_bytes`, rows dense.
+    ///
+    /// Errors: `ARGUMENT`, `DEVICE`.
+    pub fn download(&self, out: &mut [u8]) -> Result<()> {
+        check(|e| unsafe {
+            sys::ggufx_tensor_download(out.as_mut_ptr().cast(), out.len(), self.as_raw(), e)
+        })
+    }
+
+    /// Computes the sum of all words of a tensor on its device, modulo 2^32.
+    ///
+    /// The words of a row are little-endian, of 32 bits, padded with zeros. The device reads each
+    /// byte once and does nothing else, so the time is that of reading, and a lower bound for a
+    /// product.
+    ///
+    /// Errors: `ARGUMENT`, `UNSUPPORTED`, `DEVICE`.
+    pub fn word_sum(&self) -> Result<u32> {
+        let mut out = 0;
+        check(|e| unsafe { sys::ggufx_tensor_word_sum(&mut out, self.as_raw(), e) })?;
+        Ok(out)
+    }
+
+    /// Describes a tensor.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn info(&self) -> Result<TensorFacts<'_>> {
+        let mut out = sized!(ggufx_tensor_facts);
+        check(|e| unsafe { sys::ggufx_tensor_info(&mut out, self.as_raw(), e) })?;
+        Ok(unsafe { TensorFacts::of(&out) })
+    }
+}
+
+handle! {
+    /// A grammar compiled for a vocabulary. Immutable.
+    Grammar(ggufx_grammar, ggufx_grammar_destroy)
+}
+
+impl Grammar {
+    /// Compiles a grammar for the vocabulary of a tokenizer.
+    ///
+    /// The grammar does not need the tokenizer afterwards. The first grammar of a tokenizer takes
+    /// longer. Time and memory are linear in the text, which is at most 16 MiB. Combinations of
+    /// schemas, and repetitions of parts that may be empty, take more. They end at `max_steps`, of
+    /// some 10 ns each, or at `max_memory`. Tokens of more than 512 bytes never match.
+    ///
+    /// Errors at a position of the grammar have its line and column in the message, and its byte in
+    /// offset.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `MALFORMED`, `LIMIT`, `UNSUPPORTED`, `CANCELLED`, `VALUE`.
+    pub fn new(rt: &Runtime, tokenizer: &Tokenizer, options: GrammarOptions<'_>) -> Result<Self> {
+        let held = Keep::new();
+        let options = options.raw(&held)?;
+        let mut out = null_mut();
+        watched(|e| unsafe {
+            sys::ggufx_grammar_create(&mut out, rt.as_raw(), tokenizer.as_raw(), &options, e)
+        })?;
+        Ok(Grammar::of_raw(out))
+    }
+}
+
+handle! {
+    /// The state of one output in a grammar. Keeps the grammar alive. Exclusive.
+    Matcher(ggufx_matcher, ggufx_matcher_destroy)
+}
+
+impl Matcher {
+    /// Creates a matcher at the start of an output.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`.
+    pub fn new(grammar: &Grammar) -> Result<Self> {
+        let mut out = null_mut();
+        check(|e| unsafe { sys::ggufx_matcher_create(&mut out, grammar.as_raw(), e) })?;
+        Ok(Matcher::of_raw(out))
+    }
+
+    /// Creates a copy of a matcher, including its history for rollback. Time is linear in the
+    /// accepted tokens.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`.
+    pub fn try_clone(&self) -> Result<Self> {
+        let mut out = null_mut();
+        check(|e| unsafe { sys::ggufx_matcher_clone(&mut out, self.as_raw(), e) })?;
+        Ok(Matcher::of_raw(out))
+    }
+
+    /// Appends n tokens to the output, all of them or none.
+    ///
+    /// An end-of-generation token matches if the output is complete; nothing can follow it.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `VALUE`.
+    pub fn accept(&mut self, ids: &[i32]) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_matcher_accept(self.as_raw(), ids.as_ptr(), ids.len(), e) })
+    }
+
+    /// Removes the last `n_tokens` tokens from the output.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn rollback(&mut self, n_tokens: u64) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_matcher_rollback(self.as_raw(), n_tokens, e) })
+    }
+
+    /// Computes the token mask: a bit per token of the vocabulary, set if it may come next.
+    ///
+    /// Token `id` is bit id % 32, counted from the lowest, of word id / 32. Words after the
+    /// vocabulary become 0. End-of-generation tokens are set if the output is complete. Masks are
+    /// cached for all matchers of the grammar, in at most 64 MiB.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `CAPACITY`, `MISMATCH`, `STATE`, `VALUE`.
+    pub fn mask(&mut self, out_bits: &mut [u32]) -> Result<()> {
+        check(|e| unsafe {
+            sys::ggufx_matcher_mask(out_bits.as_mut_ptr(), out_bits.len(), self.as_raw(), e)
+        })
+    }
+
+    /// Describes the state of a matcher.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn info(&self) -> Result<MatcherFacts> {
+        let mut out = sized!(ggufx_matcher_facts);
+        check(|e| unsafe { sys::ggufx_matcher_info(&mut out, self.as_raw(), e) })?;
+        Ok(unsafe { MatcherFacts::of(&out) })
+    }
+}
+
+handle! {
+    /// Entries in the order of their file. Quantization jobs keep what they need of it.
+    Imatrix(ggufx_imatrix, ggufx_imatrix_destroy)
+}
+
+impl Imatrix {
+    /// Reads an imatrix file at a UTF-8 path. The first bytes decide the format.
+    ///
+    /// The counts of a .dat file are calls, which are taken as 512 tokens each. progress may be
+    /// `None`.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `TRUNCATED`, `MAGIC`, `VERSION`, `ENDIAN`, `MALFORMED`,
+    /// `LIMIT`, `TYPE`, `UNSUPPORTED`, `NOT_FOUND`, `CANCELLED`, `COUNT`, `LENGTH`, `KEY`,
+    /// `KVTYPE`, `VALUE`, `DUPLICATE`, `ALIGNMENT`, `NAME`, `NDIMS`, `SHAPE`, `OVERFLOW`, `OFFSET`,
+    /// `BOUNDS`, `SPLIT`, `MISSING`.
+    pub fn open(
+        rt: &Runtime,
+        path: impl AsRef<Path>,
+        progress: Option<&mut Progress<'_>>,
+    ) -> Result<Self> {
+        let held = Keep::new();
+        let path = path_string(path.as_ref())?;
+        let mut out = null_mut();
+        watched(|e| unsafe {
+            sys::ggufx_imatrix_open(
+                &mut out,
+                rt.as_raw(),
+                path.as_ptr().cast(),
+                held.progress(progress),
+                e,
+            )
+        })?;
+        Ok(Imatrix::of_raw(out))
+    }
+
+    /// Reads an imatrix from memory, which may be freed after the call.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `TRUNCATED`, `MAGIC`, `VERSION`, `ENDIAN`, `MALFORMED`,
+    /// `LIMIT`, `TYPE`, `UNSUPPORTED`, `NOT_FOUND`, `CANCELLED`, `COUNT`, `LENGTH`, `KEY`,
+    /// `KVTYPE`, `VALUE`, `DUPLICATE`, `ALIGNMENT`, `NAME`, `NDIMS`, `SHAPE`, `OVERFLOW`, `OFFSET`,
+    /// `BOUNDS`, `SPLIT`, `MISSING`.
+    pub fn open_memory(rt: &Runtime, data: &[u8]) -> Result<Self> {
+        let mut out = null_mut();
+        check(|e| unsafe {
+            sys::ggufx_imatrix_open_memory(
+                &mut out,
+                rt.as_raw(),
+                data.as_ptr().cast(),
+                data.len(),
+                e,
+            )
+        })?;
+        Ok(Imatrix::of_raw(out))
+    }
+
+    /// Describes an imatrix.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn info(&self) -> Result<ImatrixFacts> {
+        let mut out = sized!(ggufx_imatrix_facts);
+        check(|e| unsafe { sys::ggufx_imatrix_info(&mut out, self.as_raw(), e) })?;
+        Ok(unsafe { ImatrixFacts::of(&out) })
+    }
+
+    /// Describes entry `index`.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn at(&self, index: usize) -> Result<ImatrixEntry<'_>> {
+        let mut out = sized!(ggufx_imatrix_entry);
+        check(|e| unsafe { sys::ggufx_imatrix_at(&mut out, self.as_raw(), index, e) })?;
+        Ok(unsafe { ImatrixEntry::of(&out) })
+    }
+
+    /// Finds the index of the entry for a weight tensor by name.
+    ///
+    /// Errors: `ARGUMENT`, `NOT_FOUND`.
+    pub fn find(&self, name: impl AsRef<[u8]>) -> Result<usize> {
+        let name = name.as_ref();
+        let mut out_index = 0;
+        check(|e| unsafe {
+            sys::ggufx_imatrix_find(
+                &mut out_index,
+                self.as_raw(),
+                name.as_ptr().cast(),
+                name.len(),
+                e,
+            )
+        })?;
+        Ok(out_index)
+    }
+
+    /// Returns the name of dataset `index`, as a view that is valid until the imatrix is changed.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn dataset(&self, index: usize) -> Result<&[u8]> {
+        let mut out = null();
+        let mut out_n = 0;
+        check(|e| unsafe {
+            sys::ggufx_imatrix_dataset(&mut out, &mut out_n, self.as_raw(), index, e)
+        })?;
+        Ok(unsafe { items(out.cast(), out_n) })
+    }
+
+    /// Keeps the entries i with keep`[i]` != 0 and removes the others. n is the number of entries.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`.
+    pub fn select(&mut self, keep: &[u8]) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_imatrix_select(self.as_raw(), keep.as_ptr(), keep.len(), e) })
+    }
+
+    /// Adds the sums and counts of another imatrix. New entries are appended.
+    ///
+    /// Sums that were just collected, or read with [`ImatrixFormat::EXACT`], are added exactly and
+    /// rounded once. The result is then independent of the number and order of the parts of a
+    /// dataset.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `MISMATCH`, `VALUE`.
+    pub fn merge(&mut self, other: &Imatrix) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_imatrix_merge(self.as_raw(), other.as_raw(), e) })
+    }
+
+    /// Collects an imatrix: runs a model over token ids and sums the squared inputs of its
+    /// matrices.
+    ///
+    /// The ids are processed in independent chunks of `n_context` tokens. Token 0 of each chunk is
+    /// replaced by the id `bos` unless that is -1. A rest shorter than a chunk is dropped. Entries
+    /// are in the order of the model's tensors. Experts, and heads with matrices of their own, are
+    /// counted separately.
+    ///
+    /// Sums are computed in binary64, in the order of the tokens of a chunk. Chunks are added
+    /// exactly, each rounded to a multiple of 2^-127, and the sum is rounded once. A dataset can
+    /// therefore be split between chunks: collect each part, then [`Imatrix::merge`] gives the same
+    /// bits.
+    ///
+    /// session must be empty and hold `n_context` tokens; it is empty again afterwards. options may
+    /// be `None`. Memory: 40 bytes per column, of each expert, in addition to those of the result.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `CANCELLED`, `STATE`, `VALUE`.
+    pub fn collect(
+        session: &mut Session,
+        tokens: &[i32],
+        n_context: u32,
+        bos: i32,
+        options: ImatrixOptions<'_>,
+    ) -> Result<Self> {
+        let held = Keep::new();
+        let options = options.raw(&held)?;
+        let mut out = null_mut();
+        watched(|e| unsafe {
+            sys::ggufx_imatrix_collect(
+                &mut out,
+                session.as_raw(),
+                tokens.as_ptr(),
+                tokens.len(),
+                n_context,
+                bos,
+                &options,
+                e,
+            )
+        })?;
+        Ok(Imatrix::of_raw(out))
+    }
+
+    /// Writes an imatrix to a file of a format ([`ImatrixFormat`]).
+    ///
+    /// The file is written as PATH.part and then renamed. It replaces an existing one, unless
+    /// [`ImatrixFormat::NO_REPLACE`] is added to the format. A .dat file keeps only the first
+    /// dataset, and one count per tensor: its values agree to one rounding. progress may be `None`.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `LIMIT`, `CANCELLED`, `STATE`, `NAME`.
+    pub fn write(
+        &self,
+        path: impl AsRef<Path>,
+        format: ImatrixFormat,
+        progress: Option<&mut Progress<'_>>,
+    ) -> Result<()> {
+        let held = Keep::new();
+        let path = path_string(path.as_ref())?;
+        watched(|e| unsafe {
+            sys::ggufx_imatrix_write(
+                self.as_raw(),
+                path.as_ptr().cast(),
+                format.0,
+                held.progress(progress),
+                e,
+            )
+        })
+    }
+}
+
+handle! {
+    /// A quantization: planned, running or finished.
+    Quantizer(ggufx_job, ggufx_job_destroy)
+}
+
+impl Quantizer {
+    /// Plans the quantization of a file by a quantization mix.
+    ///
+    /// The job keeps the file. A file opened for metadata only can be planned, but not run.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `TYPE`, `UNSUPPORTED`, `MISMATCH`, `KVTYPE`, `SHAPE`.
+    pub fn quantize(
+        rt: &Runtime,
+        file: &File,
+        file_type: u32,
+        options: JobOptions<'_>,
+    ) -> Result<Self> {
+        let held = Keep::new();
+        let options = options.raw(&held)?;
+        let mut out = null_mut();
+        check(|e| unsafe {
+            sys::ggufx_job_quantize(&mut out, rt.as_raw(), file.as_raw(), file_type, &options, e)
+        })?;
+        Ok(Quantizer::of_raw(out))
+    }
+
+    /// Describes a plan.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`.
+    pub fn info(&self) -> Result<JobFacts> {
+        let mut out = sized!(ggufx_job_facts);
+        check(|e| unsafe { sys::ggufx_job_info(&mut out, self.as_raw(), e) })?;
+        Ok(unsafe { JobFacts::of(&out) })
+    }
+
+    /// Describes tensor `index`, in the order of the output.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn tensor_at(&self, index: usize) -> Result<JobTensor<'_>> {
+        let mut out = sized!(ggufx_job_tensor);
+        check(|e| unsafe { sys::ggufx_job_tensor_at(&mut out, self.as_raw(), index, e) })?;
+        Ok(unsafe { JobTensor::of(&out) })
+    }
+
+    /// Overrides the types of tensors: types`[i]` is for tensor i, or `GGUFX_JOB_BY_RECIPE`.
+    ///
+    /// Replaces all earlier overrides. An override changes no other tensor: mixes that count layers
+    /// also count overridden tensors. Tensors that are never quantized keep their type
+    /// ([`JobReason::KEPT`]). Rows that are not whole blocks get a fallback
+    /// ([`JobReason::FALLBACK`]).
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `TYPE`, `UNSUPPORTED`, `MISMATCH`, `KVTYPE`, `SHAPE`.
+    pub fn set_types(&mut self, types: &[TensorType]) -> Result<()> {
+        check(|e| unsafe {
+            sys::ggufx_job_set_types(self.as_raw(), types.as_ptr().cast(), types.len(), e)
+        })
+    }
+
+    /// Measures the root mean squared error (RMSE) that a type would cause in tensor `index`.
+    ///
+    /// The error is unweighted and comes from up to `max_values` values in evenly spaced rows (0:
+    /// all values).
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `TYPE`, `UNSUPPORTED`, `CANCELLED`, `VALUE`, `SHAPE`.
+    pub fn measure(
+        &self,
+        index: usize,
+        type_: TensorType,
+        max_values: u64,
+        progress: Option<&mut Progress<'_>>,
+    ) -> Result<f64> {
+        let held = Keep::new();
+        let mut out = 0.0;
+        watched(|e| unsafe {
+            sys::ggufx_job_measure(
+                &mut out,
+                self.as_raw(),
+                index,
+                type_.0,
+                max_values,
+                held.progress(progress),
+                e,
+            )
+        })?;
+        Ok(out)
+    }
+
+    /// Runs a job: quantizes all tensors and writes the file by atomic replace.
+    ///
+    /// With [`JobFlags::KEEP_SPLIT`] the output is a set, PREFIX-00001-of-0000N.gguf, where PREFIX
+    /// is the path without ".gguf". The file is written as PATH.part, synced to disk and renamed,
+    /// unless [`JobFlags::NO_REPLACE`] is set and the name exists. It replaces an existing file
+    /// atomically, a set as [`Writer::write`] does.
+    ///
+    /// PATH.part.log lists the complete tensors. After a kill or a power failure
+    /// [`JobRunFlags::RESUME`] continues; without this flag PATH.part is started again. A resumed
+    /// run verifies the existing tensors by checksums. Memory: about 32 MiB and one row for any
+    /// model, plus the tables of IQ types.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `UNSUPPORTED`, `CANCELLED`, `MISMATCH`, `STATE`,
+    /// `VALUE`.
+    pub fn run(&mut self, path: impl AsRef<Path>, options: JobRunOptions<'_>) -> Result<()> {
+        let held = Keep::new();
+        let path = path_string(path.as_ref())?;
+        let options = options.raw(&held)?;
+        watched(|e| unsafe { sys::ggufx_job_run(self.as_raw(), path.as_ptr().cast(), &options, e) })
+    }
+
+    /// Completes the file after all shards: checks every tensor in PATH.part, writes the metadata,
+    /// renames.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `UNSUPPORTED`, `NOT_FOUND`, `CANCELLED`, `MISMATCH`,
+    /// `STATE`, `VALUE`.
+    pub fn finish(
+        &mut self,
+        path: impl AsRef<Path>,
+        progress: Option<&mut Progress<'_>>,
+    ) -> Result<()> {
+        let held = Keep::new();
+        let path = path_string(path.as_ref())?;
+        watched(|e| unsafe {
+            sys::ggufx_job_finish(self.as_raw(), path.as_ptr().cast(), held.progress(progress), e)
+        })
+    }
+}
+
+impl KvCache {
+    /// Reserves the pages of `n_tokens` tokens of a sequence in every layer.
+    ///
+    /// Appends up to that length then neither fail with MEMORY nor allocate, with these limits:
+    ///
+    /// - Layers with a quantized type: appends of at most 64 tokens. Longer ones take an F16 page
+    ///   for each 64 further tokens until the next append. Between [`KvCache::begin`] and its end
+    ///   they take one more if appends do not end with pages.
+    /// - Other layers with a window: appends of at most 1024 tokens.
+    /// - A later copy or removal can require pages that were not reserved.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `CAPACITY`.
+    pub fn reserve(&mut self, sequence: u32, n_tokens: u64) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_kv_reserve(self.as_raw(), sequence, n_tokens, e) })
+    }
+
+    /// Appends `n_tokens` tokens to one layer of a sequence, all or nothing.
+    ///
+    /// - `positions`: not negative and not descending; `None`: the next ones (0, 1, ... without
+    ///   gaps). The causal mask compares positions. Keys are stored as given: the call does not
+    ///   apply RoPE.
+    /// - `k`: f32, `[n_tokens][n_kv_heads][head_dim_k]`, `n_k` floats in all; copied (quantized).
+    /// - `v`: f32, `[n_tokens][n_kv_heads][head_dim_v]`, `n_v` floats in all; copied (quantized).
+    ///   `None` and 0 with [`KvFlags::V_IN_K`].
+    ///
+    /// Bits: queries of these tokens before the next append are independent of the partition into
+    /// appends. Queries of older tokens may depend on it until [`KvCache::commit`]. A failed
+    /// executor costs only parallelism: the work is done on this thread.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `CAPACITY`, `VALUE`.
+    pub fn append(
+        &mut self,
+        layer: u32,
+        sequence: u32,
+        n_tokens: usize,
+        positions: Option<&[i32]>,
+        k: &[f32],
+        v: Option<&[f32]>,
+    ) -> Result<()> {
+        exactly("positions", positions.map(<[_]>::len), n_tokens as u64)?;
+        check(|e| unsafe {
+            sys::ggufx_kv_append(
+                self.as_raw(),
+                layer,
+                sequence,
+                n_tokens,
+                optional(positions),
+                k.as_ptr(),
+                k.len(),
+                optional(v),
+                count(v),
+                e,
+            )
+        })
+    }
+
+    /// Appends 16-bit keys and values; `format` is [`HalfFormat`]. `n_k` and `n_v` count values.
+    ///
+    /// - `positions`: as in [`KvCache::append`].
+    /// - `v`: as in [`KvCache::append`].
+    ///
+    /// Bits as [`KvCache::append`].
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `CAPACITY`, `VALUE`.
+    pub fn append_half(
+        &mut self,
+        layer: u32,
+        sequence: u32,
+        n_tokens: usize,
+        positions: Option<&[i32]>,
+        format: HalfFormat,
+        k: &[u16],
+        v: Option<&[u16]>,
+    ) -> Result<()> {
+        exactly("positions", positions.map(<[_]>::len), n_tokens as u64)?;
+        check(|e| unsafe {
+            sys::ggufx_kv_append_half(
+                self.as_raw(),
+                layer,
+                sequence,
+                n_tokens,
+                optional(positions),
+                format.0,
+                k.as_ptr(),
+                k.len(),
+                optional(v),
+                count(v),
+                e,
+            )
+        })
+    }
+
+    /// Appends tokens of several sequences to one layer, all or nothing.
+    ///
+    /// - `sequences`: token i is appended to sequences`[i]`.
+    /// - `positions`: must not descend within a sequence.
+    /// - `v`: as in [`KvCache::append`], as is k.
+    ///
+    /// Bits as [`KvCache::append`].
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `CAPACITY`, `VALUE`.
+    pub fn append_batch(
+        &mut self,
+        layer: u32,
+        sequences: &[u32],
+        positions: Option<&[i32]>,
+        k: &[f32],
+        v: Option<&[f32]>,
+    ) -> Result<()> {
+        exactly("positions", positions.map(<[_]>::len), sequences.len() as u64)?;
+        check(|e| unsafe {
+            sys::ggufx_kv_append_batch(
+                self.as_raw(),
+                layer,
+                sequences.len(),
+                sequences.as_ptr(),
+                optional(positions),
+                k.as_ptr(),
+                k.len(),
+                optional(v),
+                count(v),
+                e,
+            )
+        })
+    }
+
+    /// Dequantizes tokens first .. first + `n_tokens` - 1 of a layer to f32.
+    ///
+    /// The result is in the basis in which they were appended, with shifted keys at their current
+    /// positions. Layouts are those of [`KvCache::append`].
+    ///
+    /// - `k`: the keys.
+    /// - `v`: the values.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn read(
+        &self,
+        mut k: Option<&mut [f32]>,
+        mut v: Option<&mut [f32]>,
+        layer: u32,
+        sequence: u32,
+        first: u64,
+        n_tokens: u64,
+    ) -> Result<()> {
+        check(|e| unsafe {
+            sys::ggufx_kv_read(
+                optional_mut(&mut k),
+                k.as_deref().map_or(0, <[_]>::len),
+                optional_mut(&mut v),
+                v.as_deref().map_or(0, <[_]>::len),
+                self.as_raw(),
+                layer,
+                sequence,
+                first,
+                n_tokens,
+                e,
+            )
+        })
+    }
+
+    /// Computes the scores of queries against every token of a layer, without masks and biases.
+    ///
+    /// A score is q.k * scale in f32, with the keys of [`KvCache::read`]. Attention computes scores
+    /// of quantized keys in integers, so its own differ in the last bits. Tokens that a window has
+    /// dropped have the score -infinity.
+    ///
+    /// - `out`: f32, `[n_queries][n_q_heads][tokens of the layer]`, `n_out` floats in all.
+    /// - `q`: f32, `[n_queries][n_q_heads][head_dim_k]`, `n_q` floats in all.
+    /// - `scale`: 0 = 1 / sqrt(`head_dim_k`).
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn scores(
+        &self,
+        out: &mut [f32],
+        layer: u32,
+        sequence: u32,
+        q: &[f32],
+        n_queries: usize,
+        scale: f32,
+    ) -> Result<()> {
+        check(|e| unsafe {
+            sys::ggufx_kv_scores(
+                out.as_mut_ptr(),
+                out.len(),
+                self.as_raw(),
+                layer,
+                sequence,
+                q.as_ptr(),
+                q.len(),
+                n_queries,
+                scale,
+                e,
+            )
+        })
+    }
+
+    /// Returns the number of tokens of a sequence: the minimum over its layers.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn length(&self, sequence: u32) -> Result<u64> {
+        let mut out = 0;
+        check(|e| unsafe { sys::ggufx_kv_length(&mut out, self.as_raw(), sequence, e) })?;
+        Ok(out)
+    }
+
+    /// Copies the positions of tokens first .. first + n - 1 of a sequence (first layer).
+    ///
+    /// - `out`: the positions.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn positions(&self, sequence: u32, first: u64, n: u64) -> Result<Vec<i32>> {
+        let mut out = zeros::<i32>(n)?;
+        check(|e| unsafe {
+            sys::ggufx_kv_positions(out.as_mut_ptr(), self.as_raw(), sequence, first, n, e)
+        })?;
+        Ok(out)
+    }
+
+    /// Keeps the first `n_tokens` tokens of a sequence in every layer.
+    ///
+    /// Nothing is quantized again, and the memory stays allocated. The cut may go through a
+    /// quantized page. If the F16 form of that page is left, later tokens are appended to it, as if
+    /// the removed tokens had never existed. Otherwise the page stays quantized, and the next token
+    /// starts a new page. The F16 form is left:
+    ///
+    /// - after the last append, until the next one or [`KvCache::commit`]
+    /// - for the page in which the last call began ([`KvCache::begin`])
+    ///
+    /// Errors: `ARGUMENT`, `STATE`.
+    pub fn truncate(&mut self, sequence: u32, n_tokens: u64) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_kv_truncate(self.as_raw(), sequence, n_tokens, e) })
+    }
+
+    /// Begins a call on a sequence, so that [`KvCache::rollback`] can restore its present content
+    /// bit by bit.
+    ///
+    /// This includes pages that were not quantized, and pages that windows drop later. The call
+    /// ends with [`KvCache::commit`], [`KvCache::begin`], [`KvCache::truncate`] to fewer tokens, or
+    /// a function that removes, shifts, requantizes, compacts or loads.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`.
+    pub fn begin(&mut self, sequence: u32) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_kv_begin(self.as_raw(), sequence, e) })
+    }
+
+    /// Commits the appends to a sequence, after the queries of its tokens.
+    ///
+    /// The copies for a rollback, and the F16 forms of quantized pages, are freed. In layers with a
+    /// quantized type some bits depend on the sizes of the appends since the last commit:
+    ///
+    /// - Queries of tokens older than the last append see their page in F16 if that form is left,
+    ///   otherwise quantized.
+    /// - Tokens appended after a cut within such a page continue it in F16 if that form is left.
+    ///   Otherwise the page stays quantized and cut. Cuts are [`KvCache::truncate`],
+    ///   [`KvCache::remove`] of the last tokens and [`KvCache::copy`] of the first ones.
+    ///
+    /// The start of the last append decides which pages have both forms. Other bits never depend on
+    /// the sizes:
+    ///
+    /// - layers with float types only
+    /// - results of [`KvCache::read`], [`KvCache::scores`] and [`KvCache::save`]
+    /// - queries of the tokens of the last append
+    ///
+    /// After this call no bits do: every page is quantized except the sinks and the page of the
+    /// last token.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn commit(&mut self, sequence: u32) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_kv_commit(self.as_raw(), sequence, e) })
+    }
+
+    /// Rolls a sequence back to [`KvCache::begin`].
+    ///
+    /// Without [`KvCache::begin`] all layers are cut to [`KvCache::length`], for an append that
+    /// failed after some of the layers.
+    ///
+    /// Errors: `ARGUMENT`, `STATE`.
+    pub fn rollback(&mut self, sequence: u32) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_kv_rollback(self.as_raw(), sequence, e) })
+    }
+
+    /// Removes the tokens at positions p0 .. p1 - 1 of a sequence from every layer.
+    ///
+    /// Other tokens keep their positions. A page is freed when none of its tokens is left.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `STATE`.
+    pub fn remove(&mut self, sequence: u32, p0: i32, p1: i32) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_kv_remove(self.as_raw(), sequence, p0, p1, e) })
+    }
+
+    /// Copies the tokens at positions p0 .. p1 - 1 of a sequence to an empty one.
+    ///
+    /// Both share the pages. An append to a shared page copies it first.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `STATE`.
+    pub fn copy(&mut self, from: u32, to: u32, p0: i32, p1: i32) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_kv_copy(self.as_raw(), from, to, p0, p1, e) })
+    }
+
+    /// Adds delta to the positions p0 .. p1 - 1 of a sequence.
+    ///
+    /// Stored keys do not change: queries are rotated in the opposite direction, so shifting back
+    /// restores every bit.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `UNSUPPORTED`, `STATE`.
+    pub fn shift(&mut self, sequence: u32, p0: i32, p1: i32, delta: i32) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_kv_shift(self.as_raw(), sequence, p0, p1, delta, e) })
+    }
+
+    /// Clears all sequences except one and frees their pages.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn keep(&mut self, sequence: u32) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_kv_keep(self.as_raw(), sequence, e) })
+    }
+
+    /// Sets the means and equalizers of a layer, for all sequences, also after [`KvCache::clear`].
+    ///
+    /// By default each sequence computes them from the first page that it quantizes, so that
+    /// sequences do not change each other's bits. Stored keys are (k - `mu_k`) / `eq_k`, stored
+    /// values v - `mu_v`; results are corrected for it.
+    ///
+    /// - `mu_k`: f32, `[n_kv_heads][head_dim_k]`; `None` = 0.
+    /// - `eq_k`: f32, `[n_kv_heads][head_dim_k]`, above 0; `None` = 1.
+    /// - `mu_v`: f32, `[n_kv_heads][head_dim_v]`; `None` = 0.
+    ///
+    /// Errors: `ARGUMENT`, `UNSUPPORTED`, `STATE`.
+    pub fn calibrate(
+        &mut self,
+        layer: u32,
+        mu_k: Option<&[f32]>,
+        eq_k: Option<&[f32]>,
+        mu_v: Option<&[f32]>,
+    ) -> Result<()> {
+        exactly("eq_k", eq_k.map(<[_]>::len), count(mu_k.or(eq_k)) as u64)?;
+        check(|e| unsafe {
+            sys::ggufx_kv_calibrate(
+                self.as_raw(),
+                layer,
+                optional(mu_k),
+                optional(eq_k),
+                count(mu_k.or(eq_k)),
+                optional(mu_v),
+                count(mu_v),
+                e,
+            )
+        })
+    }
+
+    /// Writes a snapshot of a sequence, or of all (`GGUFX_KV_ALL_SEQUENCES`).
+    ///
+    /// Quantized pages are written as they are. Shared pages are written for each sequence.
+    ///
+    /// - `write`: called with consecutive pieces of the snapshot. A status other than
+    ///   [`Status::OK`] ends the call, which returns it.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn save(&self, sequence: u32, mut write: &mut dyn Write) -> Result<()> {
+        watched(|e| unsafe {
+            sys::ggufx_kv_save(self.as_raw(), sequence, Some(on_write), user_of(&mut write), e)
+        })
+    }
+
+    /// Replaces a sequence, or all, by a snapshot of [`KvCache::save`], of one sequence or of all.
+    ///
+    /// The cache must have the layers, heads, types, windows, sinks, RoPE and model of the saved
+    /// one. Loaded tokens give every bit that the saved ones gave. Memory reserved for a replaced
+    /// sequence is freed.
+    ///
+    /// - `read`: fills all n bytes and returns [`Status::OK`], or returns another status, which
+    ///   ends the call. At the end of the data it returns [`Status::TRUNCATED`].
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `MAGIC`, `VERSION`, `MALFORMED`, `CAPACITY`, `CHECKSUM`,
+    /// `MISMATCH`.
+    pub fn load(&mut self, sequence: u32, mut read: &mut dyn Read) -> Result<()> {
+        watched(|e| unsafe {
+            sys::ggufx_kv_load(self.as_raw(), sequence, Some(on_read), user_of(&mut read), e)
+        })
+    }
+
+    /// Writes a snapshot to a file by atomic replace.
+    ///
+    /// The snapshot is written as PATH.part, synced to disk and renamed. An existing file is
+    /// replaced as a whole or stays as it was. A failed call leaves no file. A new file is private
+    /// to its owner (mode 0600), because it contains the conversation. A replaced file keeps its
+    /// mode; a symbolic link stays, and its target is replaced.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `STATE`.
+    pub fn save_path(&self, sequence: u32, path: impl AsRef<Path>) -> Result<()> {
+        let path = path_string(path.as_ref())?;
+        check(|e| unsafe {
+            sys::ggufx_kv_save_path(self.as_raw(), sequence, path.as_ptr().cast(), e)
+        })
+    }
+
+    /// Replaces a sequence, or all, by a snapshot in a file, which must end with the snapshot.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `TRUNCATED`, `MAGIC`, `VERSION`, `MALFORMED`,
+    /// `CAPACITY`, `CHECKSUM`, `MISMATCH`.
+    pub fn load_path(&mut self, sequence: u32, path: impl AsRef<Path>) -> Result<()> {
+        let path = path_string(path.as_ref())?;
+        check(|e| unsafe {
+            sys::ggufx_kv_load_path(self.as_raw(), sequence, path.as_ptr().cast(), e)
+        })
+    }
+
+    /// Changes the types of keys and values of a layer, or of all (`GGUFX_KV_ALL_LAYERS`).
+    ///
+    /// The content is dequantized and quantized again. A smaller type loses precision; a larger one
+    /// does not restore it. A type that does not change keeps every bit. Positions, shifts and page
+    /// sharing stay. With quantized types the last tokens of a sequence stay F16. Its first
+    /// `n_sinks` tokens stay F16, or F32 with BF16, if the sequence still begins at its first page.
+    ///
+    /// - `type_k`, `type_v`: `GGUFX_KV_*`; [`KvType::DEFAULT`] = F16, `GGUFX_KV_KEEP_TYPE` = as it
+    ///   is.
+    /// - `progress`: `None`: cannot be cancelled. Counts heads of pages.
+    ///
+    /// The new pages of all layers of the call exist beside the old ones until it ends: one layer
+    /// per call needs the least memory. Reserved pages without tokens are freed; reserve them
+    /// again. Means and equalizers stay where they existed; other keys and values get theirs from
+    /// the first page that is quantized. Pages keep their tokens, so the memory can differ from
+    /// [`Runtime::kv_estimate`] by a page per sequence and layer.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `TYPE`, `UNSUPPORTED`, `CANCELLED`, `VALUE`.
+    pub fn requantize(
+        &mut self,
+        layer: u32,
+        type_k: KvType,
+        type_v: KvType,
+        progress: Option<&mut Progress<'_>>,
+    ) -> Result<()> {
+        let held = Keep::new();
+        watched(|e| unsafe {
+            sys::ggufx_kv_requantize(
+                self.as_raw(),
+                layer,
+                type_k.0,
+                type_v.0,
+                held.progress(progress),
+                e,
+            )
+        })
+    }
+
+    /// Merges partly filled pages of a sequence, or of all (`GGUFX_KV_ALL_SEQUENCES`), and frees
+    /// unused pages.
+    ///
+    /// Truncations, removals and shifts leave such pages. Neighbouring parts with equal shifts are
+    /// merged into as few pages as they fill. Full pages, shared pages, sinks and the page for the
+    /// next token are not changed. Reserved pages stay.
+    ///
+    /// This is lossy for quantized types: the tokens of merged parts are dequantized and quantized
+    /// once more. Float types keep their values.
+    ///
+    /// - `progress`: `None`: cannot be cancelled. Counts heads of pages.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `UNSUPPORTED`, `CANCELLED`.
+    pub fn compact(&mut self, sequence: u32, progress: Option<&mut Progress<'_>>) -> Result<()> {
+        let held = Keep::new();
+        watched(|e| unsafe {
+            sys::ggufx_kv_compact(self.as_raw(), sequence, held.progress(progress), e)
+        })
+    }
+
+    /// Removes all tokens of all sequences and frees the pages.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn clear(&mut self) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_kv_clear(self.as_raw(), e) })
+    }
+
+    /// Describes a layer, or the cache (`GGUFX_KV_ALL_LAYERS`).
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn stats(&self, layer: u32) -> Result<KvFacts> {
+        let mut out = sized!(ggufx_kv_facts);
+        check(|e| unsafe { sys::ggufx_kv_stats(&mut out, self.as_raw(), layer, e) })?;
+        Ok(unsafe { KvFacts::of(&out) })
+    }
+}
+
+handle! {
+    /// Converts text to token ids and back. Immutable; keeps its file alive.
+    Tokenizer(ggufx_tokenizer, ggufx_tokenizer_destroy)
+}
+
+impl Tokenizer {
+    /// Creates the tokenizer that a file describes.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `UNSUPPORTED`, `VOCAB`, `MISSING`.
+    pub fn new(file: &File) -> Result<Self> {
+        let mut out = null_mut();
+        check(|e| unsafe { sys::ggufx_tokenizer_create(&mut out, file.as_raw(), e) })?;
+        Ok(Tokenizer::of_raw(out))
+    }
+
+    /// Tokenizes a UTF-8 text. Invalid bytes become byte tokens if the vocabulary has them.
+    ///
+    /// Writes at most `capacity` ids and always sets *`out_needed` to their full number; CAPACITY
+    /// if that is larger.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `UNSUPPORTED`, `CAPACITY`, `VOCAB`.
+    pub fn tokenize(&self, text: impl AsRef<[u8]>, flags: TokenizeFlags) -> Result<Vec<i32>> {
+        let text = text.as_ref();
+        let mut out_ids = unsafe { Room::<i32>::new(text.len() + 64) };
+        loop {
+            let done = check(|e| unsafe {
+                sys::ggufx_tokenize(
+                    out_ids.at(),
+                    out_ids.size(),
+                    &mut out_ids.needed,
+                    self.as_raw(),
+                    text.as_ptr().cast(),
+                    text.len(),
+                    flags.0,
+                    e,
+                )
+            });
+            if !out_ids.grows(&done) {
+                done?;
+                return Ok(out_ids.filled());
+            }
+        }
+    }
+
+    /// Converts token ids to text, not NUL-terminated. One id may be a part of a character.
+    ///
+    /// Writes at most `capacity` bytes and always sets *`out_needed`; CAPACITY if that is larger.
+    /// The text is unchanged, except with [`DetokenizeFlags::CLEAN_SPACES`] in vocabularies with
+    /// [`TokenizerFlags::CLEAN_SPACES`]. These then lose spaces:
+    ///
+    /// - "?", "!", ".", ",", "'s", "'m", "'re", "'ve": the space before them
+    /// - "'" between two spaces: both
+    ///
+    /// Errors: `ARGUMENT`, `CAPACITY`.
+    pub fn detokenize(&self, ids: &[i32], flags: DetokenizeFlags) -> Result<Vec<u8>> {
+        let mut out = unsafe { Room::<u8>::new(8 * ids.len() + 64) };
+        loop {
+            let done = check(|e| unsafe {
+                sys::ggufx_detokenize(
+                    out.at().cast(),
+                    out.size(),
+                    &mut out.needed,
+                    self.as_raw(),
+                    ids.as_ptr(),
+                    ids.len(),
+                    flags.0,
+                    e,
+                )
+            });
+            if !out.grows(&done) {
+                done?;
+                return Ok(out.filled());
+            }
+        }
+    }
+
+    /// Describes a token.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn token_info(&self, id: i32) -> Result<TokenFacts<'_>> {
+        let mut out = sized!(ggufx_token_facts);
+        check(|e| unsafe { sys::ggufx_token_info(&mut out, self.as_raw(), id, e) })?;
+        Ok(unsafe { TokenFacts::of(&out) })
+    }
+
+    /// Describes a tokenizer.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn info(&self) -> Result<TokenizerFacts<'_>> {
+        let mut out = sized!(ggufx_tokenizer_facts);
+        check(|e| unsafe { sys::ggufx_tokenizer_info(&mut out, self.as_raw(), e) })?;
+        Ok(unsafe { TokenizerFacts::of(&out) })
+    }
+
+    /// Returns the id of a special token ([`SpecialToken`]), found by its key or else by its text.
+    ///
+    /// The result is -1 if the vocabulary has none, or for a `None` tokenizer or an unknown number.
+    pub fn special(&self, which: SpecialToken) -> i32 {
+        unsafe { sys::ggufx_tokenizer_special(self.as_raw(), which.0) }
+    }
+}
+
+handle! {
+    /// Weights bound to the graph of an architecture. Immutable; keeps its file alive.
+    Model(ggufx_model, ggufx_model_destroy)
+}
+
+impl Model {
+    /// Creates a model: binds the weights of a file to the graph of its architecture.
+    ///
+    /// Weights are not copied, except to a device.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `LIMIT`, `TYPE`, `UNSUPPORTED`, `CANCELLED`, `MISMATCH`,
+    /// `DEVICE`, `KVTYPE`, `SHAPE`, `SPLIT`, `HPARAM`, `MISSING`.
+    pub fn new(rt: &Runtime, file: &File, options: ModelOptions<'_>) -> Result<Self> {
+        let held = Keep::new();
+        let options = options.raw(&held)?;
+        let mut out = null_mut();
+        watched(|e| unsafe {
+            sys::ggufx_model_create(&mut out, rt.as_raw(), file.as_raw(), &options, e)
+        })?;
+        Ok(Model::of_raw(out))
+    }
+
+    /// Describes a model.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn info(&self) -> Result<ModelFacts<'_>> {
+        let mut out = sized!(ggufx_model_facts);
+        check(|e| unsafe { sys::ggufx_model_info(&mut out, self.as_raw(), e) })?;
+        Ok(unsafe { ModelFacts::of(&out) })
+    }
+
+    /// Describes a layer.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn layer(&self, layer: u32) -> Result<LayerFacts<'_>> {
+        let mut out = sized!(ggufx_layer_facts);
+        check(|e| unsafe { sys::ggufx_model_layer(&mut out, self.as_raw(), layer, e) })?;
+        Ok(unsafe { LayerFacts::of(&out) })
+    }
+}
+
+impl Session {
+    /// Replaces the adapters of an empty sequence by a list.
+    ///
+    /// `n_uses` 0 removes all adapters. Truncating the sequence keeps them. The session allocates,
+    /// and keeps, the buffers that `n_batch` tokens with these adapters need (included in
+    /// [`Runtime::estimate`]).
+    ///
+    /// After an error nothing has changed.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `MISMATCH`, `STATE`.
+    pub fn set_adapters(&mut self, sequence: u32, uses: &[AdapterUse<'_>]) -> Result<()> {
+        let uses = unsafe { List::of(uses.iter().map(|x| Ok(x.raw()))) }?;
+        check(|e| unsafe {
+            sys::ggufx_session_set_adapters(self.as_raw(), sequence, uses.at(), uses.len(), e)
+        })
+    }
+
+    /// Appends tokens to several sequences and computes the requested rows of logits and hidden
+    /// states.
+    ///
+    /// Each of the `n_items` items belongs to another sequence. At most `n_batch` tokens of all
+    /// items are computed at once. After a failure every sequence is as before, and the content of
+    /// `logits` and `embeddings` is undefined. The order of items decides the order of rows and
+    /// changes no value. If sequence 0 takes part, the last logits of `Session::decode` are lost.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `CAPACITY`, `CANCELLED`, `VALUE`.
+    pub fn decode_batch(
+        &mut self,
+        items: &[BatchItem<'_>],
+        options: BatchOptions<'_>,
+    ) -> Result<()> {
+        let held = Keep::new();
+        let items = unsafe { List::of(items.iter().map(|x| x.raw(&held))) }?;
+        let options = options.raw(&held)?;
+        watched(|e| unsafe {
+            sys::ggufx_session_decode_batch(self.as_raw(), items.at(), items.len(), &options, e)
+        })
+    }
+
+    /// Returns the number of tokens of a sequence; 0 if there is no such sequence.
+    pub fn sequence_length(&self, sequence: u32) -> u64 {
+        unsafe { sys::ggufx_session_sequence_length(self.as_raw(), sequence) }
+    }
+
+    /// Truncates a sequence, as [`Session::truncate`] does for sequence 0. With `n_tokens` 0 it is
+    /// like new.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn sequence_truncate(&mut self, sequence: u32, n_tokens: u64) -> Result<()> {
+        check(|e| unsafe {
+            sys::ggufx_session_sequence_truncate(self.as_raw(), sequence, n_tokens, e)
+        })
+    }
+
+    /// Removes tokens `first` .. first + `n_tokens` - 1 from a sequence.
+    ///
+    /// Later tokens keep their positions, keys and values, which were computed with the removed
+    /// tokens. The call is therefore cheap, but the result differs from a sequence that never had
+    /// them. For that, call [`Session::sequence_truncate`] and decode the rest again. Later
+    /// truncations recompute only the tokens that they must, without the removed ones. The last
+    /// logits stay.
+    ///
+    /// To continue in a full context, remove the oldest tokens and close the gap with
+    /// [`Session::sequence_shift`].
+    ///
+    /// After an error nothing has changed.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `UNSUPPORTED`, `STATE`.
+    pub fn sequence_remove(&mut self, sequence: u32, first: u64, n_tokens: u64) -> Result<()> {
+        check(|e| unsafe {
+            sys::ggufx_session_sequence_remove(self.as_raw(), sequence, first, n_tokens, e)
+        })
+    }
+
+    /// Adds delta to the positions of tokens `first` .. first + `n_tokens` - 1, which must stay
+    /// ascending.
+    ///
+    /// Stored keys do not change; queries are rotated in the opposite direction. Shifting back
+    /// therefore restores every bit.
+    ///
+    /// After an error nothing has changed.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `UNSUPPORTED`, `STATE`.
+    pub fn sequence_shift(
+        &mut self,
+        sequence: u32,
+        first: u64,
+        n_tokens: u64,
+        delta: i32,
+    ) -> Result<()> {
+        check(|e| unsafe {
+            sys::ggufx_session_sequence_shift(self.as_raw(), sequence, first, n_tokens, delta, e)
+        })
+    }
+
+    /// Copies the ids and positions of tokens `first` .. first + `n_tokens` - 1.
+    ///
+    /// - `out_ids`: token ids.
+    /// - `out_positions`: their positions.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn sequence_tokens(
+        &self,
+        sequence: u32,
+        first: u64,
+        n_tokens: u64,
+    ) -> Result<(Vec<i32>, Vec<i32>)> {
+        let mut out_ids = zeros::<i32>(n_tokens)?;
+        let mut out_positions = zeros::<i32>(n_tokens)?;
+        check(|e| unsafe {
+            sys::ggufx_session_sequence_tokens(
+                out_ids.as_mut_ptr(),
+                out_positions.as_mut_ptr(),
+                self.as_raw(),
+                sequence,
+                first,
+                n_tokens,
+                e,
+            )
+        })?;
+        Ok((out_ids, out_positions))
+    }
+
+    /// Copies the first `n_tokens` tokens of a sequence to an empty one, sharing a prefix.
+    ///
+    /// Later results have the bits that they would have if `to` had decoded these tokens itself.
+    /// Pages of keys and values, and recurrent states, are shared. The next call recomputes the
+    /// tokens after the last position that [`Session::truncate`] could keep: at most 63 in most
+    /// models.
+    ///
+    /// After an error nothing has changed.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `MISMATCH`, `STATE`.
+    pub fn sequence_copy(&mut self, from: u32, to: u32, n_tokens: u64) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_session_sequence_copy(self.as_raw(), from, to, n_tokens, e) })
+    }
+
+    /// Describes the memory of a session's caches.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn memory(&self) -> Result<SessionMemoryFacts> {
+        let mut out = sized!(ggufx_session_memory_facts);
+        check(|e| unsafe { sys::ggufx_session_memory(&mut out, self.as_raw(), e) })?;
+        Ok(unsafe { SessionMemoryFacts::of(&out) })
+    }
+
+    /// Writes a snapshot of a sequence, or of all (`GGUFX_SESSION_ALL`).
+    ///
+    /// It contains tokens, keys, values and states as stored, without logits and checkpoints.
+    /// Shared pages are written for each sequence and are no longer shared after a load. A load can
+    /// therefore exceed `n_context_total` (CAPACITY).
+    ///
+    /// A rank of a group writes only tokens. Any rank can do so, even after the group has lost one.
+    /// A session without a group, or a group of any size, can load them. Its next call recomputes
+    /// the caches, each token in its original mode. The bits are the same with
+    /// [`MatmulFlags::BATCH_INVARIANT`] or [`MatmulFlags::TILES`]. Sequences with removed or
+    /// shifted tokens are refused (UNSUPPORTED), because recomputation would change them.
+    ///
+    /// - `write`: called with consecutive pieces of the snapshot. A status other than
+    ///   [`Status::OK`] ends the call, which returns it.
+    ///
+    /// Errors: `ARGUMENT`, `UNSUPPORTED`, `VALUE`.
+    pub fn save(&self, sequence: u32, mut write: &mut dyn Write) -> Result<()> {
+        watched(|e| unsafe {
+            sys::ggufx_session_save(self.as_raw(), sequence, Some(on_write), user_of(&mut write), e)
+        })
+    }
+
+    /// Replaces a sequence, or all, by a snapshot of [`Session::save`].
+    ///
+    /// The snapshot must contain one sequence, or as many as the session has. Model, adapters and
+    /// cache types must be equal. Later results have every bit that they would have had in the
+    /// saved session. During the load, memory for both the old and the new content is needed. In a
+    /// group, all ranks call this with the same snapshot (else MISMATCH), which one rank has
+    /// written.
+    ///
+    /// - `read`: fills all n bytes and returns [`Status::OK`], or returns another status, which
+    ///   ends the call. At the end of the data it returns [`Status::TRUNCATED`].
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `MAGIC`, `VERSION`, `MALFORMED`, `CAPACITY`, `CHECKSUM`,
+    /// `MISMATCH`.
+    pub fn load(&mut self, sequence: u32, mut read: &mut dyn Read) -> Result<()> {
+        watched(|e| unsafe {
+            sys::ggufx_session_load(self.as_raw(), sequence, Some(on_read), user_of(&mut read), e)
+        })
+    }
+
+    /// Writes a snapshot to a file
+    ///
+    /// The file is written, replaced and protected as that of [`KvCache::save_path`].
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `UNSUPPORTED`, `STATE`, `VALUE`.
+    pub fn save_path(&self, sequence: u32, path: impl AsRef<Path>) -> Result<()> {
+        let path = path_string(path.as_ref())?;
+        check(|e| unsafe {
+            sys::ggufx_session_save_path(self.as_raw(), sequence, path.as_ptr().cast(), e)
+        })
+    }
+
+    /// Replaces a sequence, or all, by a snapshot in a file, which must end with the snapshot.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `TRUNCATED`, `MAGIC`, `VERSION`, `MALFORMED`,
+    /// `CAPACITY`, `CHECKSUM`, `MISMATCH`.
+    pub fn load_path(&mut self, sequence: u32, path: impl AsRef<Path>) -> Result<()> {
+        let path = path_string(path.as_ref())?;
+        check(|e| unsafe {
+            sys::ggufx_session_load_path(self.as_raw(), sequence, path.as_ptr().cast(), e)
+        })
+    }
+
+    /// Measures the perplexity of a model over token ids, and its KL divergence from saved logits.
+    ///
+    /// The ids are processed in independent chunks of `n_context` tokens. Token 0 of each is
+    /// replaced by the id `bos` unless that is -1. Tokens that fill no chunk are dropped. Logits
+    /// can be saved for a later comparison. With [`MatmulFlags::BATCH_INVARIANT`] or
+    /// [`MatmulFlags::TILES`] the results are independent of `n_batch` and threads.
+    ///
+    /// Saved logits take 16 + 2 * vocabulary bytes per prediction, in steps of (largest - least) /
+    /// 65,535: the divergence of a model from itself is about 1e-8. They are streamed; memory is
+    /// that of 32 rows and 4 bytes per prediction. The documentation ("File format notes")
+    /// describes the format.
+    ///
+    /// session must be empty and hold `n_context` tokens; it is empty again afterwards. options may
+    /// be `None`. After a failure no file is left, and \*out is as before.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `TRUNCATED`, `MAGIC`, `VERSION`, `MALFORMED`,
+    /// `CANCELLED`, `CHECKSUM`, `MISMATCH`, `STATE`, `VALUE`.
+    pub fn measure(
+        &mut self,
+        tokens: &[i32],
+        n_context: u32,
+        bos: i32,
+        options: MeasureOptions<'_>,
+    ) -> Result<MeasureFacts> {
+        let held = Keep::new();
+        let options = options.raw(&held)?;
+        let mut out = sized!(ggufx_measure_facts);
+        watched(|e| unsafe {
+            sys::ggufx_measure(
+                &mut out,
+                self.as_raw(),
+                tokens.as_ptr(),
+                tokens.len(),
+                n_context,
+                bos,
+                &options,
+                e,
+            )
+        })?;
+        Ok(unsafe { MeasureFacts::of(&out) })
+    }
+
+    /// Computes the log-probabilities of several continuations of one context: a multiple-choice
+    /// question.
+    ///
+    /// - `out`: sum over the tokens of a continuation.
+    /// - `context`: `[n_context]` token ids, at least one.
+    /// - `endings`: ids of all continuations, one after another.
+    /// - `n_tokens`: `[n_endings]` number of ids of each, at least one.
+    /// - `progress`: counts tokens; `None`: none.
+    ///
+    /// session must be empty and hold the context and the longest continuation; it is empty again
+    /// afterwards. The context is computed once. After a failure `out` is as before.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `CAPACITY`, `CANCELLED`, `STATE`, `VALUE`.
+    pub fn measure_endings(
+        &mut self,
+        context: &[i32],
+        endings: &[i32],
+        n_tokens: &[usize],
+        progress: Option<&mut Progress<'_>>,
+    ) -> Result<Vec<f64>> {
+        let held = Keep::new();
+        exactly("endings", Some(endings.len()), sum(n_tokens))?;
+        let mut out = zeros::<f64>(n_tokens.len() as u64)?;
+        watched(|e| unsafe {
+            sys::ggufx_measure_endings(
+                out.as_mut_ptr(),
+                self.as_raw(),
+                context.as_ptr(),
+                context.len(),
+                endings.as_ptr(),
+                n_tokens.as_ptr(),
+                n_tokens.len(),
+                held.progress(progress),
+                e,
+            )
+        })?;
+        Ok(out)
+    }
+
+    /// Describes a session.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn info(&self) -> Result<SessionFacts> {
+        let mut out = sized!(ggufx_session_facts);
+        check(|e| unsafe { sys::ggufx_session_info(&mut out, self.as_raw(), e) })?;
+        Ok(unsafe { SessionFacts::of(&out) })
+    }
+
+    /// Copies the logits after the last decoded token: `n_out` = `n_vocab` floats.
+    ///
+    /// Errors: `ARGUMENT`, `STATE`.
+    pub fn logits(&self, out: &mut [f32]) -> Result<()> {
+        check(|e| unsafe {
+            sys::ggufx_session_logits(out.as_mut_ptr(), out.len(), self.as_raw(), e)
+        })
+    }
+
+    /// Returns the number of tokens of the sequence.
+    pub fn length(&self) -> u64 {
+        unsafe { sys::ggufx_session_length(self.as_raw()) }
+    }
+
+    /// Keeps the first `n_tokens` tokens of the sequence.
+    ///
+    /// The logits are lost until the next decode, which continues with the bits of a session that
+    /// decoded only these tokens. (The bits of products depend on how many tokens are computed at
+    /// once, 1 to 3 or more, and in models with experts also on which. With
+    /// [`MatmulFlags::BATCH_INVARIANT`] no truncation or batch changes a bit.)
+    ///
+    /// The call itself takes almost no time. The next decode recomputes the tokens that the caches
+    /// have lost in addition to the removed ones. It starts from the last position at or before
+    /// `n_tokens` that satisfies all of these conditions:
+    ///
+    /// - Quantized keys and values: the end of a page of 64 tokens, or any position in the first
+    ///   page, the last one and the page where the last decode began.
+    /// - Layers with a window: the start, or any of the last 320 positions, counted from the
+    ///   largest length that the sequence had.
+    /// - Recurrent layers: the start of the last decode, or a checkpoint (`n_checkpoints`).
+    ///   Checkpoints are at ends of decodes, and of batches within one, that reached another page
+    ///   of 64 tokens. If there are too few, the distances of the remaining ones from the end about
+    ///   double.
+    ///
+    /// So at most 63 tokens are recomputed in most models, and the whole sequence at worst. Several
+    /// truncations before that decode are allowed. If that decode fails or is cancelled, the
+    /// following one starts the recomputation again.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn truncate(&mut self, n_tokens: u64) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_session_truncate(self.as_raw(), n_tokens, e) })
+    }
+
+    /// Computes the perplexity of a model over token ids in chunks of `n_context` tokens, as
+    /// llama.cpp does.
+    ///
+    /// Token 0 of each chunk is replaced by the id `bos` unless that is -1. Predictions at
+    /// positions `n_context` / 2 to `n_context` - 2 are scored. A rest shorter than a chunk is
+    /// dropped. session must be empty and hold `n_context` tokens; it is empty again afterwards.
+    ///
+    /// - `report`: gets the running result after each chunk; a non-zero result stops.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `CANCELLED`, `STATE`, `VALUE`.
+    #[allow(clippy::type_complexity)]
+    pub fn perplexity(
+        &mut self,
+        tokens: &[i32],
+        n_context: u32,
+        bos: i32,
+        mut report: Option<&mut dyn FnMut(&PerplexityFacts) -> ControlFlow<()>>,
+    ) -> Result<PerplexityFacts> {
+        let mut out = sized!(ggufx_perplexity_facts);
+        watched(|e| unsafe {
+            sys::ggufx_perplexity(
+                &mut out,
+                self.as_raw(),
+                tokens.as_ptr(),
+                tokens.len(),
+                n_context,
+                bos,
+                report.as_ref().map(|_| on_perplexity_report as _),
+                report.as_mut().map_or(null_mut(), user_of),
+                e,
+            )
+        })?;
+        Ok(unsafe { PerplexityFacts::of(&out) })
+    }
+}
+
+impl Sampler {
+    /// Samples a token among those that match a grammar.
+    ///
+    /// As [`Sampler::sample`], but the sampler only sees matching tokens with ids below n. The
+    /// matcher accepts the chosen id. A call that fails changes neither sampler nor matcher.
+    ///
+    /// - `out_logprob`: the log-probability among all n tokens.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `CAPACITY`, `MISMATCH`, `STATE`, `VALUE`.
+    pub fn sample_matching(&mut self, matcher: &mut Matcher, logits: &[f32]) -> Result<(i32, f32)> {
+        let mut out_id = 0;
+        let mut out_logprob = 0.0;
+        check(|e| unsafe {
+            sys::ggufx_sampler_sample_matching(
+                &mut out_id,
+                &mut out_logprob,
+                self.as_raw(),
+                matcher.as_raw(),
+                logits.as_ptr(),
+                logits.len(),
+                e,
+            )
+        })?;
+        Ok((out_id, out_logprob))
+    }
+
+    /// Samples an id from n logits.
+    ///
+    /// - `out_logprob`: the natural log-probability of the id before the filters.
+    ///
+    /// Errors: `ARGUMENT`, `VALUE`.
+    pub fn sample(&mut self, logits: &[f32]) -> Result<(i32, f32)> {
+        let mut out_id = 0;
+        let mut out_logprob = 0.0;
+        check(|e| unsafe {
+            sys::ggufx_sampler_sample(
+                &mut out_id,
+                &mut out_logprob,
+                self.as_raw(),
+                logits.as_ptr(),
+                logits.len(),
+                e,
+            )
+        })?;
+        Ok((out_id, out_logprob))
+    }
+
+    /// Appends tokens to the history of a sampler, all or none, whether it sampled them or not.
+    ///
+    /// Tokens of a prompt may be appended too. Samplers of `Sampler::new` ignore them.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn accept(&mut self, ids: &[i32]) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_sampler_accept(self.as_raw(), ids.as_ptr(), ids.len(), e) })
+    }
+
+    /// Resets a sampler: no accepted tokens, the random state of the seed, the same chain.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn reset(&mut self) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_sampler_reset(self.as_raw(), e) })
+    }
+}
+
+handle! {
+    /// Searches a stream of bytes for stop strings. Exclusive.
+    Stop(ggufx_stop, ggufx_stop_destroy)
+}
+
+impl Stop {
+    /// Creates a search for `n_texts` stop strings, which are copied.
+    ///
+    /// Time and memory are linear in their bytes, which are at most 1 MiB in total.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`.
+    pub fn new(rt: &Runtime, texts: &[impl AsRef<[u8]>]) -> Result<Self> {
+        let texts: Vec<_> = texts
+            .iter()
+            .map(AsRef::as_ref)
+            .map(|x: &[u8]| sys::ggufx_stop_text { text: x.as_ptr().cast(), length: x.len() })
+            .collect();
+        let mut out = null_mut();
+        check(|e| unsafe {
+            sys::ggufx_stop_create(&mut out, rt.as_raw(), texts.as_ptr(), texts.len(), e)
+        })?;
+        Ok(Stop::of_raw(out))
+    }
+
+    /// Searches the next bytes of the output.
+    ///
+    /// Bytes from out-\>`n_shown` to `n_taken` are held back: they may start a stop string, or are
+    /// the one found. That is the first one to end; at the same byte the longest, of equal ones the
+    /// first. Time is linear in length.; it is filled on success.
+    ///
+    /// Errors: `ARGUMENT`, `STATE`.
+    pub fn feed(&mut self, text: impl AsRef<[u8]>) -> Result<StopFacts> {
+        let text = text.as_ref();
+        let mut out = sized!(ggufx_stop_facts);
+        check(|e| unsafe {
+            sys::ggufx_stop_feed(&mut out, self.as_raw(), text.as_ptr().cast(), text.len(), e)
+        })?;
+        Ok(unsafe { StopFacts::of(&out) })
+    }
+
+    /// Restarts a search for another output.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn reset(&mut self) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_stop_reset(self.as_raw(), e) })
+    }
+}
+
+impl Speculator<'_> {
+    /// Describes a speculator: its tokens and acceptance.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn info(&self) -> Result<SpeculatorFacts> {
+        let mut out = sized!(ggufx_speculator_facts);
+        check(|e| unsafe { sys::ggufx_speculator_info(&mut out, self.as_raw(), e) })?;
+        Ok(unsafe { SpeculatorFacts::of(&out) })
+    }
+}
+
+handle! {
+    /// The content of a file to write: keys and tensors in the order in which they were added.
+    Writer(ggufx_writer, ggufx_writer_destroy)
+}
+
+impl Writer {
+    /// Sets the content of a writer to the file of one rank: the keys of a model, and its rows of
+    /// the tensors.
+    ///
+    /// The rank opens this file in place of the model's file, with the same results. Other ranks
+    /// may open their own files or the whole. All keys of `file` are copied, as
+    /// [`Writer::copy_meta`] does. Keys "ggufx.rank.\*" name the rank, its rows and the original
+    /// shapes. For each tensor the file contains:
+    ///
+    /// - the rows that rank `rank` of `n_ranks` reads, as a tensor of two dimensions if these are
+    ///   not all
+    /// - embeddings, norms and biases as a whole
+    /// - one row, if the rank does not read the tensor
+    ///
+    /// Parameters:
+    ///
+    /// - `speeds`: as in `ggufx_group_options`; `None`: equal. A group without speeds uses those of
+    ///   the file.
+    /// - `flags`: [`GroupOptionsFlags::LAYERS`] for pipeline parallelism: all rows of the rank's
+    ///   matrices, one row of others.
+    ///
+    /// [`Model::new`] refuses such a file without a group, or for another group, rank, speeds or
+    /// kind of parallelism (MISMATCH). It refuses rows that the shapes have no room for (SPLIT).
+    ///
+    /// After an error the writer is as before.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `ENDIAN`, `LIMIT`, `TYPE`, `UNSUPPORTED`, `CANCELLED`,
+    /// `MISMATCH`, `DEVICE`, `KVTYPE`, `DUPLICATE`, `NAME`, `SHAPE`, `SPLIT`, `HPARAM`, `MISSING`.
+    pub fn copy_rank(
+        &mut self,
+        file: &File,
+        rank: u32,
+        n_ranks: u32,
+        speeds: Option<&[u32]>,
+        flags: GroupOptionsFlags,
+    ) -> Result<()> {
+        exactly("speeds", speeds.map(<[_]>::len), n_ranks as u64)?;
+        check(|e| unsafe {
+            sys::ggufx_writer_copy_rank(
+                self.as_raw(),
+                file.as_raw(),
+                rank,
+                n_ranks,
+                optional(speeds),
+                flags.0,
+                e,
+            )
+        })
+    }
+
+    /// Creates an empty writer.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `VERSION`.
+    pub fn new(rt: &Runtime, options: WriterOptions) -> Result<Self> {
+        let options = options.raw();
+        let mut out = null_mut();
+        check(|e| unsafe { sys::ggufx_writer_create(&mut out, rt.as_raw(), &options, e) })?;
+        Ok(Writer::of_raw(out))
+    }
+
+    /// Sets a key of `length` bytes to an integer of type [`MetaType::U8`] .. _I64, or _BOOL for 0
+    /// and 1.
+    ///
+    /// An existing key keeps its position and gets the new value. "general.alignment" must be a U32
+    /// and a power of two; it decides the layout of the file (32 without it).
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `KEY`, `KVTYPE`, `VALUE`, `ALIGNMENT`.
+    pub fn set_u64(&mut self, key: impl AsRef<[u8]>, type_: MetaType, value: u64) -> Result<()> {
+        let key = key.as_ref();
+        check(|e| unsafe {
+            sys::ggufx_writer_set_u64(
+                self.as_raw(),
+                key.as_ptr().cast(),
+                key.len(),
+                type_.0,
+                value,
+                e,
+            )
+        })
+    }
+
+    /// Sets a key to a signed integer.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `KEY`, `KVTYPE`, `VALUE`, `ALIGNMENT`.
+    pub fn set_i64(&mut self, key: impl AsRef<[u8]>, type_: MetaType, value: i64) -> Result<()> {
+        let key = key.as_ref();
+        check(|e| unsafe {
+            sys::ggufx_writer_set_i64(
+                self.as_raw(),
+                key.as_ptr().cast(),
+                key.len(),
+                type_.0,
+                value,
+                e,
+            )
+        })
+    }
+
+    /// Sets a key to a number of type [`MetaType::F32`] (rounded to nearest) or _F64.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `KEY`, `KVTYPE`, `VALUE`, `ALIGNMENT`.
+    pub fn set_f64(&mut self, key: impl AsRef<[u8]>, type_: MetaType, value: f64) -> Result<()> {
+        let key = key.as_ref();
+        check(|e| unsafe {
+            sys::ggufx_writer_set_f64(
+                self.as_raw(),
+                key.as_ptr().cast(),
+                key.len(),
+                type_.0,
+                value,
+                e,
+            )
+        })
+    }
+
+    /// Sets a key to a bool: any value except 0 is true.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `KEY`, `KVTYPE`, `VALUE`, `ALIGNMENT`.
+    pub fn set_bool(&mut self, key: impl AsRef<[u8]>, value: bool) -> Result<()> {
+        let key = key.as_ref();
+        check(|e| unsafe {
+            sys::ggufx_writer_set_bool(
+                self.as_raw(),
+                key.as_ptr().cast(),
+                key.len(),
+                value.into(),
+                e,
+            )
+        })
+    }
+
+    /// Sets a key to a string of any `n_text` bytes, copied.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `KEY`, `KVTYPE`, `VALUE`, `ALIGNMENT`.
+    pub fn set_string(&mut self, key: impl AsRef<[u8]>, text: impl AsRef<[u8]>) -> Result<()> {
+        let key = key.as_ref();
+        let text = text.as_ref();
+        check(|e| unsafe {
+            sys::ggufx_writer_set_string(
+                self.as_raw(),
+                key.as_ptr().cast(),
+                key.len(),
+                text.as_ptr().cast(),
+                text.len(),
+                e,
+            )
+        })
+    }
+
+    /// Sets a key to an array of strings, copied. String i has lengths`[i]` bytes.
+    ///
+    /// - `texts`: any bytes.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `KEY`, `KVTYPE`, `VALUE`, `ALIGNMENT`.
+    pub fn set_array_string(
+        &mut self,
+        key: impl AsRef<[u8]>,
+        texts: &[impl AsRef<[u8]>],
+    ) -> Result<()> {
+        let key = key.as_ref();
+        let texts_lengths: Vec<usize> = texts.iter().map(|t| t.as_ref().len()).collect();
+        let texts: Vec<*const sys::c_char> =
+            texts.iter().map(|t| t.as_ref().as_ptr().cast()).collect();
+        check(|e| unsafe {
+            sys::ggufx_writer_set_array_string(
+                self.as_raw(),
+                key.as_ptr().cast(),
+                key.len(),
+                texts.as_ptr(),
+                texts_lengths.as_ptr(),
+                texts.len(),
+                e,
+            )
+        })
+    }
+
+    /// Sets a key to a value of any type, also arrays of arrays, given as bytes of a little-endian
+    /// file.
+    ///
+    /// Numbers have their width. A string is a u64 length and bytes. An array is a u32 element
+    /// type, a u64 count and elements. All of it is checked.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `TRUNCATED`, `LIMIT`, `COUNT`, `KEY`, `KVTYPE`, `VALUE`,
+    /// `ALIGNMENT`.
+    pub fn set_value(
+        &mut self,
+        key: impl AsRef<[u8]>,
+        type_: MetaType,
+        value: &[u8],
+    ) -> Result<()> {
+        let key = key.as_ref();
+        check(|e| unsafe {
+            sys::ggufx_writer_set_value(
+                self.as_raw(),
+                key.as_ptr().cast(),
+                key.len(),
+                type_.0,
+                value.as_ptr().cast(),
+                value.len(),
+                e,
+            )
+        })
+    }
+
+    /// Removes a key.
+    ///
+    /// Errors: `ARGUMENT`, `NOT_FOUND`.
+    pub fn unset(&mut self, key: impl AsRef<[u8]>) -> Result<()> {
+        let key = key.as_ref();
+        check(|e| unsafe {
+            sys::ggufx_writer_unset(self.as_raw(), key.as_ptr().cast(), key.len(), e)
+        })
+    }
+
+    /// Renames a key, which keeps its position and value.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `NOT_FOUND`, `KEY`, `KVTYPE`, `DUPLICATE`, `ALIGNMENT`.
+    pub fn rename(&mut self, key: impl AsRef<[u8]>, new_key: impl AsRef<[u8]>) -> Result<()> {
+        let key = key.as_ref();
+        let new_key = new_key.as_ref();
+        check(|e| unsafe {
+            sys::ggufx_writer_rename(
+                self.as_raw(),
+                key.as_ptr().cast(),
+                key.len(),
+                new_key.as_ptr().cast(),
+                new_key.len(),
+                e,
+            )
+        })
+    }
+
+    /// Sets all keys of a file, byte for byte.
+    ///
+    /// Exceptions: split.no, split.count and split.tensors.count of a set that was opened as one.
+    /// "ggufx.split.id" is only copied from a part that was opened alone.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`.
+    pub fn copy_meta(&mut self, file: &File) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_writer_copy_meta(self.as_raw(), file.as_raw(), e) })
+    }
+
+    /// Adds a tensor of a file, wrapped memory (`Tensor::wrap`) or a slice.
+    ///
+    /// The source is kept until the writer is destroyed; the handle may be destroyed before.
+    ///
+    /// - `name`: `None`: the name of the tensor.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `ENDIAN`, `LIMIT`, `TYPE`, `UNSUPPORTED`, `DUPLICATE`, `NAME`.
+    pub fn add_tensor(&mut self, tensor: &Tensor<'_>, name: Option<&str>) -> Result<()> {
+        check(|e| unsafe {
+            sys::ggufx_writer_add_tensor(
+                self.as_raw(),
+                tensor.as_raw(),
+                optional(name.map(str::as_bytes)).cast(),
+                name.map_or(0, str::len),
+                e,
+            )
+        })
+    }
+
+    /// Adds all tensors of a file, or none.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `ENDIAN`, `LIMIT`, `TYPE`, `UNSUPPORTED`, `DUPLICATE`, `NAME`.
+    pub fn copy_tensors(&mut self, file: &File) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_writer_copy_tensors(self.as_raw(), file.as_raw(), e) })
+    }
+
+    /// Describes the result of a write with these options (`None`: default).
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `OVERFLOW`.
+    pub fn info(&self, options: WriteOptions<'_>) -> Result<WriterFacts> {
+        let held = Keep::new();
+        let options = options.raw(&held)?;
+        let mut out = sized!(ggufx_writer_facts);
+        watched(|e| unsafe { sys::ggufx_writer_info(&mut out, self.as_raw(), &options, e) })?;
+        Ok(unsafe { WriterFacts::of(&out) })
+    }
+
+    /// Writes the file, or the parts of a set, to a UTF-8 path by atomic replace.
+    ///
+    /// The file is written as PATH.part, synced to disk and renamed. It replaces an existing file,
+    /// even a source of the tensors, and takes over its mode and, if permitted, its owner. A
+    /// symbolic link stays, and its target is replaced. Links under names that the library makes
+    /// up, PATH.part and parts of a set, are refused. After a failure an existing file is
+    /// unchanged, and PATH.part is deleted.
+    ///
+    /// The parts of a set are renamed after all of them are complete, the first one last. The files
+    /// that they replace are kept as PATH.part.old meanwhile. After a failure they are restored;
+    /// after a kill [`Runtime::edit_recover`] or the next write restores them. All parts have the
+    /// same key "ggufx.split.id", so that a mixture of two sets is refused (SPLIT).
+    ///
+    /// A write beyond RLIMIT_FSIZE raises SIGXFSZ, which ends a process that does not ignore it.
+    /// This library never changes signals: a host that ignores it gets IO.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `LIMIT`, `CANCELLED`, `STATE`, `OVERFLOW`.
+    pub fn write(&mut self, path: impl AsRef<Path>, options: WriteOptions<'_>) -> Result<()> {
+        let held = Keep::new();
+        let path = path_string(path.as_ref())?;
+        let options = options.raw(&held)?;
+        watched(|e| unsafe {
+            sys::ggufx_writer_write(self.as_raw(), path.as_ptr().cast(), &options, e)
+        })
+    }
+
+    /// Writes through a callback.
+    ///
+    /// write gets the parts in order, numbered from 0, each with its bytes in order, at most 512
+    /// KiB per call. It returns [`Status::OK`] after it has taken all n bytes; another result ends
+    /// the write with IO.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `LIMIT`, `CANCELLED`, `STATE`, `OVERFLOW`.
+    pub fn write_stream(
+        &mut self,
+        mut write: &mut dyn FnMut(u32, &[u8]) -> io::Result<()>,
+        options: WriteOptions<'_>,
+    ) -> Result<()> {
+        let held = Keep::new();
+        let options = options.raw(&held)?;
+        watched(|e| unsafe {
+            sys::ggufx_writer_write_stream(
+                self.as_raw(),
+                Some(on_write_stream_write),
+                user_of(&mut write),
+                &options,
+                e,
+            )
+        })
+    }
+
+    /// Describes the effect of [`Writer::edit_write`].
+    ///
+    /// The writer holds the new content of `file`. Create it with the file's version and byte
+    /// order. Call [`Writer::copy_meta`] and [`Writer::copy_tensors`], or [`Writer::add_tensor`] in
+    /// the file's order to rename tensors. Then change keys with `ggufx_writer_set_`\*, _unset and
+    /// _rename.
+    ///
+    /// The edit is made in place under these conditions; the size of "ggufx.reserve" is adapted:
+    ///
+    /// - The tensors are those of the file, in its order.
+    /// - Only keys and names change, and `reserve_bytes` is 0.
+    /// - The new metadata fit before the tensor data.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `CAPACITY`, `OVERFLOW`.
+    pub fn edit_info(&self, file: &File, options: EditOptions<'_>) -> Result<EditFacts> {
+        let held = Keep::new();
+        let options = options.raw(&held)?;
+        let mut out = sized!(ggufx_edit_facts);
+        watched(|e| unsafe {
+            sys::ggufx_edit_info(&mut out, self.as_raw(), file.as_raw(), &options, e)
+        })?;
+        Ok(unsafe { EditFacts::of(&out) })
+    }
+
+    /// Edits the file at `path`, from which `file` was opened.
+    ///
+    /// - `out`: the effect of the edit.
+    ///
+    /// A new file is written as [`Writer::write`] does. An edit in place writes only the changed
+    /// bytes before the tensor data. At every moment the disk has all of the old metadata or all of
+    /// the new:
+    ///
+    /// - Changes within one sector of 512 bytes are one write.
+    /// - Larger changes are first stored in a journal, PATH.patch, which stays until they are on
+    ///   the disk in the file too.
+    ///
+    /// A failed write is undone. After a crash [`Runtime::edit_recover`] finishes the edit; until
+    /// then the file may not open. Other processes that have the file mapped see the changes.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `LIMIT`, `NOT_FOUND`, `CAPACITY`, `CANCELLED`, `STATE`,
+    /// `OVERFLOW`.
+    pub fn edit_write(
+        &mut self,
+        file: &File,
+        path: impl AsRef<Path>,
+        options: EditOptions<'_>,
+    ) -> Result<EditFacts> {
+        let held = Keep::new();
+        let path = path_string(path.as_ref())?;
+        let options = options.raw(&held)?;
+        let mut out = sized!(ggufx_edit_facts);
+        watched(|e| unsafe {
+            sys::ggufx_edit_write(
+                &mut out,
+                self.as_raw(),
+                file.as_raw(),
+                path.as_ptr().cast(),
+                &options,
+                e,
+            )
+        })?;
+        Ok(unsafe { EditFacts::of(&out) })
+    }
+}
+
+/// Returns the name of a status code without its prefix: "TRUNCATED", "OK" for 0. The result is
+/// never `None`.
+pub fn status_name(status: Status) -> Option<&'static str> {
+    let result = unsafe { sys::ggufx_status_name(status.0) };
+    unsafe { string_or_none(result) }
+}
+
+/// Returns the version of the library as text: "0.1.0".
+pub fn version() -> &'static str {
+    let result = unsafe { sys::ggufx_version() };
+    unsafe { string(result) }
+}
+
+/// Returns the version of the binary interface, to compare with `GGUFX_ABI_VERSION`.
+pub fn abi_version() -> u32 {
+    unsafe { sys::ggufx_abi_version() }
+}
+
+/// Returns the size in bytes that this library has for a public struct: 512 for "`ggufx_error`". An
+/// unknown name gives 0.
+pub fn abi_layout(struct_name: &str) -> usize {
+    let struct_name = match c_string(struct_name) {
+        Ok(struct_name) => struct_name,
+        Err(_) => return Default::default(),
+    };
+    unsafe { sys::ggufx_abi_layout(struct_name.as_ptr().cast()) }
+}
+
+/// Returns 1 if this library has a feature, else 0.
+///
+/// Features are:
+///
+/// - "type:`q4_K`", "kv:f16", "isa:avx2": a tensor type, a KV cache type, an instruction set
+/// - "arch:llama": an architecture (general.architecture)
+/// - "vocab:gpt2" or "tokenizer:gpt2": a kind of vocabulary (tokenizer.ggml.model)
+/// - "pre:llama-bpe": a pre-tokenizer (tokenizer.ggml.pre)
+/// - "chat", "mimalloc", "cpuinfo": a part of the build
+pub fn has(feature: &str) -> bool {
+    let feature = match c_string(feature) {
+        Ok(feature) => feature,
+        Err(_) => return Default::default(),
+    };
+    let result = unsafe { sys::ggufx_has(feature.as_ptr().cast()) };
+    result != 0
+}
+
+/// Returns the name of built-in format `index`, or `None` after the last one.
+///
+/// The name is valid for the life of the process.
+pub fn chat_format_name(index: usize) -> Option<&'static str> {
+    let result = unsafe { sys::ggufx_chat_format_name(index) };
+    unsafe { string_or_none(result) }
+}
+
+/// Returns the number of quantization mixes.
+pub fn file_type_count() -> usize {
+    unsafe { sys::ggufx_file_type_count() }
+}
+
+/// Describes quantization mix `index`, in order of descending bits.
+///
+/// Errors: `ARGUMENT`.
+pub fn file_type_at(index: usize) -> Result<FileTypeFacts<'static>> {
+    let mut out = sized!(ggufx_file_type_facts);
+    check(|e| unsafe { sys::ggufx_file_type_at(&mut out, index, e) })?;
+    Ok(unsafe { FileTypeFacts::of(&out) })
+}
+
+/// Finds the value of general.file_type by name, regardless of case. "Q4_K" is Q4_K_M.
+///
+/// Errors: `ARGUMENT`, `NOT_FOUND`.
+pub fn file_type_from_name(name: &str) -> Result<u32> {
+    let name = c_string(name)?;
+    let mut out = 0;
+    check(|e| unsafe { sys::ggufx_file_type_from_name(&mut out, name.as_ptr().cast(), e) })?;
+    Ok(out)
+}
+
+/// Returns the number of pre-tokenizers of this library.
+pub fn tokenizer_pre_count() -> usize {
+    unsafe { sys::ggufx_tokenizer_pre_count() }
+}
+
+/// Describes pre-tokenizer `index`.
+///
+/// Errors: `ARGUMENT`.
+pub fn tokenizer_pre(index: usize) -> Result<PreFacts<'static>> {
+    let mut out = sized!(ggufx_pre_facts);
+    check(|e| unsafe { sys::ggufx_tokenizer_pre(&mut out, index, e) })?;
+    Ok(unsafe { PreFacts::of(&out) })
+}
+
+/// Returns the Unicode version of pre-tokenizers: "15.0.0".
+pub fn tokenizer_unicode() -> &'static str {
+    let result = unsafe { sys::ggufx_tokenizer_unicode() };
+    unsafe { string(result) }
+}
+
+/// Describes a tensor type.
+///
+/// Errors: `ARGUMENT`, `TYPE`.
+pub fn type_info(type_: TensorType) -> Result<TypeFacts<'static>> {
+    let mut out = sized!(ggufx_type_facts);
+    check(|e| unsafe { sys::ggufx_type_info(&mut out, type_.0, e) })?;
+    Ok(unsafe { TypeFacts::of(&out) })
+}
+
+/// Finds a tensor type by name, regardless of case: "Q4_K".
+///
+/// Errors: `ARGUMENT`, `NOT_FOUND`.
+pub fn type_from_name(name: &str) -> Result<TensorType> {
+    let name = c_string(name)?;
+    let mut out = 0;
+    check(|e| unsafe { sys::ggufx_type_from_name(&mut out, name.as_ptr().cast(), e) })?;
+    Ok(TensorType(out))
+}
+
+/// Returns the bytes of a row of n values in \*out.
+///
+/// Errors: `ARGUMENT`, `TYPE`, `SHAPE`, `OVERFLOW`.
+pub fn row_bytes(type_: TensorType, n: u64) -> Result<u64> {
+    let mut out = 0;
+    check(|e| unsafe { sys::ggufx_row_bytes(&mut out, type_.0, n, e) })?;
+    Ok(out)
+}
+
+/// Describes a KV cache type.
+///
+/// Errors: `ARGUMENT`, `TYPE`.
+pub fn kv_type_info(type_: KvType) -> Result<KvTypeFacts<'static>> {
+    let mut out = sized!(ggufx_kv_type_facts);
+    check(|e| unsafe { sys::ggufx_kv_type_info(&mut out, type_.0, e) })?;
+    Ok(unsafe { KvTypeFacts::of(&out) })
+}
+
+/// Finds a KV cache type by name, regardless of case.
+///
+/// Errors: `ARGUMENT`, `NOT_FOUND`.
+pub fn kv_type_from_name(name: &str) -> Result<KvType> {
+    let name = c_string(name)?;
+    let mut out = 0;
+    check(|e| unsafe { sys::ggufx_kv_type_from_name(&mut out, name.as_ptr().cast(), e) })?;
+    Ok(KvType(out))
+}
+
+unsafe extern "C" fn on_validate_report(
+    user: *mut sys::c_void,
+    finding: *const sys::ggufx_finding,
+) -> i32 {
+    let run = &mut *user.cast::<&mut dyn FnMut(&Finding<'_>) -> ControlFlow<()>>();
+    guarded(sys::GGUFX_E_CANCELLED, || flow(run(&Finding::of(&*finding))))
+}
+
+unsafe extern "C" fn on_perplexity_report(
+    user: *mut sys::c_void,
+    running: *const sys::ggufx_perplexity_facts,
+) -> i32 {
+    let run = &mut *user.cast::<&mut dyn FnMut(&PerplexityFacts) -> ControlFlow<()>>();
+    guarded(sys::GGUFX_E_CANCELLED, || flow(run(&PerplexityFacts::of(&*running))))
+}
+
+unsafe extern "C" fn on_write_stream_write(
+    user: *mut sys::c_void,
+    part: u32,
+    data: *const sys::c_void,
+    n: usize,
+) -> i32 {
+    let run = &mut *user.cast::<&mut dyn FnMut(u32, &[u8]) -> io::Result<()>>();
+    guarded(sys::GGUFX_E_IO, || status(run(part, items(data.cast(), n))))
+}

@@ -1,0 +1,2412 @@
+// Written by bindings/raw.py from include/ggufx; a test compares them. See bindings/gen_rust.py.
+// SPDX-License-Identifier: MIT
+//! Options and facts.
+use crate::handle::{
+    fixed_string, items, items_or_none, present, size, sized, string, string_or_none, zeroed,
+};
+use crate::keep::{count, exactly, filled, list, optional, Keep};
+use crate::watch::{flow, guarded, on_read, on_write};
+use crate::*;
+use ggufx_sys as sys;
+use std::io::{Read, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::ptr::{null, null_mut};
+
+/// Options of an adapter. All zero means default.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AdapterOptions {
+    /// Control vector: first layer that it is added to, counted from 0
+    pub first_layer: u32,
+    /// Control vector: last layer that it is added to; 0 = the last one
+    pub last_layer: u32,
+}
+
+impl AdapterOptions {
+    pub(crate) fn raw(&self) -> sys::ggufx_adapter_options {
+        let mut o = sized!(ggufx_adapter_options);
+        o.first_layer = self.first_layer;
+        o.last_layer = self.last_layer;
+        o
+    }
+}
+
+/// Adapter facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AdapterFacts {
+    /// `GGUFX_ADAPTER_*`
+    pub kind: AdapterKind,
+    /// Tensors (LoRA) or layers (control vector) of the model that it changes
+    pub n_targets: u32,
+    /// The largest rank; 0 for a control vector
+    pub rank: u32,
+    /// 0: none
+    pub alpha: f64,
+    /// Equal for adapters with equal content and equal options
+    pub fingerprint: u64,
+    /// Bytes that it takes from the allocator
+    pub memory_bytes: u64,
+}
+
+impl AdapterFacts {
+    pub(crate) unsafe fn of(o: &sys::ggufx_adapter_facts) -> Self {
+        AdapterFacts {
+            kind: AdapterKind(o.kind),
+            n_targets: o.n_targets,
+            rank: o.rank,
+            alpha: o.alpha,
+            fingerprint: o.fingerprint,
+            memory_bytes: o.memory_bytes,
+        }
+    }
+}
+
+/// Runtime facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RuntimeFacts<'a> {
+    /// [`Isa`] in use
+    pub isa: Isa,
+    /// Workers that a call may use
+    pub threads: u32,
+    /// [`CpuFeatures`] detected in this process
+    pub features: CpuFeatures,
+    /// "avx512"; valid for the life of the process
+    pub isa_name: &'a str,
+    /// "mimalloc", "system" or "host"; valid for the life of the process
+    pub allocator_name: &'a str,
+    /// As in the options, or the default
+    pub workspace_bytes: u64,
+}
+
+impl<'a> RuntimeFacts<'a> {
+    pub(crate) unsafe fn of(o: &sys::ggufx_runtime_facts) -> Self {
+        RuntimeFacts {
+            isa: Isa(o.isa),
+            threads: o.threads,
+            features: CpuFeatures(o.features),
+            isa_name: string(o.isa_name),
+            allocator_name: string(o.allocator_name),
+            workspace_bytes: o.workspace_bytes,
+        }
+    }
+}
+
+/// Device facts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceFacts {
+    /// [`DeviceFlags::UNUSABLE`] .. _LOST
+    pub flags: DeviceFlags,
+    /// [`Fma`]
+    pub fma: Fma,
+    /// Memory of the device
+    pub memory_bytes: u64,
+    /// Free memory now, according to its driver; 0: not opened, or not known
+    pub free_bytes: u64,
+    /// Memory used by this [`Device`] and its tensors
+    pub used_bytes: u64,
+    /// Bytes of one allocation; larger tensors are split
+    pub max_allocation: u64,
+    /// Operations since it was opened
+    pub n_launches: u64,
+    /// "vulkan:0"; "vulkan" for a plugin without a device
+    pub id: String,
+    /// Name according to its driver
+    pub name: String,
+    /// Driver and version
+    pub driver: String,
+    /// Reason why it is unusable or not exact, else empty
+    pub reason: String,
+}
+
+impl DeviceFacts {
+    pub(crate) unsafe fn of(o: &sys::ggufx_device_facts) -> Self {
+        DeviceFacts {
+            flags: DeviceFlags(o.flags),
+            fma: Fma(o.fma),
+            memory_bytes: o.memory_bytes,
+            free_bytes: o.free_bytes,
+            used_bytes: o.used_bytes,
+            max_allocation: o.max_allocation,
+            n_launches: o.n_launches,
+            id: fixed_string(&o.id),
+            name: fixed_string(&o.name),
+            driver: fixed_string(&o.driver),
+            reason: fixed_string(&o.reason),
+        }
+    }
+}
+
+/// Options of a device. All zero means default.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DeviceOptions<'a> {
+    /// [`DeviceOpenFlags::ALLOW_BOUNDED`], _FMA_F64, _FMA_F32
+    pub flags: DeviceOpenFlags,
+    /// Folder of the plugins, or one plugin; `None`: the folder of this library's file. Relative
+    /// paths are refused in processes with elevated privileges (set-user-ID).
+    pub plugin_path: Option<&'a Path>,
+}
+
+impl DeviceOptions<'_> {
+    pub(crate) fn raw(&self, held: &Keep) -> Result<sys::ggufx_device_options> {
+        let mut o = sized!(ggufx_device_options);
+        o.flags = self.flags.0;
+        o.plugin_path = held.path(self.plugin_path)?;
+        Ok(o)
+    }
+}
+
+/// Embed options.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EmbedOptions {
+    /// [`EmbedFlags`]
+    pub flags: EmbedFlags,
+    /// Tokens of an input; 0 = the trained context, at most 8,192
+    pub n_context: u32,
+    /// Tokens computed at once, at least `n_context`; 0 = 512
+    pub n_batch: u32,
+    /// [`Pooling`]
+    pub pooling: Pooling,
+    /// Number of values to keep, from the first on (Matryoshka), before normalization; 0 = all.
+    pub dimensions: u32,
+    /// [`MatmulFlags`] of all products
+    pub matmul_flags: MatmulFlags,
+}
+
+impl EmbedOptions {
+    pub(crate) fn raw(&self) -> sys::ggufx_embed_options {
+        let mut o = sized!(ggufx_embed_options);
+        o.flags = self.flags.0;
+        o.n_context = self.n_context;
+        o.n_batch = self.n_batch;
+        o.pooling = self.pooling.0;
+        o.dimensions = self.dimensions;
+        o.matmul_flags = self.matmul_flags.0;
+        o
+    }
+}
+
+/// Estimate facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EstimateFacts {
+    /// [`EstimateFlags::FITS`], _NEEDS_IMATRIX, _NO_GRAPH
+    pub flags: EstimateFlags,
+    /// Quantization mix, or `GGUFX_ESTIMATE_AS_IS`
+    pub file_type: u32,
+    /// Tokens of each session, defaults included
+    pub n_context: u32,
+    /// Tokens computed at once
+    pub n_batch: u32,
+    /// Number of sessions in parallel
+    pub n_sessions: u32,
+    /// `GGUFX_KV_*` of the keys
+    pub type_k: KvType,
+    /// `GGUFX_KV_*` of the values
+    pub type_v: KvType,
+    /// Largest `n_context` that fits into `memory_bytes`, up to the larger of the trained and the
+    /// requested context; 0: none.
+    pub max_context: u32,
+    /// Values of all tensors except tables of RoPE factors
+    pub n_parameters: u64,
+    /// Bytes of all tensors
+    pub weight_bytes: u64,
+    /// Exact bytes of the file or files, `weight_bytes` included
+    pub file_bytes: u64,
+    /// Workspaces of products, allocated when a runtime is created
+    pub runtime_bytes: u64,
+    /// Bytes that [`Model::new`] allocates
+    pub model_bytes: u64,
+    /// KV caches of all sessions
+    pub kv_bytes: u64,
+    /// All other bytes that `Session::new` allocates, for all sessions
+    pub session_bytes: u64,
+    /// Sum of `file_bytes`, `runtime_bytes`, `model_bytes`, `kv_bytes`, `session_bytes` and the
+    /// bytes of adapters. A rank of a group has `rank_weight_bytes` in place of `file_bytes`.
+    pub total_bytes: u64,
+    /// Bytes of weights that are read per token. This includes the used experts only, and one row
+    /// of the embedding.
+    pub token_weight_bytes: u64,
+    /// Bytes of keys and values per token, which each later token reads
+    pub token_kv_bytes: u64,
+    /// Weight_bytes in bits over `n_parameters`
+    pub bits_per_weight: f64,
+    /// See [`Runtime::recommend`]
+    pub weight_error: f64,
+    /// See [`Runtime::recommend`]
+    pub loss: f64,
+    /// Upper bound for an empty context: bandwidth / `token_weight_bytes`
+    pub tokens_per_second: f64,
+    /// Upper bound for a full context, keys and values included; 0: no bandwidth
+    pub tokens_per_second_full: f64,
+    /// Bytes of the adapters' files
+    pub adapter_file_bytes: u64,
+    /// Bytes that [`Adapter::new`] and [`Session::set_adapters`] allocate for the adapters, in all
+    /// sessions.
+    pub adapter_bytes: u64,
+    /// Device memory for the output matrix and the last `n_device_layers` layers, of
+    /// `device_memory_bytes`; 0: not even one layer fits. Equals [`DeviceFacts`].used_bytes, to the
+    /// byte if no matrix is larger than `max_allocation`.
+    pub device_bytes: u64,
+    /// Device memory for all layers
+    pub device_bytes_all: u64,
+    /// Largest number of last layers that fit into `device_memory_bytes`
+    pub n_device_layers: u32,
+    /// Layers of the model
+    pub n_layers: u32,
+    /// Bytes of weights that the rank reads, with one row of the embedding per token of the
+    /// context. Without a group: `weight_bytes`.
+    pub rank_weight_bytes: u64,
+    /// Bytes received from other ranks per token, in 8-bit mode
+    pub received_bytes: u64,
+    /// Sequential messages of all ranks to all per token; 0 without a group
+    pub n_messages: u32,
+}
+
+impl EstimateFacts {
+    pub(crate) unsafe fn of(o: &sys::ggufx_estimate_facts) -> Self {
+        EstimateFacts {
+            flags: EstimateFlags(o.flags),
+            file_type: o.file_type,
+            n_context: o.n_context,
+            n_batch: o.n_batch,
+            n_sessions: o.n_sessions,
+            type_k: KvType(o.type_k),
+            type_v: KvType(o.type_v),
+            max_context: o.max_context,
+            n_parameters: o.n_parameters,
+            weight_bytes: o.weight_bytes,
+            file_bytes: o.file_bytes,
+            runtime_bytes: o.runtime_bytes,
+            model_bytes: o.model_bytes,
+            kv_bytes: o.kv_bytes,
+            session_bytes: o.session_bytes,
+            total_bytes: o.total_bytes,
+            token_weight_bytes: o.token_weight_bytes,
+            token_kv_bytes: o.token_kv_bytes,
+            bits_per_weight: o.bits_per_weight,
+            weight_error: o.weight_error,
+            loss: o.loss,
+            tokens_per_second: o.tokens_per_second,
+            tokens_per_second_full: o.tokens_per_second_full,
+            adapter_file_bytes: o.adapter_file_bytes,
+            adapter_bytes: o.adapter_bytes,
+            device_bytes: o.device_bytes,
+            device_bytes_all: o.device_bytes_all,
+            n_device_layers: o.n_device_layers,
+            n_layers: o.n_layers,
+            rank_weight_bytes: o.rank_weight_bytes,
+            received_bytes: o.received_bytes,
+            n_messages: o.n_messages,
+        }
+    }
+}
+
+/// Options of an estimate. All zero means default.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EstimateOptions<'a> {
+    /// [`EstimateFlags::FILE_TYPE`], _IMATRIX, _LAYERS
+    pub flags: EstimateFlags,
+    /// Quantization mix, as in [`Quantizer::quantize`]
+    pub file_type: u32,
+    /// Tokens of each session; 0 = as `Session::new`
+    pub n_context: u32,
+    /// Tokens computed at once; 0 = 512
+    pub n_batch: u32,
+    /// Number of sessions in parallel; 0 = 1
+    pub n_sessions: u32,
+    /// `GGUFX_KV_*` of the keys
+    pub type_k: KvType,
+    /// `GGUFX_KV_*` of the values. [`Runtime::recommend`] chooses both types if both are
+    /// [`KvType::DEFAULT`].
+    pub type_v: KvType,
+    /// As in [`Quantizer::quantize`]; `None`: default
+    pub job: Option<JobOptions<'a>>,
+    /// Limit of `total_bytes`; 0: no limit
+    pub memory_bytes: u64,
+    /// Memory bandwidth of all threads in bytes per second; 0: no speeds
+    pub bandwidth: f64,
+    /// As in [`SessionOptions`], of each session; the estimate is the maximum
+    pub n_context_total: u64,
+    /// As in [`SessionOptions`], of each session
+    pub n_checkpoints: u32,
+    /// As in [`SessionOptions`], of each session
+    pub n_sequences: u32,
+    /// `[n_adapters]`, at most 64: LoRA adapters and control vectors (adapter.h) that all sessions
+    /// use together. Their files may be opened for metadata only.
+    pub adapters: &'a [&'a File],
+    /// Free memory of a device (device.h); 0: no device
+    pub device_memory_bytes: u64,
+    /// As in `ggufx_group_options`; `None`: equal. For one rank of a group (group.h), with tensor
+    /// parallelism or with [`EstimateFlags::LAYERS`].
+    pub speeds: &'a [u32],
+    /// Ranks of the group, at most 256; 0 = 1, or those of a rank's file (group.h)
+    pub n_ranks: u32,
+    /// Index of the rank; ignored for a rank's file with `n_ranks` 0
+    pub rank: u32,
+}
+
+impl EstimateOptions<'_> {
+    pub(crate) fn raw(&self, held: &Keep) -> Result<sys::ggufx_estimate_options> {
+        let mut o = sized!(ggufx_estimate_options);
+        o.flags = self.flags.0;
+        o.file_type = self.file_type;
+        o.n_context = self.n_context;
+        o.n_batch = self.n_batch;
+        o.n_sessions = self.n_sessions;
+        o.type_k = self.type_k.0;
+        o.type_v = self.type_v.0;
+        if let Some(job) = &self.job {
+            o.job = held.put(job.raw(held)?);
+        }
+        o.memory_bytes = self.memory_bytes;
+        o.bandwidth = self.bandwidth;
+        o.n_context_total = self.n_context_total;
+        o.n_checkpoints = self.n_checkpoints;
+        o.n_sequences = self.n_sequences;
+        o.adapters = held.list(self.adapters.iter().map(|x| x.as_raw() as *const _).collect());
+        o.n_adapters = self.adapters.len();
+        o.device_memory_bytes = self.device_memory_bytes;
+        exactly("speeds", filled(self.speeds).map(<[_]>::len), self.n_ranks as u64)?;
+        o.speeds = optional(filled(self.speeds));
+        o.n_ranks = self.n_ranks;
+        o.rank = self.rank;
+        Ok(o)
+    }
+}
+
+/// Options of a plan. All zero means default.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct JobOptions<'a> {
+    /// `GGUFX_JOB_*`
+    pub flags: JobFlags,
+    /// `GGUFX_TYPE_*` of output.weight
+    pub output_type: TensorType,
+    /// `GGUFX_TYPE_*` of `token_embd`.weight
+    pub embedding_type: TensorType,
+    /// Kept as it is now; later changes or its destruction have no effect
+    pub imatrix: Option<&'a Imatrix>,
+    /// For the key quantize.imatrix.file; may be `None`
+    pub imatrix_name: Option<&'a str>,
+    /// As in [`WriterOptions`]
+    pub reserve_bytes: u64,
+}
+
+impl JobOptions<'_> {
+    pub(crate) fn raw(&self, held: &Keep) -> Result<sys::ggufx_job_options> {
+        let mut o = sized!(ggufx_job_options);
+        o.flags = self.flags.0;
+        o.output_type = self.output_type.0;
+        o.embedding_type = self.embedding_type.0;
+        o.imatrix = self.imatrix.map_or(null(), |x| x.as_raw() as *const _);
+        o.imatrix_name = held.string(self.imatrix_name)?;
+        o.reserve_bytes = self.reserve_bytes;
+        Ok(o)
+    }
+}
+
+/// Kv options.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KvOptions<'a> {
+    /// [`KvFlags::FIT_TQ3_0`], _CENTRE_\*, _V_IN_K
+    pub flags: KvFlags,
+    /// At least 1; `n_layers` * `n_sequences` is at most 4,194,304
+    pub n_layers: u32,
+    /// At least 1
+    pub n_kv_heads: u32,
+    /// A multiple of `n_kv_heads`
+    pub n_q_heads: u32,
+    /// Values of a key head, at least 1
+    pub head_dim_k: u32,
+    /// Values of a value head; 0 = `head_dim_k`, the maximum with [`KvFlags::V_IN_K`]
+    pub head_dim_v: u32,
+    /// `GGUFX_KV_*` of the keys
+    pub type_k: KvType,
+    /// `GGUFX_KV_*` of the values
+    pub type_v: KvType,
+    /// 0 = 1
+    pub n_sequences: u32,
+    /// Maximum per sequence; 0 = limited by memory
+    pub max_tokens: u64,
+    /// Attention sinks: first tokens that stay F16 with quantized types, and F32 with BF16. At most
+    /// 64; 0 = 64 (a page), `GGUFX_KV_NO_SINKS` = none.
+    pub n_sinks: u32,
+    /// [`RopeStyle`]
+    pub rope_style: RopeStyle,
+    /// Coordinates that RoPE rotates, from the first on; 0 = `head_dim_k`. With [`KvFlags::V_IN_K`]
+    /// from `head_dim_v` on; 0 = all after it.
+    pub rope_dims: u32,
+    /// 0 = 10000
+    pub rope_base: f32,
+    /// Scale of positions; 0 = 1
+    pub rope_scale: f32,
+    /// Read by the call only; `None` if `n_layer_options` is 0
+    pub layers: &'a [KvLayer],
+    /// Id chosen by the caller; snapshots with another one are refused
+    pub model: u64,
+    /// `[n_rope_frequencies]` angle in radians by which RoPE rotates pair i per position, read by
+    /// the call only. `None`: `rope_scale` * `rope_base`^(-2 i / `rope_dims`).
+    pub rope_frequencies: &'a [f64],
+}
+
+impl KvOptions<'_> {
+    pub(crate) fn raw(&self, held: &Keep) -> Result<sys::ggufx_kv_options> {
+        let mut o = sized!(ggufx_kv_options);
+        o.flags = self.flags.0;
+        o.n_layers = self.n_layers;
+        o.n_kv_heads = self.n_kv_heads;
+        o.n_q_heads = self.n_q_heads;
+        o.head_dim_k = self.head_dim_k;
+        o.head_dim_v = self.head_dim_v;
+        o.type_k = self.type_k.0;
+        o.type_v = self.type_v.0;
+        o.n_sequences = self.n_sequences;
+        o.max_tokens = self.max_tokens;
+        o.n_sinks = self.n_sinks;
+        o.rope_style = self.rope_style.0;
+        o.rope_dims = self.rope_dims;
+        o.rope_base = self.rope_base;
+        o.rope_scale = self.rope_scale;
+        o.layers = held.list(self.layers.iter().map(|x| x.raw()).collect());
+        o.n_layer_options = self.layers.len() as u32;
+        o.model = self.model;
+        o.rope_frequencies = optional(filled(self.rope_frequencies));
+        o.n_rope_frequencies = self.rope_frequencies.len();
+        Ok(o)
+    }
+}
+
+/// Options of one layer. Pages that no later token can see are freed, except with symmetric
+/// windows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KvLayer {
+    /// `GGUFX_KV_*` of the keys; [`KvType::DEFAULT`] = that of the cache
+    pub type_k: KvType,
+    /// `GGUFX_KV_*` of the values; [`KvType::DEFAULT`] = that of the cache
+    pub type_v: KvType,
+    /// Positions that a token sees, see `window_kind`; 0 = causal, no limit
+    pub window: u32,
+    /// [`WindowKind`]; 0 without a window
+    pub window_kind: WindowKind,
+}
+
+impl KvLayer {
+    pub(crate) fn raw(&self) -> sys::ggufx_kv_layer {
+        let mut o: sys::ggufx_kv_layer = unsafe { zeroed() };
+        o.type_k = self.type_k.0;
+        o.type_v = self.type_v.0;
+        o.window = self.window;
+        o.window_kind = self.window_kind.0;
+        o
+    }
+}
+
+/// Matmul options.
+#[derive(Default)]
+pub struct MatmulOptions<'a> {
+    /// [`MatmulFlags`]
+    pub flags: MatmulFlags,
+    /// `None`: cannot be cancelled
+    pub progress: Option<&'a mut Progress<'a>>,
+}
+
+impl MatmulOptions<'_> {
+    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_matmul_options> {
+        let mut o = sized!(ggufx_matmul_options);
+        o.flags = self.flags.0;
+        o.progress = held.progress(self.progress);
+        Ok(o)
+    }
+}
+
+/// Results of a measurement. Errors are standard errors. The error of a quantile is half the
+/// distance between the values one standard error of its rank below and above it. Logarithms are
+/// natural.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeasureFacts {
+    /// [`MeasureFlags::COMPARED`], _SAME_MODEL
+    pub flags: MeasureFlags,
+    /// Exp of the mean negative log-likelihood
+    pub perplexity: f64,
+    /// Standard error of the perplexity
+    pub standard_error: f64,
+    /// Number of chunks.
+    pub n_chunks: u64,
+    /// Tokens of all chunks; overlaps count repeatedly
+    pub n_tokens: u64,
+    /// Predictions scored
+    pub n_scored: u64,
+    /// Perplexity of the saved logits
+    pub base_perplexity: f64,
+    /// Standard error of `base_perplexity`
+    pub base_error: f64,
+    /// Log(perplexity / `base_perplexity`)
+    pub log_ratio: f64,
+    /// Standard error of `log_ratio`, from pairs of losses
+    pub log_ratio_error: f64,
+    /// Mean KL divergence per prediction: sum p log(p / q), p of the saved logits, q of the model
+    pub kl: f64,
+    /// Standard error of kl
+    pub kl_error: f64,
+    /// Median KL divergence; 0 in running results, as are all quantiles
+    pub kl_median: f64,
+    /// Error of `kl_median`
+    pub kl_median_error: f64,
+    /// 99th percentile of the KL divergence
+    pub kl_99: f64,
+    /// Error of `kl_99`
+    pub kl_99_error: f64,
+    /// Maximum KL divergence
+    pub kl_max: f64,
+    /// Share of predictions with the same likeliest token
+    pub same_top: f64,
+    /// Standard error of `same_top`
+    pub same_top_error: f64,
+    /// Root mean square of q - p of the token in the text, 0 .. 1
+    pub rms_dp: f64,
+    /// Standard error of `rms_dp`
+    pub rms_dp_error: f64,
+}
+
+impl MeasureFacts {
+    pub(crate) unsafe fn of(o: &sys::ggufx_measure_facts) -> Self {
+        MeasureFacts {
+            flags: MeasureFlags(o.flags),
+            perplexity: o.perplexity,
+            standard_error: o.standard_error,
+            n_chunks: o.n_chunks,
+            n_tokens: o.n_tokens,
+            n_scored: o.n_scored,
+            base_perplexity: o.base_perplexity,
+            base_error: o.base_error,
+            log_ratio: o.log_ratio,
+            log_ratio_error: o.log_ratio_error,
+            kl: o.kl,
+            kl_error: o.kl_error,
+            kl_median: o.kl_median,
+            kl_median_error: o.kl_median_error,
+            kl_99: o.kl_99,
+            kl_99_error: o.kl_99_error,
+            kl_max: o.kl_max,
+            same_top: o.same_top,
+            same_top_error: o.same_top_error,
+            rms_dp: o.rms_dp,
+            rms_dp_error: o.rms_dp_error,
+        }
+    }
+}
+
+/// A prediction that was scored.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeasureRow {
+    /// Negative log-likelihood of the token in the text
+    pub loss: f64,
+    /// The same for the saved logits; 0 without them, as are the next two
+    pub base_loss: f64,
+    /// KL divergence: sum p log(p / q), p of the saved logits, q of the model
+    pub divergence: f64,
+    /// [`MeasureFlags::SAME_TOP`]
+    pub flags: MeasureFlags,
+    /// Token in the text
+    pub token: i32,
+}
+
+impl MeasureRow {
+    pub(crate) unsafe fn of(o: &sys::ggufx_measure_row) -> Self {
+        MeasureRow {
+            loss: o.loss,
+            base_loss: o.base_loss,
+            divergence: o.divergence,
+            flags: MeasureFlags(o.flags),
+            token: o.token,
+        }
+    }
+}
+impl MeasureRow {
+    pub(crate) fn raw(&self) -> sys::ggufx_measure_row {
+        let mut o: sys::ggufx_measure_row = unsafe { zeroed() };
+        o.loss = self.loss;
+        o.base_loss = self.base_loss;
+        o.divergence = self.divergence;
+        o.flags = self.flags.0;
+        o.token = self.token;
+        o
+    }
+}
+
+/// Options of a quantization. All zero means default.
+#[derive(Default)]
+pub struct QuantizeOptions<'a> {
+    /// [`QuantizeMode`]
+    pub mode: QuantizeMode,
+    /// Weights of the columns, \>= 0, or `None`
+    pub imatrix: &'a [f32],
+    /// Counts blocks; `None`: none
+    pub progress: Option<&'a mut Progress<'a>>,
+}
+
+impl QuantizeOptions<'_> {
+    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_quantize_options> {
+        let mut o = sized!(ggufx_quantize_options);
+        o.mode = self.mode.0;
+        o.imatrix = optional(filled(self.imatrix));
+        o.progress = held.progress(self.progress);
+        Ok(o)
+    }
+}
+
+/// Options of a template. Strings are UTF-8 with their lengths in bytes; `None`: not given.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ChatOptions<'a> {
+    /// A template; `None`: that of the file, or `format`
+    pub text: Option<&'a str>,
+    /// A named template of the file, tokenizer.chat_template.NAME: "`tool_use`"
+    pub name: Option<&'a str>,
+    /// A built-in format in place of a template: "chatml"
+    pub format: Option<&'a str>,
+    /// Text of the variable `bos_token`; `None`: that of the file, if it has one
+    pub bos_token: Option<&'a str>,
+    /// Text of the variable `eos_token`; `None`: that of the file, if it has one
+    pub eos_token: Option<&'a str>,
+}
+
+impl ChatOptions<'_> {
+    pub(crate) fn raw(&self) -> sys::ggufx_chat_options {
+        let mut o = sized!(ggufx_chat_options);
+        let text = self.text.map(str::as_bytes);
+        o.text = optional(text).cast();
+        o.text_length = count(text);
+        let name = self.name.map(str::as_bytes);
+        o.name = optional(name).cast();
+        o.name_length = count(name);
+        let format = self.format.map(str::as_bytes);
+        o.format = optional(format).cast();
+        o.format_length = count(format);
+        let bos_token = self.bos_token.map(str::as_bytes);
+        o.bos_token = optional(bos_token).cast();
+        o.bos_token_length = count(bos_token);
+        let eos_token = self.eos_token.map(str::as_bytes);
+        o.eos_token = optional(eos_token).cast();
+        o.eos_token_length = count(eos_token);
+        o
+    }
+}
+
+/// A run of prompt bytes with one origin, from the end of the previous run up to `end`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChatRun {
+    /// Offset after its last byte
+    pub end: u64,
+    /// 1: from messages, tools or variables; 0: from the template
+    pub user: bool,
+}
+
+impl ChatRun {
+    pub(crate) unsafe fn of(o: &sys::ggufx_chat_run) -> Self {
+        ChatRun { end: o.end, user: o.user != 0 }
+    }
+}
+
+/// Input of a chat template. Strings are UTF-8 with their lengths in bytes; `None`: the variable is
+/// undefined. A step takes about 20 ns, and a function of the template takes steps by the bytes
+/// that it reads and writes.
+#[derive(Default)]
+pub struct ChatRequest<'a> {
+    /// `GGUFX_CHAT_*`
+    pub flags: ChatFlags,
+    /// `[n_messages]`
+    pub messages: &'a [ChatMessage<'a>],
+    /// JSON array of all messages, in place of `messages`
+    pub messages_json: Option<&'a str>,
+    /// JSON array of functions
+    pub tools: Option<&'a str>,
+    /// JSON array
+    pub documents: Option<&'a str>,
+    /// JSON object of further variables; may also name those above
+    pub variables: Option<&'a str>,
+    /// "none", "minimal", "low", "medium", "high", "xhigh"
+    pub reasoning_effort: Option<&'a str>,
+    /// Local time as seconds since 1970-01-01 00:00
+    pub clock: i64,
+    /// Steps of the template; 0 = 1,000,000, plus 128 per byte of input
+    pub max_steps: u64,
+    /// Bytes of its values; 0 = 32 MiB, plus 64 per byte of input
+    pub max_memory: u64,
+    /// Bytes of output; 0 = 32 MiB, plus 16 per byte of input
+    pub max_output: u64,
+    /// Steps done, of an unknown total; `None`: cannot be cancelled
+    pub progress: Option<&'a mut Progress<'a>>,
+}
+
+impl ChatRequest<'_> {
+    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_chat_request> {
+        let mut o = sized!(ggufx_chat_request);
+        o.message_size = size::<sys::ggufx_chat_message>() as usize;
+        o.flags = self.flags.0;
+        o.messages = held.list(self.messages.iter().map(|x| x.raw()).collect());
+        o.n_messages = self.messages.len();
+        let messages_json = self.messages_json.map(str::as_bytes);
+        o.messages_json = optional(messages_json).cast();
+        o.messages_json_length = count(messages_json);
+        let tools = self.tools.map(str::as_bytes);
+        o.tools = optional(tools).cast();
+        o.tools_length = count(tools);
+        let documents = self.documents.map(str::as_bytes);
+        o.documents = optional(documents).cast();
+        o.documents_length = count(documents);
+        let variables = self.variables.map(str::as_bytes);
+        o.variables = optional(variables).cast();
+        o.variables_length = count(variables);
+        let reasoning_effort = self.reasoning_effort.map(str::as_bytes);
+        o.reasoning_effort = optional(reasoning_effort).cast();
+        o.reasoning_effort_length = count(reasoning_effort);
+        o.clock = self.clock;
+        o.max_steps = self.max_steps;
+        o.max_memory = self.max_memory;
+        o.max_output = self.max_output;
+        o.progress = held.progress(self.progress);
+        Ok(o)
+    }
+}
+
+/// A message of a conversation. Strings are UTF-8. `more` has further members that templates read:
+/// name, `tool_call_id`, `reasoning_content`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ChatMessage<'a> {
+    /// "system", "user", "assistant" or "tool"
+    pub role: &'a str,
+    /// `None`: null, unless there are parts
+    pub content: Option<&'a str>,
+    /// JSON array in place of content: \[{"type": "text", "text": "..."}\]
+    pub parts: Option<&'a str>,
+    /// JSON array: \[{"type": "function", "function": {...}}\]
+    pub tool_calls: Option<&'a str>,
+    /// JSON object
+    pub more: Option<&'a str>,
+}
+
+impl ChatMessage<'_> {
+    pub(crate) fn raw(&self) -> sys::ggufx_chat_message {
+        let mut o: sys::ggufx_chat_message = unsafe { zeroed() };
+        let role = Some(self.role.as_bytes());
+        o.role = optional(role).cast();
+        o.role_length = count(role);
+        let content = self.content.map(str::as_bytes);
+        o.content = optional(content).cast();
+        o.content_length = count(content);
+        let parts = self.parts.map(str::as_bytes);
+        o.parts = optional(parts).cast();
+        o.parts_length = count(parts);
+        let tool_calls = self.tool_calls.map(str::as_bytes);
+        o.tool_calls = optional(tool_calls).cast();
+        o.tool_calls_length = count(tool_calls);
+        let more = self.more.map(str::as_bytes);
+        o.more = optional(more).cast();
+        o.more_length = count(more);
+        o
+    }
+}
+
+/// Format of the reasoning and tool calls that models of a template write.
+///
+/// Strings end with NUL, are never `None` and live as long as the template. A call consists of
+/// `call_prefix`, the name, `call_middle`, the arguments and `call_end`. "ggufxid01" in a prefix or
+/// middle stands for the id of the call.
+///
+/// Arguments are a JSON object. For [`ChatCallForm::TAGGED`] each parameter consists of
+/// `call_before_key`, its name, `call_after_key`, the value and `call_after_value`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChatFacts<'a> {
+    /// [`ChatFeatures::TAKES_TOOLS`], _CALLS, _REASONS, _CHANNELS
+    pub flags: ChatFeatures,
+    /// `GGUFX_CHAT_CALL_*`
+    pub call_form: ChatCallForm,
+    /// [`ChatNotation`]
+    pub call_notation: ChatNotation,
+    /// Opening marker of reasoning, or ""
+    pub reasoning_open: &'a str,
+    /// Closing marker of reasoning
+    pub reasoning_close: &'a str,
+    /// Before the name; contains the marker of a call
+    pub call_prefix: &'a str,
+    /// Between the name and the arguments
+    pub call_middle: &'a str,
+    /// After the arguments; also ends a list of calls
+    pub call_end: &'a str,
+    /// Before the name of a parameter
+    pub call_before_key: &'a str,
+    /// Between the name of a parameter and its value
+    pub call_after_key: &'a str,
+    /// The same before a value that is not a string, unless empty
+    pub call_after_key_other: &'a str,
+    /// After the value of a parameter
+    pub call_after_value: &'a str,
+    /// Around strings, for [`ChatNotation::QUOTED`]
+    pub call_quote: &'a str,
+}
+
+impl<'a> ChatFacts<'a> {
+    pub(crate) unsafe fn of(o: &sys::ggufx_chat_facts) -> Self {
+        ChatFacts {
+            flags: ChatFeatures(o.flags),
+            call_form: ChatCallForm(o.call_form),
+            call_notation: ChatNotation(o.call_notation),
+            reasoning_open: string(o.reasoning_open),
+            reasoning_close: string(o.reasoning_close),
+            call_prefix: string(o.call_prefix),
+            call_middle: string(o.call_middle),
+            call_end: string(o.call_end),
+            call_before_key: string(o.call_before_key),
+            call_after_key: string(o.call_after_key),
+            call_after_key_other: string(o.call_after_key_other),
+            call_after_value: string(o.call_after_value),
+            call_quote: string(o.call_quote),
+        }
+    }
+}
+
+/// Chat parser options.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ChatParserOptions<'a> {
+    /// [`ChatParserFlags::NO_CALLS`], _KEEP_REASONING
+    pub flags: ChatParserFlags,
+    /// Template that decides the format; `None`: all output is answer
+    pub chat: Option<&'a Chat>,
+    /// The rendered prompt, or its end, which may open reasoning or a call
+    pub prompt: Option<&'a str>,
+    /// JSON array of the request's tools, for parameter types; `None`: none
+    pub tools: Option<&'a str>,
+}
+
+impl ChatParserOptions<'_> {
+    pub(crate) fn raw(&self) -> sys::ggufx_chat_parser_options {
+        let mut o = sized!(ggufx_chat_parser_options);
+        o.flags = self.flags.0;
+        o.chat = self.chat.map_or(null(), |x| x.as_raw() as *const _);
+        let prompt = self.prompt.map(str::as_bytes);
+        o.prompt = optional(prompt).cast();
+        o.prompt_length = count(prompt);
+        let tools = self.tools.map(str::as_bytes);
+        o.tools = optional(tools).cast();
+        o.tools_length = count(tools);
+        o
+    }
+}
+
+/// Chat parser facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChatParserFacts<'a> {
+    /// [`ChatParserStateFlags::REASONING`]
+    pub flags: ChatParserStateFlags,
+    /// Tool calls so far
+    pub n_calls: u64,
+    /// Marker that ends the current reasoning; lives as long as the parser
+    pub reasoning_close: &'a str,
+}
+
+impl<'a> ChatParserFacts<'a> {
+    pub(crate) unsafe fn of(o: &sys::ggufx_chat_parser_facts) -> Self {
+        ChatParserFacts {
+            flags: ChatParserStateFlags(o.flags),
+            n_calls: o.n_calls,
+            reasoning_close: string(o.reasoning_close),
+        }
+    }
+}
+
+/// One adapter of a list, with its scale. The struct never grows.
+#[derive(Clone, Copy, Debug)]
+pub struct AdapterUse<'a> {
+    /// Need not outlive the call
+    pub adapter: &'a Adapter,
+    /// Any finite number; 0: it adds nothing
+    pub scale: f32,
+}
+
+impl AdapterUse<'_> {
+    pub(crate) fn raw(&self) -> sys::ggufx_adapter_use {
+        let mut o: sys::ggufx_adapter_use = unsafe { zeroed() };
+        o.adapter = self.adapter.as_raw();
+        o.scale = self.scale;
+        o
+    }
+}
+
+/// Embedder facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EmbedderFacts {
+    /// Tokens of an input
+    pub n_context: u32,
+    /// Tokens computed at once
+    pub n_batch: u32,
+    /// [`Pooling`], never DEFAULT
+    pub pooling: Pooling,
+    /// Values of a result; for RANK the classes of the file, mostly 1
+    pub dimensions: u32,
+    /// Values of a result before options.dimensions
+    pub full_dimensions: u32,
+}
+
+impl EmbedderFacts {
+    pub(crate) unsafe fn of(o: &sys::ggufx_embedder_facts) -> Self {
+        EmbedderFacts {
+            n_context: o.n_context,
+            n_batch: o.n_batch,
+            pooling: Pooling(o.pooling),
+            dimensions: o.dimensions,
+            full_dimensions: o.full_dimensions,
+        }
+    }
+}
+
+/// Open options.
+#[derive(Default)]
+pub struct OpenOptions<'a> {
+    /// [`OpenFlags`]
+    pub flags: OpenFlags,
+    /// Definition of the type ids from 41 on: 0 = ggml, the only one known
+    pub dialect: i32,
+    /// [`IoMode`]
+    pub io: IoMode,
+    /// Reported in bytes; `None`: cannot be cancelled
+    pub progress: Option<&'a mut Progress<'a>>,
+    /// Limit of the metadata; 0 = 1 GiB
+    pub max_metadata_bytes: u64,
+    /// Limit of the number of keys; 0 = 1,048,576, at most 2^31 - 1
+    pub max_keys: u64,
+    /// Limit of the tensors of one file; 0 = 1,048,576, at most 2^31 - 1
+    pub max_tensors: u64,
+    /// Limit of a key or string; 0 = 1 GiB
+    pub max_string_bytes: u64,
+}
+
+impl OpenOptions<'_> {
+    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_open_options> {
+        let mut o = sized!(ggufx_open_options);
+        o.flags = self.flags.0;
+        o.dialect = self.dialect;
+        o.io = self.io.0;
+        o.progress = held.progress(self.progress);
+        o.max_metadata_bytes = self.max_metadata_bytes;
+        o.max_keys = self.max_keys;
+        o.max_tensors = self.max_tensors;
+        o.max_string_bytes = self.max_string_bytes;
+        Ok(o)
+    }
+}
+
+/// File facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FileFacts {
+    /// GGUF version of the first part, 1 .. 3
+    pub version: u32,
+    /// 1 if the file is big-endian
+    pub big_endian: bool,
+    /// Alignment of tensor data in bytes
+    pub alignment: u64,
+    /// Files of the set
+    pub n_parts: u64,
+    /// End of the tensor directory of the first part
+    pub meta_end: u64,
+    /// Start of the tensor data of the first part
+    pub data_offset: u64,
+    /// Bytes of all parts
+    pub file_size: u64,
+    /// Number of keys
+    pub n_meta: u64,
+    /// Number of tensors
+    pub n_tensors: u64,
+    /// Values of all tensors
+    pub n_values: u64,
+    /// Bytes of all tensors
+    pub n_bytes: u64,
+    /// Bytes of tensor data after the ends of the files; not 0 only for the head of a file, opened
+    /// for metadata only
+    pub n_missing: u64,
+}
+
+impl FileFacts {
+    pub(crate) unsafe fn of(o: &sys::ggufx_file_facts) -> Self {
+        FileFacts {
+            version: o.version,
+            big_endian: o.big_endian != 0,
+            alignment: o.alignment,
+            n_parts: o.n_parts,
+            meta_end: o.meta_end,
+            data_offset: o.data_offset,
+            file_size: o.file_size,
+            n_meta: o.n_meta,
+            n_tensors: o.n_tensors,
+            n_values: o.n_values,
+            n_bytes: o.n_bytes,
+            n_missing: o.n_missing,
+        }
+    }
+}
+
+/// Meta entry.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MetaEntry<'a> {
+    /// [`MetaType`]
+    pub type_: MetaType,
+    /// [`MetaType`] of the elements of an array, else -1
+    pub element_type: MetaType,
+    /// May contain any byte; `None` for a nested array
+    pub key: Option<&'a [u8]>,
+    /// Elements of an array, bytes of a string, else 1
+    pub count: u64,
+    /// Byte offset of the value in the file, or in the first part of a set
+    pub offset: u64,
+}
+
+impl<'a> MetaEntry<'a> {
+    pub(crate) unsafe fn of(o: &sys::ggufx_meta_entry) -> Self {
+        MetaEntry {
+            type_: MetaType(o.type_),
+            element_type: MetaType(o.element_type),
+            key: items_or_none(o.key.cast(), o.key_length),
+            count: o.count,
+            offset: o.offset,
+        }
+    }
+}
+
+/// A fault or remark of [`File::validate`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Finding<'a> {
+    /// [`LogLevel::ERROR`], _WARNING or _INFO
+    pub severity: LogLevel,
+    /// Status that an open would return, or [`Status::OK`] for a remark
+    pub status: Status,
+    /// Byte offset in the file, or `GGUFX_NONE`
+    pub offset: Option<u64>,
+    /// Index of the key or tensor, or `GGUFX_NONE`
+    pub index: Option<u64>,
+    /// UTF-8, NUL-terminated; valid during the call
+    pub text: &'a str,
+    /// Name of the key or tensor, not NUL-terminated
+    pub name: Option<&'a [u8]>,
+}
+
+impl<'a> Finding<'a> {
+    pub(crate) unsafe fn of(o: &sys::ggufx_finding) -> Self {
+        Finding {
+            severity: LogLevel(o.severity),
+            status: Status(o.status),
+            offset: present(o.offset),
+            index: present(o.index),
+            text: string(o.text),
+            name: items_or_none(o.name.cast(), o.name_length),
+        }
+    }
+}
+
+/// Tensor facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TensorFacts<'a> {
+    /// `GGUFX_TYPE_*`
+    pub type_: TensorType,
+    /// 0 .. 4; a tensor of 0 dimensions holds one value
+    pub n_dims: u32,
+    /// Values per dimension, ne`[0]` along a row; 1 beyond `n_dims`
+    pub ne: [u64; 4],
+    /// Bytes of a row
+    pub row_bytes: u64,
+    /// Bytes from one row to the next, \>= `row_bytes`
+    pub row_stride: u64,
+    /// Ne`[1]` * ne`[2]` * ne`[3]`
+    pub n_rows: u64,
+    /// N_rows * `row_bytes`, as in the file
+    pub n_bytes: u64,
+    /// From the start of the file's data section; `GGUFX_NONE` if wrapped
+    pub offset: Option<u64>,
+    /// From the start of its file; `GGUFX_NONE` if wrapped
+    pub file_offset: Option<u64>,
+    /// Index of its file in a split set, from 0
+    pub part: u32,
+    /// 0: CPU memory, 1: memory of a device (device.h)
+    pub memory_kind: u32,
+    /// May contain any byte
+    pub name: &'a [u8],
+}
+
+impl<'a> TensorFacts<'a> {
+    pub(crate) unsafe fn of(o: &sys::ggufx_tensor_facts) -> Self {
+        TensorFacts {
+            type_: TensorType(o.type_),
+            n_dims: o.n_dims,
+            ne: o.ne,
+            row_bytes: o.row_bytes,
+            row_stride: o.row_stride,
+            n_rows: o.n_rows,
+            n_bytes: o.n_bytes,
+            offset: present(o.offset),
+            file_offset: present(o.file_offset),
+            part: o.part,
+            memory_kind: o.memory_kind,
+            name: items(o.name.cast(), o.name_length),
+        }
+    }
+}
+
+/// Grammar options.
+#[derive(Default)]
+pub struct GrammarOptions<'a> {
+    /// [`GrammarFlags::COMPACT`], _ANY_ORDER, _NO_FORMATS, _ANY_NUMBER, _ANY_SPACE
+    pub flags: GrammarFlags,
+    /// [`GrammarKind::GBNF`] or _JSON_SCHEMA
+    pub kind: GrammarKind,
+    /// UTF-8
+    pub text: Option<&'a str>,
+    /// Steps done, of an unknown total; `None`: cannot be cancelled
+    pub progress: Option<&'a mut Progress<'a>>,
+    /// Steps of the compilation; 0 = 4,000,000, plus 2,000 per byte of text
+    pub max_steps: u64,
+    /// Bytes that it uses; 0 = 32 MiB, plus 2 KiB per byte of text
+    pub max_memory: u64,
+}
+
+impl GrammarOptions<'_> {
+    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_grammar_options> {
+        let mut o = sized!(ggufx_grammar_options);
+        o.flags = self.flags.0;
+        o.kind = self.kind.0;
+        let text = self.text.map(str::as_bytes);
+        o.text = optional(text).cast();
+        o.text_length = count(text);
+        o.progress = held.progress(self.progress);
+        o.max_steps = self.max_steps;
+        o.max_memory = self.max_memory;
+        Ok(o)
+    }
+}
+
+/// Matcher facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MatcherFacts {
+    /// [`MatcherFlags`]
+    pub flags: MatcherFlags,
+    /// Tokens accepted and not rolled back
+    pub n_tokens: u64,
+    /// Tokens of the vocabulary
+    pub n_vocab: u32,
+    /// Words of a mask
+    pub n_words: u32,
+}
+
+impl MatcherFacts {
+    pub(crate) unsafe fn of(o: &sys::ggufx_matcher_facts) -> Self {
+        MatcherFacts {
+            flags: MatcherFlags(o.flags),
+            n_tokens: o.n_tokens,
+            n_vocab: o.n_vocab,
+            n_words: o.n_words,
+        }
+    }
+}
+
+/// Imatrix facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ImatrixFacts {
+    /// Number of entries.
+    pub n_entries: u64,
+    /// Number of datasets.
+    pub n_datasets: u64,
+    /// Chunks of the dataset; 0: not in the file
+    pub n_chunks: u64,
+    /// Tokens per chunk
+    pub chunk_tokens: u32,
+    /// [`ImatrixFormat`] of its file
+    pub format: ImatrixFormat,
+}
+
+impl ImatrixFacts {
+    pub(crate) unsafe fn of(o: &sys::ggufx_imatrix_facts) -> Self {
+        ImatrixFacts {
+            n_entries: o.n_entries,
+            n_datasets: o.n_datasets,
+            n_chunks: o.n_chunks,
+            chunk_tokens: o.chunk_tokens,
+            format: ImatrixFormat(o.format),
+        }
+    }
+}
+
+/// An entry of an imatrix. Pointers are valid until the imatrix is changed or destroyed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ImatrixEntry<'a> {
+    /// Name of the weight tensor, not NUL-terminated
+    pub name: &'a [u8],
+    /// Columns of the tensor
+    pub n_columns: u64,
+    /// Experts; 1 for other tensors
+    pub n_matrices: u64,
+    /// Sums of squared activations
+    pub sums: &'a [f32],
+    /// Tokens
+    pub counts: &'a [f32],
+    /// Sums / counts, 1 without counts: the imatrix of [`QuantizeOptions`]
+    pub values: &'a [f32],
+}
+
+impl<'a> ImatrixEntry<'a> {
+    pub(crate) unsafe fn of(o: &sys::ggufx_imatrix_entry) -> Self {
+        ImatrixEntry {
+            name: items(o.name.cast(), o.name_length),
+            n_columns: o.n_columns,
+            n_matrices: o.n_matrices,
+            sums: items(o.sums, (o.n_matrices * o.n_columns) as usize),
+            counts: items(o.counts, o.n_matrices as usize),
+            values: items(o.values, (o.n_matrices * o.n_columns) as usize),
+        }
+    }
+}
+
+/// Options of a collection. All zero means default.
+#[derive(Default)]
+pub struct ImatrixOptions<'a> {
+    /// [`CollectFlags`]
+    pub flags: CollectFlags,
+    /// Name of the dataset for the file, UTF-8; `None`: none
+    pub dataset: Option<&'a str>,
+    /// Counts tokens; `None`: none
+    pub progress: Option<&'a mut Progress<'a>>,
+}
+
+impl ImatrixOptions<'_> {
+    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_imatrix_options> {
+        let mut o = sized!(ggufx_imatrix_options);
+        o.flags = self.flags.0;
+        o.dataset = held.string(self.dataset)?;
+        o.progress = held.progress(self.progress);
+        Ok(o)
+    }
+}
+
+/// Job facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JobFacts {
+    /// Number of tensors.
+    pub n_tensors: u64,
+    /// Files that a run writes
+    pub n_parts: u64,
+    /// Values of all tensors
+    pub n_values: u64,
+    /// Bytes of all tensors in the input
+    pub bytes_in: u64,
+    /// Bytes of all tensors in the output
+    pub bytes_out: u64,
+    /// Exact bytes of all files that a run writes
+    pub file_bytes: u64,
+    /// Tensors with [`JobReason::FALLBACK`]
+    pub n_fallbacks: u64,
+    /// Tensors without an entry of the imatrix, if one was given
+    pub n_missing: u64,
+}
+
+impl JobFacts {
+    pub(crate) unsafe fn of(o: &sys::ggufx_job_facts) -> Self {
+        JobFacts {
+            n_tensors: o.n_tensors,
+            n_parts: o.n_parts,
+            n_values: o.n_values,
+            bytes_in: o.bytes_in,
+            bytes_out: o.bytes_out,
+            file_bytes: o.file_bytes,
+            n_fallbacks: o.n_fallbacks,
+            n_missing: o.n_missing,
+        }
+    }
+}
+
+/// A tensor of a plan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JobTensor<'a> {
+    /// Not NUL-terminated; lives as long as the job
+    pub name: &'a [u8],
+    /// Values per dimension
+    pub ne: [u64; 4],
+    /// Number of dims.
+    pub n_dims: u32,
+    /// Type in the input
+    pub from: TensorType,
+    /// Type in the output
+    pub to: TensorType,
+    /// Type before a fallback
+    pub wanted: TensorType,
+    /// [`JobReason`]
+    pub reason: JobReason,
+    /// 1: an entry weighs its columns; 0: no entry is used; -1: the imatrix has no entry; -2: no
+    /// entry, but the type requires one.
+    pub imatrix: i32,
+    /// Index of the output file
+    pub part: u32,
+    /// Bytes in the input
+    pub bytes_in: u64,
+    /// Bytes in the output
+    pub bytes_out: u64,
+    /// Error of a run with [`JobRunFlags::MEASURE`]; negative: not measured
+    pub rmse: f64,
+    /// Time in the last run
+    pub seconds: f64,
+}
+
+impl<'a> JobTensor<'a> {
+    pub(crate) unsafe fn of(o: &sys::ggufx_job_tensor) -> Self {
+        JobTensor {
+            name: items(o.name.cast(), o.name_length),
+            ne: o.ne,
+            n_dims: o.n_dims,
+            from: TensorType(o.from),
+            to: TensorType(o.to),
+            wanted: TensorType(o.wanted),
+            reason: JobReason(o.reason),
+            imatrix: o.imatrix,
+            part: o.part,
+            bytes_in: o.bytes_in,
+            bytes_out: o.bytes_out,
+            rmse: o.rmse,
+            seconds: o.seconds,
+        }
+    }
+}
+
+/// Options of a run. All zero means default.
+#[derive(Default)]
+#[allow(clippy::type_complexity)]
+pub struct JobRunOptions<'a> {
+    /// [`JobRunFlags::RESUME`], _KEEP, _MEASURE
+    pub flags: JobRunFlags,
+    /// Reported in bytes of input; `None`: cannot be cancelled
+    pub progress: Option<&'a mut Progress<'a>>,
+    /// Called after each tensor, on the calling thread; may be `None`.
+    pub tensor_done: Option<&'a mut (dyn FnMut(usize, &JobTensor<'_>) + 'a)>,
+    /// Number of this shard, 1 .. `n_shards`; 0: no shards. `n_shards` runs on one file system
+    /// write their tensors to PATH.part; [`Quantizer::finish`] completes the file.
+    pub shard: u32,
+    /// Number of shards.
+    pub n_shards: u32,
+}
+
+impl JobRunOptions<'_> {
+    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_job_run_options> {
+        let mut o = sized!(ggufx_job_run_options);
+        o.flags = self.flags.0;
+        o.progress = held.progress(self.progress);
+        if let Some(tensor_done) = self.tensor_done {
+            o.tensor_done = Some(on_job_run_options_tensor_done);
+            o.user = held.put(tensor_done).cast();
+        }
+        o.shard = self.shard;
+        o.n_shards = self.n_shards;
+        Ok(o)
+    }
+}
+
+/// Attend options.
+#[derive(Default)]
+pub struct AttendOptions<'a> {
+    /// [`AttendFlags`]; 0 = windows or the causal mask
+    pub flags: AttendFlags,
+    /// Scale of the scores; 0 = 1 / sqrt(`head_dim_k`)
+    pub scale: f32,
+    /// Scores become softcap * tanh(score / softcap); 0 = none
+    pub softcap: f32,
+    /// Positions that a query sees; 0 = as the layer. A query sees the intersection of its own
+    /// window and that of the layer.
+    pub window: u32,
+    /// [`WindowKind`] of `window`; 0 without one
+    pub window_kind: WindowKind,
+    /// One per query head, or `None`: slope * (key position - query position) is added to a score.
+    pub alibi_slopes: &'a [f32],
+    /// One per query head, or `None`: the score of an attention sink without a value
+    pub sink_logits: &'a [f32],
+    /// `None`: cannot be cancelled
+    pub progress: Option<&'a mut Progress<'a>>,
+}
+
+impl AttendOptions<'_> {
+    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_attend_options> {
+        let mut o = sized!(ggufx_attend_options);
+        o.flags = self.flags.0;
+        o.scale = self.scale;
+        o.softcap = self.softcap;
+        o.window = self.window;
+        o.window_kind = self.window_kind.0;
+        o.alibi_slopes = optional(filled(self.alibi_slopes));
+        o.n_alibi_slopes = self.alibi_slopes.len();
+        o.sink_logits = optional(filled(self.sink_logits));
+        o.n_sink_logits = self.sink_logits.len();
+        o.progress = held.progress(self.progress);
+        Ok(o)
+    }
+}
+
+/// Kv facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KvFacts {
+    /// `GGUFX_KV_*` of the keys, as the options have it for `GGUFX_KV_ALL_LAYERS`
+    pub type_k: KvType,
+    /// `GGUFX_KV_*` of the values
+    pub type_v: KvType,
+    /// Tokens of all sequences, in the first layer for `GGUFX_KV_ALL_LAYERS`
+    pub n_tokens: u64,
+    /// Allocated pages, used or not; shared pages count once
+    pub n_pages: u64,
+    /// Pages among them that are not quantized: sinks and last tokens
+    pub n_plain_pages: u64,
+    /// References of sequences to pages that other sequences hold too
+    pub n_shared_pages: u64,
+    /// Bytes of the pages
+    pub page_bytes: u64,
+    /// Bytes of quantized keys and values per token
+    pub bytes_per_token: u64,
+    /// Bits per value, as stored in full pages
+    pub bits_per_value: f64,
+    /// Mean squared error over mean square of quantized keys, in the basis of the type; 0 without
+    /// any.
+    pub k_error: f64,
+    /// The same of the values; `k_error` with [`KvFlags::V_IN_K`]
+    pub v_error: f64,
+}
+
+impl KvFacts {
+    pub(crate) unsafe fn of(o: &sys::ggufx_kv_facts) -> Self {
+        KvFacts {
+            type_k: KvType(o.type_k),
+            type_v: KvType(o.type_v),
+            n_tokens: o.n_tokens,
+            n_pages: o.n_pages,
+            n_plain_pages: o.n_plain_pages,
+            n_shared_pages: o.n_shared_pages,
+            page_bytes: o.page_bytes,
+            bytes_per_token: o.bytes_per_token,
+            bits_per_value: o.bits_per_value,
+            k_error: o.k_error,
+            v_error: o.v_error,
+        }
+    }
+}
+
+/// Token facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TokenFacts<'a> {
+    /// [`TokenFlags`]
+    pub flags: TokenFlags,
+    /// Index in the vocabulary
+    pub id: i32,
+    /// As stored in the file
+    pub score: f32,
+    /// As stored in the file; may contain any byte
+    pub text: &'a [u8],
+}
+
+impl<'a> TokenFacts<'a> {
+    pub(crate) unsafe fn of(o: &sys::ggufx_token_facts) -> Self {
+        TokenFacts {
+            flags: TokenFlags(o.flags),
+            id: o.id,
+            score: o.score,
+            text: items(o.text.cast(), o.text_length),
+        }
+    }
+}
+
+/// Tokenizer facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TokenizerFacts<'a> {
+    /// [`TokenizerFlags`]
+    pub flags: TokenizerFlags,
+    /// Tokenizer.ggml.model: "llama"; valid for the life of the process
+    pub kind: &'a str,
+    /// Tokens of the vocabulary
+    pub n_tokens: u32,
+    /// Id, or -1
+    pub bos: i32,
+    /// Id, or -1
+    pub eos: i32,
+    /// Id, or -1
+    pub unknown: i32,
+    /// Pre-tokenizer of BPE: "llama-bpe", else `None`; valid for the life of the process
+    pub pre: Option<&'a str>,
+}
+
+impl<'a> TokenizerFacts<'a> {
+    pub(crate) unsafe fn of(o: &sys::ggufx_tokenizer_facts) -> Self {
+        TokenizerFacts {
+            flags: TokenizerFlags(o.flags),
+            kind: string(o.kind),
+            n_tokens: o.n_tokens,
+            bos: o.bos,
+            eos: o.eos,
+            unknown: o.unknown,
+            pre: string_or_none(o.pre),
+        }
+    }
+}
+
+/// Model options.
+#[derive(Default)]
+pub struct ModelOptions<'a> {
+    /// `[n_overrides]`, read by the call only
+    pub overrides: &'a [ModelOverride<'a>],
+    /// Counts layers; `None`: cannot be cancelled
+    pub progress: Option<&'a mut Progress<'a>>,
+    /// Device (device.h) for the products of the output matrix and of the last `n_device_layers`
+    /// layers. If it is exact, results are bit-identical. `None`: the CPU.
+    pub device: Option<&'a Device>,
+    /// Number of last layers on the device; 0: all
+    pub n_device_layers: u32,
+}
+
+impl ModelOptions<'_> {
+    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_model_options> {
+        let mut o = sized!(ggufx_model_options);
+        o.overrides = held.list(self.overrides.iter().map(|x| x.raw(held)).collect::<Result<_>>()?);
+        o.n_overrides = self.overrides.len();
+        o.progress = held.progress(self.progress);
+        o.device = self.device.map_or(null(), |x| x.as_raw() as *const _);
+        o.n_device_layers = self.n_device_layers;
+        Ok(o)
+    }
+}
+
+/// Overrides a metadata value of the file, or adds a key.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ModelOverride<'a> {
+    /// "llama.rope.freq_base"
+    pub key: &'a str,
+    /// A number, "true", "false" or a string, according to the key
+    pub value: &'a str,
+}
+
+impl ModelOverride<'_> {
+    pub(crate) fn raw(&self, held: &Keep) -> Result<sys::ggufx_model_override> {
+        let mut o: sys::ggufx_model_override = unsafe { zeroed() };
+        o.key = held.string(Some(self.key))?;
+        o.value = held.string(Some(self.value))?;
+        Ok(o)
+    }
+}
+
+/// Model facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ModelFacts<'a> {
+    /// [`ModelFlags`]
+    pub flags: ModelFlags,
+    /// "llama"; valid for the life of the process
+    pub architecture: &'a str,
+    /// Values of all tensors
+    pub n_parameters: u64,
+    /// Bytes of all tensors
+    pub weight_bytes: u64,
+    /// Tokens of the vocabulary
+    pub n_vocab: u32,
+    /// Trained context
+    pub n_context: u32,
+    /// Values of a hidden state
+    pub n_embedding: u32,
+    /// Number of layers.
+    pub n_layers: u32,
+    /// Number of heads.
+    pub n_heads: u32,
+    /// Number of kv heads.
+    pub n_kv_heads: u32,
+    /// Values of a head
+    pub head_dim: u32,
+    /// Identity of the model in snapshots and saved logits: a checksum of the shapes and types of
+    /// all matrices and of the values of all vectors.
+    pub identity: u64,
+    /// Bytes of matrices on the device
+    pub device_bytes: u64,
+    /// Layers on the device, beside the output matrix; 0: no device
+    pub n_device_layers: u32,
+}
+
+impl<'a> ModelFacts<'a> {
+    pub(crate) unsafe fn of(o: &sys::ggufx_model_facts) -> Self {
+        ModelFacts {
+            flags: ModelFlags(o.flags),
+            architecture: string(o.architecture),
+            n_parameters: o.n_parameters,
+            weight_bytes: o.weight_bytes,
+            n_vocab: o.n_vocab,
+            n_context: o.n_context,
+            n_embedding: o.n_embedding,
+            n_layers: o.n_layers,
+            n_heads: o.n_heads,
+            n_kv_heads: o.n_kv_heads,
+            head_dim: o.head_dim,
+            identity: o.identity,
+            device_bytes: o.device_bytes,
+            n_device_layers: o.n_device_layers,
+        }
+    }
+}
+
+/// Layer facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LayerFacts<'a> {
+    /// [`LayerFlags::V_IN_K`]
+    pub flags: LayerFlags,
+    /// [`LayerKind::ATTENTION`] or _RECURRENT
+    pub kind: LayerKind,
+    /// Query heads, as in `ggufx_attention_hook`; 0 without attention
+    pub n_heads: u32,
+    /// Heads of keys and values
+    pub n_kv_heads: u32,
+    /// Values of a query or key head
+    pub head_dim_k: u32,
+    /// Values of a value head
+    pub head_dim_v: u32,
+    /// Tokens that a token sees (llama4: at most); 0 = all
+    pub window: u32,
+    /// Layer of the keys and values that it reads, mostly itself
+    pub reads_layer: u32,
+    /// Scale of the scores; 0 = 1 / sqrt(`head_dim_k`)
+    pub scale: f32,
+    /// Soft cap of the scores; 0: none
+    pub softcap: f32,
+    /// Bytes of the recurrent state of a sequence
+    pub state_bytes: u64,
+    /// Attention sink logits, or `None`; valid as long as the model
+    pub sinks: Option<&'a [f32]>,
+}
+
+impl<'a> LayerFacts<'a> {
+    pub(crate) unsafe fn of(o: &sys::ggufx_layer_facts) -> Self {
+        LayerFacts {
+            flags: LayerFlags(o.flags),
+            kind: LayerKind(o.kind),
+            n_heads: o.n_heads,
+            n_kv_heads: o.n_kv_heads,
+            head_dim_k: o.head_dim_k,
+            head_dim_v: o.head_dim_v,
+            window: o.window,
+            reads_layer: o.reads_layer,
+            scale: o.scale,
+            softcap: o.softcap,
+            state_bytes: o.state_bytes,
+            sinks: items_or_none(o.sinks, o.n_heads as usize),
+        }
+    }
+}
+
+/// Tokens to append to a sequence. Unused fields must be 0.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BatchItem<'a> {
+    /// Below `n_sequences`; each item of a call has another one
+    pub sequence: u32,
+    /// `GGUFX_BATCH_*`
+    pub flags: BatchFlags,
+    /// Read by the call only; `None`: with embeddings alone
+    pub tokens: &'a [i32],
+    /// F32 `[n_tokens][n_embedding]`, finite: the input of the first layer, such as an image or a
+    /// soft prompt. `None`: the embeddings of the tokens.
+    ///
+    /// They replace the rows of `token_embd`, including the factor that some models apply. Learned
+    /// positions are added as usual. `tokens` are then only used if a model looks ids up elsewhere;
+    /// `None` means id 0. The rows are kept as long as their tokens may be recomputed.
+    pub embeddings: &'a [f32],
+    /// Positions, ascending, after that of the sequence's last token; `None`: without gaps
+    pub positions: &'a [i32],
+}
+
+impl BatchItem<'_> {
+    pub(crate) fn raw(&self, _: &Keep) -> Result<sys::ggufx_batch_item> {
+        let mut o: sys::ggufx_batch_item = unsafe { zeroed() };
+        o.sequence = self.sequence;
+        o.flags = self.flags.0;
+        o.tokens = optional(filled(self.tokens));
+        o.n_tokens = count(filled(self.tokens).or(filled(self.positions)));
+        o.embeddings = optional(filled(self.embeddings));
+        o.n_embeddings = self.embeddings.len();
+        exactly(
+            "positions",
+            filled(self.positions).map(<[_]>::len),
+            count(filled(self.tokens).or(filled(self.positions))) as u64,
+        )?;
+        o.positions = optional(filled(self.positions));
+        Ok(o)
+    }
+}
+
+/// Batch options.
+#[derive(Default)]
+pub struct BatchOptions<'a> {
+    /// [`BatchOptionsFlags::MATMUL`]
+    pub flags: BatchOptionsFlags,
+    /// Counts tokens; `None`: cannot be cancelled
+    pub progress: Option<&'a mut Progress<'a>>,
+    /// F32 `[n_rows][n_vocab]`, a buffer of the caller, in the order of the items. Items with
+    /// LOGITS have one row, items with ALL_LOGITS `n_tokens` rows. `None` if there are none.
+    pub logits: Option<&'a mut [f32]>,
+    /// [`MatmulFlags`] with [`BatchOptionsFlags::MATMUL`], else 0
+    pub matmul_flags: MatmulFlags,
+    /// F32 `[n_rows][n_embedding]`: rows of EMBED and ALL_EMBED, in the order of logits
+    pub embeddings: Option<&'a mut [f32]>,
+}
+
+impl BatchOptions<'_> {
+    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_batch_options> {
+        let mut o = sized!(ggufx_batch_options);
+        o.item_size = size::<sys::ggufx_batch_item>();
+        o.flags = self.flags.0;
+        o.progress = held.progress(self.progress);
+        if let Some(logits) = self.logits {
+            o.logits = logits.as_mut_ptr();
+            o.n_logits = logits.len();
+        }
+        o.matmul_flags = self.matmul_flags.0;
+        if let Some(embeddings) = self.embeddings {
+            o.embeddings = embeddings.as_mut_ptr();
+            o.n_embeddings = embeddings.len();
+        }
+        Ok(o)
+    }
+}
+
+/// Session memory facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SessionMemoryFacts {
+    /// Bytes allocated for keys, values and states
+    pub cache_bytes: u64,
+    /// Allocated pages, used or not; shared pages count once. A page holds 64 tokens of a layer
+    pub n_pages: u64,
+    /// References of sequences to pages that other sequences hold too
+    pub n_shared_pages: u64,
+    /// Tokens of all sequences
+    pub n_tokens: u64,
+    /// With `n_context_total`: tokens that still fit, in whole pages
+    pub n_tokens_left: u64,
+    /// Bytes of embeddings that the caller passed
+    pub embedded_bytes: u64,
+}
+
+impl SessionMemoryFacts {
+    pub(crate) unsafe fn of(o: &sys::ggufx_session_memory_facts) -> Self {
+        SessionMemoryFacts {
+            cache_bytes: o.cache_bytes,
+            n_pages: o.n_pages,
+            n_shared_pages: o.n_shared_pages,
+            n_tokens: o.n_tokens,
+            n_tokens_left: o.n_tokens_left,
+            embedded_bytes: o.embedded_bytes,
+        }
+    }
+}
+
+/// Options of a measurement. All zero means default.
+#[derive(Default)]
+#[allow(clippy::type_complexity)]
+pub struct MeasureOptions<'a> {
+    /// 0: separate chunks, whose second half is scored. Otherwise each chunk begins `stride` tokens
+    /// after the previous one, and its last `stride` predictions are scored. Each of these sees at
+    /// least `n_context` - stride tokens. stride is less than `n_context`.
+    pub stride: u32,
+    /// File for the logits of all scored predictions, 16 bits each, by atomic replace. `None`:
+    /// none. Not together with `write`.
+    pub save_path: Option<&'a Path>,
+    /// Gets the same bytes in place of a file. `None`: none.
+    pub write: Option<&'a mut (dyn Write + 'a)>,
+    /// File of saved logits to compare with. They must have the same vocabulary, chunks and first
+    /// tokens, and may have more chunks. `None`: none. Not together with `read`.
+    pub base_path: Option<&'a Path>,
+    /// Reads all n bytes of the same from elsewhere. `None`: none.
+    pub read: Option<&'a mut (dyn Read + 'a)>,
+    /// Gets the running result after each chunk; a non-zero result stops. `None`: none.
+    pub report: Option<&'a mut (dyn FnMut(&MeasureFacts) -> ControlFlow<()> + 'a)>,
+    /// Counts tokens; `None`: none
+    pub progress: Option<&'a mut Progress<'a>>,
+    /// Gets the scored predictions in the order of the text, in pieces; a non-zero result stops.
+    /// [`Runtime::measure_total`] computes the results of a text that is measured in parts, cut
+    /// between chunks. `None`: none.
+    pub rows: Option<&'a mut (dyn FnMut(&[MeasureRow]) -> ControlFlow<()> + 'a)>,
+    /// First chunk of the saved logits that belongs to these tokens. Earlier chunks are read and
+    /// checked.
+    pub base_chunk: u64,
+}
+
+impl MeasureOptions<'_> {
+    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_measure_options> {
+        let mut o = sized!(ggufx_measure_options);
+        o.stride = self.stride;
+        o.save_path = held.path(self.save_path)?;
+        if let Some(write) = self.write {
+            o.write = Some(on_write);
+            o.write_user = held.put(write).cast();
+        }
+        o.base_path = held.path(self.base_path)?;
+        if let Some(read) = self.read {
+            o.read = Some(on_read);
+            o.read_user = held.put(read).cast();
+        }
+        if let Some(report) = self.report {
+            o.report = Some(on_measure_options_report);
+            o.report_user = held.put(report).cast();
+        }
+        o.progress = held.progress(self.progress);
+        if let Some(rows) = self.rows {
+            o.rows = Some(on_measure_options_rows);
+            o.rows_user = held.put(rows).cast();
+        }
+        o.base_chunk = self.base_chunk;
+        Ok(o)
+    }
+}
+
+/// Session options.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SessionOptions {
+    /// Maximum number of tokens of a sequence; 0 = the trained context, at most 8192
+    pub n_context: u32,
+    /// Tokens computed at once; 0 = 512
+    pub n_batch: u32,
+    /// `GGUFX_KV_*` of the keys
+    pub type_k: KvType,
+    /// `GGUFX_KV_*` of the values
+    pub type_v: KvType,
+    /// [`MatmulFlags`] of all products
+    pub matmul_flags: MatmulFlags,
+    /// Maximum number of tokens of all sequences together, which then share memory. It is allocated
+    /// as tokens arrive; a shared prefix counts once; tokens without memory are CAPACITY. 0, or
+    /// more than all sequences can hold: each has its own memory.
+    pub n_context_total: u64,
+    /// Checkpoints of recurrent states for [`Session::truncate`], in addition to the state before
+    /// the last decode. At most 4096; 0 = 8, or one per 64 tokens if the context has less than 512;
+    /// `GGUFX_SESSION_NO_CHECKPOINTS` = none. No effect on models without recurrent layers.
+    pub n_checkpoints: u32,
+    /// Number of sequences of `n_context` tokens each (batch.h); 0 = 1, at most 65536
+    pub n_sequences: u32,
+}
+
+impl SessionOptions {
+    pub(crate) fn raw(&self) -> sys::ggufx_session_options {
+        let mut o = sized!(ggufx_session_options);
+        o.n_context = self.n_context;
+        o.n_batch = self.n_batch;
+        o.type_k = self.type_k.0;
+        o.type_v = self.type_v.0;
+        o.matmul_flags = self.matmul_flags.0;
+        o.n_context_total = self.n_context_total;
+        o.n_checkpoints = self.n_checkpoints;
+        o.n_sequences = self.n_sequences;
+        o
+    }
+}
+
+/// Options of a session, with the defaults filled in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SessionFacts {
+    /// Maximum number of tokens of a sequence
+    pub n_context: u32,
+    /// Tokens computed at once
+    pub n_batch: u32,
+    /// `GGUFX_KV_*` of the keys
+    pub type_k: KvType,
+    /// `GGUFX_KV_*` of the values
+    pub type_v: KvType,
+    /// Number of sequences
+    pub n_sequences: u32,
+    /// Tokens for which sequences share memory; 0: each has its own
+    pub n_context_total: u64,
+}
+
+impl SessionFacts {
+    pub(crate) unsafe fn of(o: &sys::ggufx_session_facts) -> Self {
+        SessionFacts {
+            n_context: o.n_context,
+            n_batch: o.n_batch,
+            type_k: KvType(o.type_k),
+            type_v: KvType(o.type_v),
+            n_sequences: o.n_sequences,
+            n_context_total: o.n_context_total,
+        }
+    }
+}
+
+/// Decode options.
+#[derive(Default)]
+pub struct DecodeOptions<'a> {
+    /// [`DecodeFlags`]
+    pub flags: DecodeFlags,
+    /// Counts tokens; `None`: cannot be cancelled
+    pub progress: Option<&'a mut Progress<'a>>,
+    /// F32 `[n_tokens][n_vocab]`, a buffer of the caller, with ALL_LOGITS
+    pub logits: Option<&'a mut [f32]>,
+}
+
+impl DecodeOptions<'_> {
+    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_decode_options> {
+        let mut o = sized!(ggufx_decode_options);
+        o.flags = self.flags.0;
+        o.progress = held.progress(self.progress);
+        if let Some(logits) = self.logits {
+            o.logits = logits.as_mut_ptr();
+            o.n_logits = logits.len();
+        }
+        Ok(o)
+    }
+}
+
+/// Perplexity facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PerplexityFacts {
+    /// Exp of the mean negative log-likelihood
+    pub perplexity: f64,
+    /// Standard error of the perplexity
+    pub standard_error: f64,
+    /// Number of chunks.
+    pub n_chunks: u64,
+    /// Tokens of all chunks
+    pub n_tokens: u64,
+    /// Predictions scored
+    pub n_scored: u64,
+}
+
+impl PerplexityFacts {
+    pub(crate) unsafe fn of(o: &sys::ggufx_perplexity_facts) -> Self {
+        PerplexityFacts {
+            perplexity: o.perplexity,
+            standard_error: o.standard_error,
+            n_chunks: o.n_chunks,
+            n_tokens: o.n_tokens,
+            n_scored: o.n_scored,
+        }
+    }
+}
+
+/// Sampler options.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SamplerOptions {
+    /// 0 = greedy: the largest logit, the lowest id among equals
+    pub temperature: f32,
+    /// Keep the likeliest tokens whose probabilities sum up to `top_p`; 0 or 1 = off
+    pub top_p: f32,
+    /// Remove tokens below `min_p` times the largest probability; 0 = off
+    pub min_p: f32,
+    /// Keep the k likeliest tokens; 0 = off
+    pub top_k: u32,
+    /// Seed of the random state
+    pub seed: u64,
+}
+
+impl SamplerOptions {
+    pub(crate) fn raw(&self) -> sys::ggufx_sampler_options {
+        let mut o = sized!(ggufx_sampler_options);
+        o.temperature = self.temperature;
+        o.top_p = self.top_p;
+        o.min_p = self.min_p;
+        o.top_k = self.top_k;
+        o.seed = self.seed;
+        o
+    }
+}
+
+/// A sampler of a chain, with its parameters.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SamplerLink<'a> {
+    /// `GGUFX_LINK_*`
+    pub kind: LinkKind,
+    /// TOP_K
+    pub k: u32,
+    /// TOP_P, MIN_P, TYPICAL: 0 to 1
+    pub p: f32,
+    /// TOP_N_SIGMA
+    pub n_sigma: f32,
+    /// XTC: 0 to 1
+    pub probability: f32,
+    /// XTC: 0 to 1
+    pub threshold: f32,
+    /// TEMPERATURE
+    pub temperature: f32,
+    /// TEMPERATURE
+    pub range: f32,
+    /// TEMPERATURE
+    pub exponent: f32,
+    /// PENALTIES
+    pub repetition: f32,
+    /// PENALTIES: may be negative, at least -1e6
+    pub frequency: f32,
+    /// PENALTIES: may be negative, at least -1e6
+    pub presence: f32,
+    /// PENALTIES, DRY: at most `GGUFX_LINK_MOST_LAST`
+    pub n_last: u32,
+    /// DRY
+    pub multiplier: f32,
+    /// DRY: at least 1
+    pub base: f32,
+    /// DRY
+    pub allowed_length: u32,
+    /// MIROSTAT
+    pub tau: f32,
+    /// MIROSTAT
+    pub eta: f32,
+    /// MIROSTAT 1: at least 2
+    pub m: u32,
+    /// MIROSTAT: 1 or 2
+    pub version: u32,
+    /// `[n_breakers]` DRY: ids, which may repeat; copied
+    pub breakers: &'a [i32],
+    /// `[n_biases]` BIAS: each id once; copied
+    pub biases: &'a [LogitBias],
+}
+
+impl SamplerLink<'_> {
+    pub(crate) fn raw(&self, held: &Keep) -> Result<sys::ggufx_sampler_link> {
+        let mut o = sized!(ggufx_sampler_link);
+        o.kind = self.kind.0;
+        o.k = self.k;
+        o.p = self.p;
+        o.n_sigma = self.n_sigma;
+        o.probability = self.probability;
+        o.threshold = self.threshold;
+        o.temperature = self.temperature;
+        o.range = self.range;
+        o.exponent = self.exponent;
+        o.repetition = self.repetition;
+        o.frequency = self.frequency;
+        o.presence = self.presence;
+        o.n_last = self.n_last;
+        o.multiplier = self.multiplier;
+        o.base = self.base;
+        o.allowed_length = self.allowed_length;
+        o.tau = self.tau;
+        o.eta = self.eta;
+        o.m = self.m;
+        o.version = self.version;
+        o.breakers = optional(filled(self.breakers));
+        o.n_breakers = self.breakers.len();
+        o.biases = held.list(self.biases.iter().map(|x| x.raw()).collect());
+        o.n_biases = self.biases.len();
+        Ok(o)
+    }
+}
+
+/// A value that is added to the logit of a token.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LogitBias {
+    /// Token of the vocabulary
+    pub id: i32,
+    /// Finite, or -infinity
+    pub bias: f32,
+}
+
+impl LogitBias {
+    pub(crate) fn raw(&self) -> sys::ggufx_logit_bias {
+        let mut o: sys::ggufx_logit_bias = unsafe { zeroed() };
+        o.id = self.id;
+        o.bias = self.bias;
+        o
+    }
+}
+
+/// Stop facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StopFacts {
+    /// Index of the stop string that was found, -1 = none yet
+    pub found: i32,
+    /// Bytes of all input that belong to no stop string and cannot start one
+    pub n_shown: u64,
+    /// Bytes searched: all input, or up to the end of the stop string found
+    pub n_taken: u64,
+}
+
+impl StopFacts {
+    pub(crate) unsafe fn of(o: &sys::ggufx_stop_facts) -> Self {
+        StopFacts { found: o.found, n_shown: o.n_shown, n_taken: o.n_taken }
+    }
+}
+
+/// Source and number of draft tokens. All zero means default: prompt lookup.
+#[derive(Default)]
+pub struct SpeculatorOptions<'a> {
+    /// Session of a draft model with the same vocabulary, which proposes its likeliest tokens. The
+    /// speculator owns the content of its sequence 0. Its context limits drafting. `None`: no draft
+    /// model.
+    pub draft: Option<&'a mut Session>,
+    /// `[n_stops]` end-of-generation ids, copied; they end a step too
+    pub stops: &'a [i32],
+    /// Draft tokens per step; 0 = 7, at most 31. After rejections the speculator drafts fewer, then
+    /// pauses.
+    pub n_draft: u32,
+    /// Prompt lookup: last tokens that must have occurred before; 0 = 3, at most 32
+    pub n_match: u32,
+}
+
+impl SpeculatorOptions<'_> {
+    pub(crate) fn raw(&self) -> sys::ggufx_speculator_options {
+        let mut o = sized!(ggufx_speculator_options);
+        o.draft = self.draft.as_ref().map_or(null_mut(), |x| x.as_raw());
+        o.stops = optional(filled(self.stops));
+        o.n_stops = self.stops.len();
+        o.n_draft = self.n_draft;
+        o.n_match = self.n_match;
+        o
+    }
+}
+
+/// Speculator facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SpeculatorFacts {
+    /// Calls of `Speculator::next` that returned tokens
+    pub n_calls: u64,
+    /// Tokens that these calls returned
+    pub n_tokens: u64,
+    /// Draft tokens
+    pub n_drafted: u64,
+    /// Draft tokens that the sampler accepted
+    pub n_accepted: u64,
+    /// Allocated bytes without the object itself
+    pub bytes: u64,
+}
+
+impl SpeculatorFacts {
+    pub(crate) unsafe fn of(o: &sys::ggufx_speculator_facts) -> Self {
+        SpeculatorFacts {
+            n_calls: o.n_calls,
+            n_tokens: o.n_tokens,
+            n_drafted: o.n_drafted,
+            n_accepted: o.n_accepted,
+            bytes: o.bytes,
+        }
+    }
+}
+
+/// Writer options.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WriterOptions {
+    /// [`WriterFlags::BIG_ENDIAN`]
+    pub flags: WriterFlags,
+    /// GGUF version, 2 or 3; 0 = 3
+    pub version: u32,
+    /// Space for later edits in place: the last key is "ggufx.reserve", an array of this many zeros
+    /// (u8). It replaces one that was set or copied. 0: none is added.
+    pub reserve_bytes: u64,
+}
+
+impl WriterOptions {
+    pub(crate) fn raw(&self) -> sys::ggufx_writer_options {
+        let mut o = sized!(ggufx_writer_options);
+        o.flags = self.flags.0;
+        o.version = self.version;
+        o.reserve_bytes = self.reserve_bytes;
+        o
+    }
+}
+
+/// Writer facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WriterFacts {
+    /// Keys that were set, without split and reserve keys
+    pub n_meta: u64,
+    /// Number of tensors.
+    pub n_tensors: u64,
+    /// Files of a write
+    pub n_parts: u64,
+    /// Exact bytes of all files
+    pub n_bytes: u64,
+}
+
+impl WriterFacts {
+    pub(crate) unsafe fn of(o: &sys::ggufx_writer_facts) -> Self {
+        WriterFacts {
+            n_meta: o.n_meta,
+            n_tensors: o.n_tensors,
+            n_parts: o.n_parts,
+            n_bytes: o.n_bytes,
+        }
+    }
+}
+
+/// Limits of the parts of a split set.
+///
+/// With `max_part_bytes` or `max_part_tensors` the output is PREFIX-00001-of-0000N.gguf, where
+/// PREFIX is the path without ".gguf". The first part has the keys. Every part has split.no,
+/// split.count, split.tensors.count and ggufx.split.id, which replace keys that were set. A part is
+/// larger than `max_part_bytes` only if the keys, or one tensor alone, are.
+#[derive(Default)]
+pub struct WriteOptions<'a> {
+    /// [`WriteFlags::NO_REPLACE`]
+    pub flags: WriteFlags,
+    /// Reported in bytes; `None`: cannot be cancelled
+    pub progress: Option<&'a mut Progress<'a>>,
+    /// 0: no limit
+    pub max_part_bytes: u64,
+    /// 0: no limit
+    pub max_part_tensors: u64,
+}
+
+impl WriteOptions<'_> {
+    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_write_options> {
+        let mut o = sized!(ggufx_write_options);
+        o.flags = self.flags.0;
+        o.progress = held.progress(self.progress);
+        o.max_part_bytes = self.max_part_bytes;
+        o.max_part_tensors = self.max_part_tensors;
+        Ok(o)
+    }
+}
+
+/// Edit facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EditFacts {
+    /// 1: the tensor data stay in place, neither read nor written
+    pub in_place: bool,
+    /// Bytes of the file after the edit
+    pub n_bytes: u64,
+    /// Space left for the next edit
+    pub reserve_bytes: u64,
+    /// Bytes written; 0 from [`Writer::edit_info`]
+    pub n_written: u64,
+}
+
+impl EditFacts {
+    pub(crate) unsafe fn of(o: &sys::ggufx_edit_facts) -> Self {
+        EditFacts {
+            in_place: o.in_place != 0,
+            n_bytes: o.n_bytes,
+            reserve_bytes: o.reserve_bytes,
+            n_written: o.n_written,
+        }
+    }
+}
+
+/// Edit options.
+#[derive(Default)]
+pub struct EditOptions<'a> {
+    /// [`EditFlags`], at most one
+    pub flags: EditFlags,
+    /// Reported in bytes; `None`: cannot be cancelled
+    pub progress: Option<&'a mut Progress<'a>>,
+}
+
+impl EditOptions<'_> {
+    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_edit_options> {
+        let mut o = sized!(ggufx_edit_options);
+        o.flags = self.flags.0;
+        o.progress = held.progress(self.progress);
+        Ok(o)
+    }
+}
+
+/// A quantization mix (llama.cpp: ftype).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FileTypeFacts<'a> {
+    /// "Q4_K_M"; valid for the life of the process
+    pub name: &'a str,
+    /// Value of general.file_type: 15
+    pub file_type: u32,
+    /// `GGUFX_TYPE_*` of most tensors
+    pub type_: TensorType,
+}
+
+impl<'a> FileTypeFacts<'a> {
+    pub(crate) unsafe fn of(o: &sys::ggufx_file_type_facts) -> Self {
+        FileTypeFacts { name: string(o.name), file_type: o.file_type, type_: TensorType(o.type_) }
+    }
+}
+
+/// A pre-tokenizer: splits a text before BPE merges.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PreFacts<'a> {
+    /// [`PreFlags`]
+    pub flags: PreFlags,
+    /// Tokenizer.ggml.pre: "llama-bpe"; valid for the life of the process
+    pub name: &'a str,
+    /// Name of its rules; equal for pre-tokenizers that split equally
+    pub rules: &'a str,
+    /// Its steps as in tokenizer.json, each terminated by NUL; `None` if they are not known: 'S'
+    /// and the pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B'
+    /// bytes.
+    pub steps: Option<&'a [u8]>,
+}
+
+impl<'a> PreFacts<'a> {
+    pub(crate) unsafe fn of(o: &sys::ggufx_pre_facts) -> Self {
+        PreFacts {
+            flags: PreFlags(o.flags),
+            name: string(o.name),
+            rules: string(o.rules),
+            steps: items_or_none(o.steps.cast(), o.steps_length),
+        }
+    }
+}
+
+/// Type facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TypeFacts<'a> {
+    /// [`TypeFlags`], [`TypeFlags`]
+    pub flags: TypeFlags,
+    /// `GGUFX_TYPE_*`
+    pub id: TensorType,
+    /// Values per block
+    pub block_values: u32,
+    /// Bytes per block
+    pub block_bytes: u32,
+    /// Name as ggml spells it: "`q4_K`"; valid for the life of the process
+    pub name: &'a str,
+}
+
+impl<'a> TypeFacts<'a> {
+    pub(crate) unsafe fn of(o: &sys::ggufx_type_facts) -> Self {
+        TypeFacts {
+            flags: TypeFlags(o.flags),
+            id: TensorType(o.id),
+            block_values: o.block_values,
+            block_bytes: o.block_bytes,
+            name: string(o.name),
+        }
+    }
+}
+
+/// Kv type facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KvTypeFacts<'a> {
+    /// [`TypeFlags`]
+    pub flags: TypeFlags,
+    /// `GGUFX_KV_*`
+    pub id: KvType,
+    /// Values per block; `head_dim` is padded to a multiple of it. 0: the head is the block
+    pub block_values: u32,
+    /// Bytes per block; 0 if `block_values` is 0
+    pub block_bytes: u32,
+    /// "f16"; valid for the life of the process
+    pub name: &'a str,
+}
+
+impl<'a> KvTypeFacts<'a> {
+    pub(crate) unsafe fn of(o: &sys::ggufx_kv_type_facts) -> Self {
+        KvTypeFacts {
+            flags: TypeFlags(o.flags),
+            id: KvType(o.id),
+            block_values: o.block_values,
+            block_bytes: o.block_bytes,
+            name: string(o.name),
+        }
+    }
+}
+
+unsafe extern "C" fn on_job_run_options_tensor_done(
+    user: *mut sys::c_void,
+    index: usize,
+    tensor: *const sys::ggufx_job_tensor,
+) {
+    let run = &mut *user.cast::<&mut dyn FnMut(usize, &JobTensor<'_>)>();
+    guarded((), || run(index, &JobTensor::of(&*tensor)));
+}
+
+unsafe extern "C" fn on_measure_options_report(
+    user: *mut sys::c_void,
+    running: *const sys::ggufx_measure_facts,
+) -> i32 {
+    let run = &mut *user.cast::<&mut dyn FnMut(&MeasureFacts) -> ControlFlow<()>>();
+    guarded(sys::GGUFX_E_CANCELLED, || flow(run(&MeasureFacts::of(&*running))))
+}
+
+unsafe extern "C" fn on_measure_options_rows(
+    user: *mut sys::c_void,
+    rows: *const sys::ggufx_measure_row,
+    n: usize,
+) -> i32 {
+    let run = &mut *user.cast::<&mut dyn FnMut(&[MeasureRow]) -> ControlFlow<()>>();
+    guarded(sys::GGUFX_E_CANCELLED, || flow(run(&list(items(rows, n), MeasureRow::of))))
+}
