@@ -12,11 +12,13 @@ import surface as model
 NOTE = "// Written by bindings/raw.py from include/ggufx; a test compares them. See bindings/gen_rust.py.\n" \
        "// SPDX-License-Identifier: MIT\n"
 WIDTH = 100
-# Objects whose struct and makers are written by hand: they have more than the object of C. With their lifetime.
+# Objects whose struct is written by hand: they have more than the object of C. With their lifetime.
 EXTENDED = {"ggufx_tensor": "<'_>", "ggufx_session": "", "ggufx_sampler": "", "ggufx_chat_parser": "",
             "ggufx_kv": "", "ggufx_speculator": "<'_>"}
+# Those of them that need nothing beside the object of C.
+PLAIN = {"ggufx_tensor"}
 # Structs that modules by hand have in another form.
-INNER = {"ggufx_runtime_options", "ggufx_vulkan_options", "ggufx_detokenize_state", "ggufx_sampling_facts"}
+INNER = {"ggufx_vulkan_options", "ggufx_detokenize_state", "ggufx_sampling_facts"}
 # What other languages view by hand; slices are Rust's own.
 VIEWS = {"views of the caller's memory", "views of KV"}
 ANY = "'_"  # lifetime
@@ -129,15 +131,19 @@ class Writer:
     def by_hand(self, call):
         """Why a call is written by hand here, or ""."""
         made = [v for v in call.outputs if v.kind == "object"]
-        if any(v.object in EXTENDED for v in made):
+        if any(v.borrows or v.object in EXTENDED.keys() - PLAIN for v in made):
             return "a struct with more than the object"
+        fields = [f for v in call.arguments if v.struct in self.surface.structs and v.kind != "size"
+                  for f in self.surface.structs[v.struct].shown]
+        if call.hand == "a callback that is kept":
+            alone = call.owner in EXTENDED or any(v.kept for v in call.arguments) or any(f.kind == "address" for f in fields)
+            return call.hand if alone else ""
         if call.hand not in VIEWS:
             return call.hand
         names = {v.name for v in call.arguments}
         for v in call.arguments:
-            if v.kind == "buffers" or not set(model.names_in(v.length)) <= names:
-                return call.hand
-            if v.kind in ("options", "struct") and any(map(self.surface.has_hook, self.surface.structs[v.struct].shown)):
+            known = set(model.names_in(v.length)) <= names or call.owner in EXTENDED  # a field
+            if v.kind == "buffers" or not known or any(f.kind == "hook" for f in fields):
                 return call.hand
         return ""
 
@@ -275,7 +281,7 @@ class Writer:
         elif v.kind == "structs":
             one = f"Vec<{self.life(v.struct, life)}>"
         elif v.kind == "object":
-            one = self.class_name(v.object)
+            one = self.class_name(v.object) + EXTENDED.get(v.object, "").replace("_", "static")
         assert one, v
         return one
 
@@ -589,12 +595,14 @@ class Writer:
             told = next((a for a in call.arguments if a.name == name), None)
             if told is not None and told.way == "derived":
                 return self.length(call, told)
-            return languages.rust_name(name)
+            return languages.rust_name(name) if told else f"self.{name}"
         return of
 
     def kind_of(self, call):
         def of(name):
-            told = next(a for a in call.arguments if a.name == name)
+            told = next((a for a in call.arguments if a.name == name), None)
+            if told is None:  # a field of an object with more than the object of C
+                return "u64"
             return "usize" if told.way == "derived" else SCALARS.get(told.type, "usize")
         return of
 
@@ -660,7 +668,10 @@ class Writer:
         if v.two_call:
             kind = f"sys::{v.struct}" if v.kind == "structs" else "u8" if v.kind in ("text", "bytes") else SCALARS[v.type]
             at = ".cast()" if v.kind in ("text", "bytes") else ""
-            return [f"let mut {n} = unsafe {{ Room::<{kind}>::new({self.start(call, v)}) }};"], f"{n}.at(){at}"
+            lines = [f"let mut {n} = unsafe {{ Room::<{kind}>::new({self.start(call, v)}) }};"]
+            if v.kind == "structs" and self.surface.structs[v.struct].sized:  # the first one tells it of all
+                lines.append(f"unsafe {{ (*{n}.at()).struct_size = size::<{kind}>() }};")
+            return lines, f"{n}.at(){at}"
         if v.kind == "array":
             many = self.times(v.length, self.say(call), self.kind_of(call))
             kind = SCALARS[v.type]
@@ -776,7 +787,7 @@ class Writer:
         life = "'_" if call.this else "'static"
         types = [self.type_out(v, life) for v in call.outputs]
         if any(v.kind == "object" for v in call.outputs):
-            types = ["Self" if v.kind == "object" and v.object == call.owner else t for v, t in zip(call.outputs, types)]
+            types = ["Self" if t == self.class_name(call.owner) else t for v, t in zip(call.outputs, types)]
         one = types[0] if len(types) == 1 else f"({', '.join(types)})"
         return f"Result<{one}>" if call.fails else one if types else ""
 

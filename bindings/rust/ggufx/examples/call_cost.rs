@@ -1,7 +1,7 @@
 //! Call overhead: nanoseconds of the smallest product and of a 4096 x 4096 one of Q4_K, the best of
 //! several rounds. Used by bindings/cost.py.
 // SPDX-License-Identifier: MIT
-use ggufx::{quantize_blocks, MatmulOptions, Runtime, Tensor, TensorType};
+use ggufx::{quantize_blocks, Hooks, MatmulOptions, Runtime, RuntimeOptions, Tensor, TensorType};
 use std::time::Instant;
 
 fn best(rounds: u32, calls: u32, mut call: impl FnMut()) -> f64 {
@@ -15,7 +15,8 @@ fn best(rounds: u32, calls: u32, mut call: impl FnMut()) -> f64 {
 }
 
 fn main() -> ggufx::Result<()> {
-    let rt = Runtime::options().threads(1).create()?;
+    let one = RuntimeOptions { threads: 1, ..Default::default() };
+    let rt = Runtime::with(one, Hooks::default())?;
     let weights = |rows: usize, columns: usize, kind: TensorType| -> ggufx::Result<Tensor> {
         let values: Vec<f32> = (0..rows * columns).map(|i| (i % 17) as f32 - 8.0).collect();
         let blocks = quantize_blocks(&rt, kind, &values, columns, Default::default())?;

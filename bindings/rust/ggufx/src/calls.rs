@@ -1,7 +1,7 @@
 // Written by bindings/raw.py from include/ggufx; a test compares them. See bindings/gen_rust.py.
 // SPDX-License-Identifier: MIT
 //! Classes and functions: a call of each is unsafe where it passes what its arguments own.
-use crate::handle::{handle, items, sized, string, string_or_none};
+use crate::handle::{handle, items, size, sized, string, string_or_none};
 use crate::keep::{
     c_string, count, exactly, filled, list, lossy, optional, optional_mut, path_string, product,
     sum, user_of, zeros, Keep, List, Room,
@@ -106,6 +106,36 @@ impl Runtime {
         let mut out = sized!(ggufx_runtime_facts);
         check(|e| unsafe { sys::ggufx_runtime_info(&mut out, self.as_raw(), e) })?;
         Ok(unsafe { RuntimeFacts::of(&out) })
+    }
+
+    /// Lists devices, with the reason if a plugin or device cannot be used.
+    ///
+    /// Writes at most `capacity` entries of out`[0]`.struct_size bytes each (set in the first one).
+    /// *`out_needed` is the number of all devices. Devices are not opened. An empty list is no
+    /// error.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `CAPACITY`.
+    pub fn device_list(&self, options: DeviceOptions<'_>) -> Result<Vec<DeviceFacts>> {
+        let held = Keep::new();
+        let options = options.raw(&held)?;
+        let mut out = unsafe { Room::<sys::ggufx_device_facts>::new(64) };
+        unsafe { (*out.at()).struct_size = size::<sys::ggufx_device_facts>() };
+        loop {
+            let done = check(|e| unsafe {
+                sys::ggufx_device_list(
+                    out.at(),
+                    out.size(),
+                    &mut out.needed,
+                    self.as_raw(),
+                    &options,
+                    e,
+                )
+            });
+            if !out.grows(&done) {
+                done?;
+                return Ok(unsafe { list(&out.filled(), DeviceFacts::of) });
+            }
+        }
     }
 
     /// Returns the exact bytes that [`Embedder::new`] allocates for a model of this file.
@@ -729,6 +759,24 @@ handle! {
 }
 
 impl Device {
+    /// Opens a device by its id in the list. "auto" selects the first usable device that is not
+    /// software.
+    ///
+    /// Its arithmetic is tested. Shaders are compiled on first use. Plugins and drivers stay loaded
+    /// until the process ends. After a fork the child must not use devices of the parent.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `UNSUPPORTED`, `DEVICE`.
+    pub fn open(rt: &Runtime, id: &str, options: DeviceOptions<'_>) -> Result<Self> {
+        let held = Keep::new();
+        let id = c_string(id)?;
+        let options = options.raw(&held)?;
+        let mut out = null_mut();
+        check(|e| unsafe {
+            sys::ggufx_device_open(&mut out, rt.as_raw(), id.as_ptr().cast(), &options, e)
+        })?;
+        Ok(Device::of_raw(out))
+    }
+
     /// Frees everything on a device, including the data of its tensors.
     ///
     /// The call waits for running work, then frees memory, pipelines and queues. Later calls on the
@@ -1128,6 +1176,33 @@ impl File {
 }
 
 impl Tensor<'_> {
+    /// Copies a tensor to the memory of a device.
+    ///
+    /// The result is a tensor with the same type, shape, name and bytes, `memory_kind` 1 and
+    /// `Tensor::data` `None`. It can be sliced and multiplied. The file of `w` may be destroyed.
+    /// progress may be `None`; it is reported in bytes. After an error no memory stays allocated.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `TYPE`, `UNSUPPORTED`, `CANCELLED`, `DEVICE`,
+    /// `SHAPE`.
+    pub fn upload(
+        &self,
+        device: &Device,
+        progress: Option<&mut Progress<'_>>,
+    ) -> Result<Tensor<'static>> {
+        let held = Keep::new();
+        let mut out = null_mut();
+        watched(|e| unsafe {
+            sys::ggufx_tensor_upload(
+                &mut out,
+                device.as_raw(),
+                self.as_raw(),
+                held.progress(progress),
+                e,
+            )
+        })?;
+        Ok(Tensor::of_raw(out))
+    }
+
     /// Copies the bytes of a tensor from the memory of a device: n = its `n_bytes`, rows dense.
     ///
     /// Errors: `ARGUMENT`, `DEVICE`.
@@ -1157,6 +1232,18 @@ impl Tensor<'_> {
         let mut out = sized!(ggufx_tensor_facts);
         check(|e| unsafe { sys::ggufx_tensor_info(&mut out, self.as_raw(), e) })?;
         Ok(unsafe { TensorFacts::of(&out) })
+    }
+
+    /// Creates a view of indices first .. first + n - 1 of dimension `dim` of a tensor.
+    ///
+    /// Along dimension 0 (columns) both must be multiples of the block. The slice shares the data
+    /// and keeps their owner alive.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `UNSUPPORTED`, `SHAPE`.
+    pub fn slice(&self, dim: u32, first: u64, n: u64) -> Result<Tensor<'static>> {
+        let mut out = null_mut();
+        check(|e| unsafe { sys::ggufx_tensor_slice(&mut out, self.as_raw(), dim, first, n, e) })?;
+        Ok(Tensor::of_raw(out))
     }
 }
 
@@ -1689,6 +1776,105 @@ impl KvCache {
                 k.len(),
                 optional(v),
                 count(v),
+                e,
+            )
+        })
+    }
+
+    /// Computes the attention of `n_queries` queries over one layer of a sequence.
+    ///
+    /// Query head h reads KV head h / (`n_q_heads` / `n_kv_heads`).
+    ///
+    /// - `out`: f32, `[n_queries][n_q_heads][head_dim_v]`, `n_out` floats in all.
+    /// - `lse`: f32: log of the sum of exp(score).
+    /// - `q`: f32, `[n_queries][n_q_heads][head_dim_k]`, `n_q` floats in all.
+    /// - `positions`: not negative; `None`: those of the last `n_queries` tokens.
+    /// - `options`: `None` = defaults.
+    ///
+    /// A query that sees no token gives 0 and lse = -infinity; with a sink, lse is its logit. A NaN
+    /// or infinity in a query head, or a score that overflows, gives NaN (0x7fc00000) in that
+    /// head's output and lse. After a cancellation out and lse are unspecified.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `CANCELLED`, `STATE`.
+    pub fn attend(
+        &self,
+        out: &mut [f32],
+        mut lse: Option<&mut [f32]>,
+        layer: u32,
+        sequence: u32,
+        q: &[f32],
+        n_queries: usize,
+        positions: Option<&[i32]>,
+        options: AttendOptions<'_>,
+    ) -> Result<()> {
+        let held = Keep::new();
+        exactly(
+            "lse",
+            lse.as_deref().map(<[_]>::len),
+            product(&[n_queries as u64, self.n_q_heads]),
+        )?;
+        exactly("positions", positions.map(<[_]>::len), n_queries as u64)?;
+        let options = options.raw(&held)?;
+        watched(|e| unsafe {
+            sys::ggufx_kv_attend(
+                out.as_mut_ptr(),
+                out.len(),
+                optional_mut(&mut lse),
+                self.as_raw(),
+                layer,
+                sequence,
+                q.as_ptr(),
+                q.len(),
+                n_queries,
+                optional(positions),
+                &options,
+                e,
+            )
+        })
+    }
+
+    /// Computes the attention of n queries, each over its own sequence.
+    ///
+    /// - `out`: f32, `[n][n_q_heads][head_dim_v]`.
+    /// - `lse`: as in [`KvCache::attend`].
+    /// - `sequences`: query i reads sequences`[i]`, which may repeat.
+    /// - `q`: f32, `[n][n_q_heads][head_dim_k]`.
+    /// - `positions`: `None`: the last token of each sequence.
+    ///
+    /// The bits and the memory of each query are those of [`KvCache::attend`].
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `CANCELLED`, `STATE`.
+    pub fn attend_batch(
+        &self,
+        out: &mut [f32],
+        mut lse: Option<&mut [f32]>,
+        layer: u32,
+        sequences: &[u32],
+        q: &[f32],
+        positions: Option<&[i32]>,
+        options: AttendOptions<'_>,
+    ) -> Result<()> {
+        let held = Keep::new();
+        exactly(
+            "lse",
+            lse.as_deref().map(<[_]>::len),
+            product(&[sequences.len() as u64, self.n_q_heads]),
+        )?;
+        exactly("positions", positions.map(<[_]>::len), sequences.len() as u64)?;
+        let options = options.raw(&held)?;
+        watched(|e| unsafe {
+            sys::ggufx_kv_attend_batch(
+                out.as_mut_ptr(),
+                out.len(),
+                optional_mut(&mut lse),
+                self.as_raw(),
+                layer,
+                sequences.as_ptr(),
+                q.as_ptr(),
+                q.len(),
+                sequences.len(),
+                optional(positions),
+                &options,
                 e,
             )
         })

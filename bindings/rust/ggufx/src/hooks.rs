@@ -7,7 +7,8 @@ use ggufx_sys as sys;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr::null_mut;
 
-pub(crate) type LogSink = dyn Fn(LogLevel, &str) + Send + Sync;
+/// Receiver of messages: their level and text.
+pub type LogSink = dyn Fn(LogLevel, &str) + Send + Sync;
 
 /// The host's memory.
 ///

@@ -26,7 +26,6 @@
 
 mod calls;
 mod chat;
-mod device;
 mod embedder;
 mod error;
 mod file;
@@ -55,12 +54,12 @@ pub use calls::*;
 pub use chat::{ChatEvent, ChatParser};
 pub use error::{Error, Result};
 pub use ggufx_sys as sys;
-pub use hooks::{Allocator, Executor};
+pub use hooks::{Allocator, Executor, LogSink};
 pub use ids::*;
 pub use io::ReadAt;
 pub use kv::{KvCache, ALL_LAYERS, ALL_SEQUENCES};
 pub use meta::Meta;
-pub use runtime::RuntimeOptions;
+pub use runtime::Hooks;
 pub use sampler::{Candidate, HostLink, Sampler};
 pub use session::{Attention, AttentionView, Session};
 pub use speculator::{Guess, Speculator};

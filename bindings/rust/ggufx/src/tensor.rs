@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::io::{lend, RELEASE};
 use crate::keep::{c_string, zeros, Keep};
 use crate::watch::{check, watched};
-use crate::{Device, File, MatmulOptions, Progress, Runtime, TensorType};
+use crate::{File, MatmulOptions, Runtime, TensorType};
 use ggufx_sys as sys;
 use std::marker::PhantomData;
 use std::ptr::{null_mut, NonNull};
@@ -35,7 +35,7 @@ impl<'f> Tensor<'f> {
     pub(crate) unsafe fn borrowed(raw: *const sys::ggufx_tensor) -> Self {
         Tensor { raw: crate::handle::made(raw as *mut _), owned: false, file: PhantomData }
     }
-    fn owned(raw: *mut sys::ggufx_tensor) -> Tensor<'static> {
+    pub(crate) fn of_raw(raw: *mut sys::ggufx_tensor) -> Tensor<'static> {
         Tensor { raw: crate::handle::made(raw), owned: true, file: PhantomData }
     }
     /// Wrap blocks in file format; they are dropped with the last user of the tensor. `row_stride`
@@ -66,27 +66,7 @@ impl<'f> Tensor<'f> {
                 e,
             )
         })?;
-        Ok(Self::owned(out))
-    }
-    /// Indices `first .. first + n` of a dimension. The slice keeps the data alive by itself.
-    /// Errors: `ARGUMENT`, `SHAPE` (off a block border), `UNSUPPORTED`, `MEMORY`.
-    pub fn slice(&self, dim: u32, first: u64, n: u64) -> Result<Tensor<'static>> {
-        let mut out = null_mut();
-        check(|e| unsafe { sys::ggufx_tensor_slice(&mut out, self.as_raw(), dim, first, n, e) })?;
-        Ok(Self::owned(out))
-    }
-    /// A copy on a device. Errors: those of `ggufx_tensor_upload`.
-    pub fn upload(
-        &self,
-        device: &Device,
-        progress: Option<&mut Progress<'_>>,
-    ) -> Result<Tensor<'static>> {
-        let (held, mut out) = (Keep::new(), null_mut());
-        let (tensor, progress) = (self.as_raw(), held.progress(progress));
-        watched(|e| unsafe {
-            sys::ggufx_tensor_upload(&mut out, device.as_raw(), tensor, progress, e)
-        })?;
-        Ok(Self::owned(out))
+        Ok(Tensor::of_raw(out))
     }
     /// The C object, valid as long as `self`.
     pub fn as_raw(&self) -> *const sys::ggufx_tensor {

@@ -61,6 +61,28 @@ impl AdapterFacts {
     }
 }
 
+/// Options of a runtime. All zero means default.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RuntimeOptions {
+    /// Threads of the own pool, the caller's included. 0 = one per usable processor, which is also
+    /// the maximum: more would only take turns.
+    pub threads: u32,
+    /// [`Isa`], at most what was detected; UNSUPPORTED if it is absent
+    pub isa: Isa,
+    /// Workspace per concurrent call, allocated at creation; 0 = default
+    pub workspace_bytes: u64,
+}
+
+impl RuntimeOptions {
+    pub(crate) fn raw(&self) -> sys::ggufx_runtime_options {
+        let mut o = sized!(ggufx_runtime_options);
+        o.threads = self.threads;
+        o.isa = self.isa.0;
+        o.workspace_bytes = self.workspace_bytes;
+        o
+    }
+}
+
 /// Runtime facts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RuntimeFacts<'a> {

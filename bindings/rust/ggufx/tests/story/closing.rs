@@ -4,8 +4,9 @@
 use crate::{adapters::control_vector, imatrix::old, kv::filled, model_path, numbers};
 use ggufx::{
     Adapter, AdapterOptions, AttendOptions, BatchFlags, BatchItem, EmbedOptions, Embedder, File,
-    Imatrix, JobFlags, JobOptions, KvCache, Model, Quantizer, Runtime, Sampler, SamplerOptions,
-    Session, SessionOptions, Tensor, TokenizeFlags, Tokenizer, Writer, WriterOptions,
+    Imatrix, JobFlags, JobOptions, KvCache, Model, Quantizer, Runtime, RuntimeOptions, Sampler,
+    SamplerOptions, Session, SessionOptions, Tensor, TokenizeFlags, Tokenizer, Writer,
+    WriterOptions,
 };
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -44,7 +45,8 @@ struct Objects {
 
 impl Objects {
     fn new() -> ggufx::Result<Self> {
-        let rt = Runtime::options().threads(1).create()?;
+        let one = RuntimeOptions { threads: 1, ..Default::default() };
+        let rt = Runtime::with(one, Default::default())?;
         let file = File::open(&rt, model_path(), Default::default())?;
         let part = file.tensor("output_norm.weight")?.slice(0, 0, 8)?;
         let model = Model::new(&rt, &file, Default::default())?;

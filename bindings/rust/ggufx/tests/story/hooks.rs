@@ -1,11 +1,22 @@
 //! Hooks of the host, panics in callbacks, threads.
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, model_path, numbers, runtime};
-use ggufx::{Allocator, Executor, File, Isa, MatmulOptions, Runtime, Status};
+use ggufx::{
+    Allocator, Executor, File, Hooks, Isa, MatmulOptions, Runtime, RuntimeOptions, Status,
+};
 use std::alloc::Layout;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::Arc;
+
+fn with_memory(allocator: Counted) -> ggufx::Result<Runtime> {
+    let allocator: Option<Box<dyn Allocator>> = Some(Box::new(allocator));
+    Runtime::with(RuntimeOptions::default(), Hooks { allocator, ..Default::default() })
+}
+fn with_tasks(executor: impl Executor + 'static) -> Runtime {
+    let executor: Option<Box<dyn Executor>> = Some(Box::new(executor));
+    Runtime::with(RuntimeOptions::default(), Hooks { executor, ..Default::default() }).unwrap()
+}
 
 struct Counted(Arc<AtomicI64>, i64);
 unsafe impl Allocator for Counted {
@@ -26,14 +37,14 @@ unsafe impl Allocator for Counted {
 fn memory_is_the_host_s_and_comes_back() {
     needs_model!();
     let held = Arc::new(AtomicI64::new(0));
-    let rt = Runtime::options().allocator(Counted(held.clone(), i64::MAX)).create().unwrap();
+    let rt = with_memory(Counted(held.clone(), i64::MAX)).unwrap();
     assert_eq!(rt.info().unwrap().allocator_name, "host");
     let file = demo(&rt);
     drop(rt); // the file keeps the runtime and its hooks
     assert!(held.load(Ordering::SeqCst) > 0);
     drop(file);
     assert_eq!((held.load(Ordering::SeqCst), Arc::strong_count(&held)), (0, 1));
-    let rt = Runtime::options().allocator(Counted(held.clone(), 1000)).create();
+    let rt = with_memory(Counted(held.clone(), 1000));
     fails(rt, Status::MEMORY);
     assert_eq!((held.load(Ordering::SeqCst), Arc::strong_count(&held)), (0, 1));
 }
@@ -65,7 +76,7 @@ unsafe impl Executor for PanicsInJobs {
 #[test]
 fn tasks_run_where_the_host_wants() {
     let calls = Arc::new(AtomicU32::new(0));
-    let rt = Runtime::options().executor(Backwards(calls.clone())).create().unwrap();
+    let rt = with_tasks(Backwards(calls.clone()));
     let blocks = ggufx::quantize_blocks(
         &runtime(),
         ggufx::TensorType::Q8_0,
@@ -80,7 +91,7 @@ fn tasks_run_where_the_host_wants() {
     rt.matvec(&mut y, &w, &x, MatmulOptions::default()).unwrap();
     assert!(calls.load(Ordering::SeqCst) > 0);
     assert_eq!(y, w.matvec(&runtime(), &x).unwrap()); // the same bits
-    let rt = Runtime::options().executor(PanicsInJobs).create().unwrap();
+    let rt = with_tasks(PanicsInJobs);
     fails(rt.matvec(&mut y, &w, &x, MatmulOptions::default()), Status::INTERNAL);
 }
 
@@ -106,15 +117,13 @@ fn messages_go_to_the_host() {
     needs_model!();
     let said = Arc::new(AtomicU32::new(0));
     let count = said.clone();
-    let rt = Runtime::options()
-        .log(move |level, text| {
-            assert!((1..=4).contains(&level.0) && !text.contains('\n'));
-            count.fetch_add(1, Ordering::SeqCst);
-        })
-        .isa(Isa::SCALAR)
-        .workspace_bytes(1 << 20)
-        .create()
-        .unwrap();
+    let log: Box<ggufx::LogSink> = Box::new(move |level, text| {
+        assert!((1..=4).contains(&level.0) && !text.contains('\n'));
+        count.fetch_add(1, Ordering::SeqCst);
+    });
+    let options =
+        RuntimeOptions { isa: Isa::SCALAR, workspace_bytes: 1 << 20, ..Default::default() };
+    let rt = Runtime::with(options, Hooks { log: Some(log), ..Default::default() }).unwrap();
     let info = rt.info().unwrap();
     assert_eq!((info.isa, info.isa_name), (Isa::SCALAR, "scalar"));
     assert_eq!(rt.kernel_name(ggufx::TensorType::Q4_K), Some("scalar"));
@@ -122,7 +131,8 @@ fn messages_go_to_the_host() {
     drop(demo(&rt));
     drop(rt);
     assert_eq!(Arc::strong_count(&said), 1); // the hook was dropped
-    fails(Runtime::options().isa(Isa(99)).create(), Status::UNSUPPORTED);
+    let none = RuntimeOptions { isa: Isa(99), ..Default::default() };
+    fails(Runtime::with(none, Hooks::default()), Status::UNSUPPORTED);
 }
 
 #[test]

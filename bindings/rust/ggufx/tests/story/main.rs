@@ -36,7 +36,7 @@ mod products;
 mod sequences;
 mod writing;
 
-use ggufx::{Error, File, Runtime, Status};
+use ggufx::{Error, File, Hooks, Runtime, RuntimeOptions, Status};
 
 /// The demo model, by a variable or in the tree.
 fn model() -> Option<String> {
@@ -48,7 +48,8 @@ pub fn model_path() -> String {
     model().expect("GGUFX_TEST_MODEL names the demo model")
 }
 pub fn runtime() -> Runtime {
-    Runtime::options().threads(2).create().unwrap()
+    let options = RuntimeOptions { threads: 2, ..Default::default() };
+    Runtime::with(options, Hooks::default()).unwrap()
 }
 pub fn demo(rt: &Runtime) -> File {
     File::open(rt, model_path(), Default::default()).unwrap()

@@ -5,8 +5,8 @@ use crate::{demo, fails, model_path, numbers, runtime, scratch};
 use ggufx::{
     file_type_from_name, AttendOptions, DecodeOptions, File, Imatrix, JobFlags, JobOptions,
     JobRunOptions, KvCache, KvFlags, KvLayer, KvOptions, KvType, MatmulFlags, Model, OpenOptions,
-    Quantizer, Runtime, Sampler, SamplerOptions, Session, SessionOptions, Status, TensorType,
-    WindowKind, WriteOptions, Writer, WriterOptions,
+    Quantizer, Runtime, RuntimeOptions, Sampler, SamplerOptions, Session, SessionOptions, Status,
+    TensorType, WindowKind, WriteOptions, Writer, WriterOptions,
 };
 use std::ops::ControlFlow;
 
@@ -193,7 +193,11 @@ fn of_opens() {
 #[test]
 fn of_files_and_runtimes() {
     needs_model!();
-    let rt = Runtime::options().threads(3).workspace_bytes(3 << 20).create().unwrap();
+    let rt = Runtime::with(
+        RuntimeOptions { threads: 3, workspace_bytes: 3 << 20, ..Default::default() },
+        Default::default(),
+    )
+    .unwrap();
     let info = rt.info().unwrap();
     assert_eq!((info.threads, info.workspace_bytes), (3, 3 << 20));
     let small = OpenOptions { max_metadata_bytes: 1000, ..Default::default() };
