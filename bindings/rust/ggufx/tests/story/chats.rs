@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime};
 use ggufx::{
-    chat_format_name, Chat, ChatCallForm, ChatEvent, ChatEventKind, ChatFacts, ChatFeatures,
-    ChatFlags, ChatNotation, ChatOptions, ChatParser, ChatParserFlags, ChatParserOptions,
-    ChatParserStateFlags, ChatRequest, ChatRun, Status, TokenizeFlags, Tokenizer,
+    chat_format_name, Chat, ChatCallForm, ChatEvent, ChatEventKind, ChatFeatures, ChatFlags,
+    ChatNotation, ChatOptions, ChatParser, ChatParserOptions, ChatParserStateFlags, ChatRequest,
+    ChatRun, Status, TokenizeFlags, Tokenizer,
 };
 
 const HELLO: &str = r#"[{"role": "user", "content": "Hi </s> é"}]"#;
@@ -14,10 +14,6 @@ const TEMPLATE: &str = "{{ bos_token }}{% for m in messages %}[{{ m.role }}]{{ m
 const CALLS: &str = "{{ tools }}{% for m in messages %}<think>{{ m.reasoning_content }}</think>\
     {{ m.content }}{% for c in m.tool_calls %}[CALL]{{ c.function.name }}[ID]{{ c.id }}\
     [ARGS]{{ c.function.arguments | tojson }}[END]{% endfor %}{% endfor %}";
-const TAGS: &str = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}\
-    <call name=\"{{ c.function.name }}\">{% for k, v in c.function.arguments.items() %}\
-    <p name=\"{{ k }}\" string=\"{{ 'true' if v is string else 'false' }}\">\
-    {{ v if v is string else v | tojson }}</p>{% endfor %}</call>{% endfor %}{% endfor %}";
 const TOOLS: &str = r#"[{"type": "function", "function": {"name": "f", "parameters":
     {"type": "object", "properties": {"a": {"type": "integer"}, "s": {"type": "string"}}}}}]"#;
 
@@ -94,56 +90,12 @@ fn no_text_of_a_user_is_a_control_token() {
 #[test]
 fn a_template_shows_its_formats() {
     let rt = runtime();
-    let of = |text| Chat::new(&rt, None, template(text)).unwrap();
-    let (named, plain, tools, tags) = (of(CALLS), of(TEMPLATE), of("{{ tools }}"), of(TAGS));
-    let nothing = ChatFacts {
-        flags: ChatFeatures::NONE,
-        call_form: ChatCallForm::NONE,
-        call_notation: ChatNotation::JSON,
-        reasoning_open: "",
-        reasoning_close: "",
-        call_prefix: "",
-        call_middle: "",
-        call_end: "",
-        call_before_key: "",
-        call_after_key: "",
-        call_after_key_other: "",
-        call_after_value: "",
-        call_quote: "",
-    };
-    assert_eq!(plain.info().unwrap(), nothing);
-    assert_eq!(tools.info().unwrap(), ChatFacts { flags: ChatFeatures::TAKES_TOOLS, ..nothing });
-    let want = ChatFacts {
-        flags: ChatFeatures::TAKES_TOOLS | ChatFeatures::CALLS | ChatFeatures::REASONS,
-        call_form: ChatCallForm::NAMED,
-        reasoning_open: "<think>",
-        reasoning_close: "</think>",
-        call_prefix: "[CALL]",
-        call_middle: "[ID]ggufxid01[ARGS]",
-        call_end: "[END]",
-        ..nothing
-    };
-    assert_eq!(named.info().unwrap(), want);
-    let want = ChatFacts {
-        flags: ChatFeatures::CALLS,
-        call_form: ChatCallForm::TAGGED,
-        call_prefix: r#"<call name=""#,
-        call_middle: r#"">"#,
-        call_end: "</call>",
-        call_before_key: r#"<p name=""#,
-        call_after_key: r#"" string="true">"#,
-        call_after_key_other: r#"" string="false">"#,
-        call_after_value: "</p>",
-        ..nothing
-    };
-    assert_eq!(tags.info().unwrap(), want);
-    let quoted = of("<|tool_call>call:");
-    let info = quoted.info().unwrap();
-    assert_eq!((info.call_form, info.call_notation), (ChatCallForm::NAMED, ChatNotation::QUOTED));
-    assert_eq!(info.call_quote, r#"<|"|>"#);
-    let channels = of("<|start|><|channel|><|message|>");
-    let info = channels.info().unwrap();
-    assert_eq!(info.flags, ChatFeatures::CHANNELS | ChatFeatures::CALLS | ChatFeatures::REASONS);
+    let chat = Chat::new(&rt, None, template(CALLS)).unwrap();
+    let info = chat.info().unwrap();
+    assert_eq!(info.flags, ChatFeatures::TAKES_TOOLS | ChatFeatures::CALLS | ChatFeatures::REASONS);
+    assert_eq!((info.call_form, info.call_notation), (ChatCallForm::NAMED, ChatNotation::JSON));
+    assert_eq!((info.reasoning_open, info.reasoning_close), ("<think>", "</think>"));
+    assert_eq!((info.call_middle, info.call_quote), ("[ID]ggufxid01[ARGS]", ""));
 }
 
 #[test]
@@ -189,33 +141,4 @@ fn an_output_is_split_into_reasoning_answer_and_calls() {
         });
     assert_eq!(joined, want);
     fails(moved.feed("x"), Status::STATE);
-}
-
-#[test]
-fn tools_need_a_known_format() {
-    let rt = runtime();
-    let unknown = Chat::new(&rt, None, template("{{ tools }}")).unwrap();
-    let known = Chat::new(&rt, None, template(CALLS)).unwrap();
-    let written = r#"Hi[CALL]f[ARGS]{"a":1}[END]"#;
-    let answer = |options| {
-        let mut parser = ChatParser::new(&rt, options).unwrap();
-        parser.feed(written).unwrap();
-        assert_eq!(parser.poll(), Some(event(ChatEventKind::ANSWER, 0, written)));
-        assert_eq!(parser.poll(), None);
-    };
-    let plain = ChatParserOptions::default();
-    for chat in [Some(&unknown), None] {
-        let tools = ChatParserOptions { chat, tools: Some(TOOLS), ..plain };
-        fails(ChatParser::new(&rt, tools), Status::UNSUPPORTED);
-        for options in [
-            ChatParserOptions { flags: ChatParserFlags::NO_CALLS, ..tools },
-            ChatParserOptions { chat, ..plain },
-        ] {
-            answer(options);
-        }
-    }
-    let known = ChatParserOptions { chat: Some(&known), ..plain };
-    answer(ChatParserOptions { flags: ChatParserFlags::NO_CALLS, ..known });
-    let bad = ChatParserOptions { tools: Some("{"), ..known };
-    fails(ChatParser::new(&rt, bad), Status::MALFORMED);
 }

@@ -132,19 +132,6 @@ fn what_goes_wrong_says_what_and_where() {
 }
 
 #[test]
-fn an_open_can_be_cancelled() {
-    needs_model!();
-    let (rt, mut calls) = (runtime(), 0);
-    let mut stop = |_: u64, _: u64| {
-        calls += 1;
-        ControlFlow::Break(())
-    };
-    let options = OpenOptions { io: IoMode::READ, progress: Some(&mut stop), ..Default::default() };
-    fails(File::open(&rt, model_path(), options), Status::CANCELLED);
-    assert_eq!(calls, 1);
-}
-
-#[test]
 fn a_check_reports_and_can_be_stopped() {
     needs_model!();
     let rt = runtime();

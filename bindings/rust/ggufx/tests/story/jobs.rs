@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, model_path, runtime, scratch};
 use ggufx::{
-    file_type_at, file_type_count, file_type_from_name, EditFlags, EditOptions, File,
-    GroupOptionsFlags, JobFlags, JobOptions, JobReason, JobRunFlags, JobRunOptions, Model,
-    Quantizer, Status, TensorType, WriteOptions, Writer, WriterOptions,
+    file_type_at, file_type_count, file_type_from_name, EditFlags, EditOptions, File, Imatrix,
+    JobFlags, JobOptions, JobReason, JobRunFlags, JobRunOptions, Quantizer, Status, TensorType,
+    WriteOptions, Writer, WriterOptions,
 };
 use std::ops::ControlFlow;
 
@@ -102,25 +102,6 @@ fn a_cancelled_run_is_resumed_and_finished() {
 }
 
 #[test]
-fn shards_make_one_file() {
-    needs_model!();
-    let path = scratch("job-shards.gguf");
-    fails(plan().finish(&path, None), Status::NOT_FOUND);
-    for shard in 1..=2 {
-        let options = JobRunOptions { shard, n_shards: 2, ..Default::default() };
-        plan().run(&path, options).unwrap();
-        if shard == 1 {
-            fails(plan().finish(&path, None), Status::STATE);
-        }
-    }
-    plan().finish(&path, None).unwrap();
-    let rt = runtime();
-    let file = File::open(&rt, &path, Default::default()).unwrap();
-    assert_eq!(file.get("general.file_type").unwrap().u64().unwrap(), 2);
-    std::fs::remove_file(&path).unwrap();
-}
-
-#[test]
 fn a_panic_in_a_run_comes_out_of_it() {
     needs_model!();
     let path = scratch("job-panic.gguf");
@@ -130,27 +111,6 @@ fn a_panic_in_a_run_comes_out_of_it() {
     });
     assert_eq!(*caught.unwrap_err().downcast_ref::<&str>().unwrap(), "seen enough");
     let _ = std::fs::remove_file(&path);
-}
-
-#[test]
-fn a_rank_has_a_file_of_its_own() {
-    needs_model!();
-    let (rt, path) = (runtime(), scratch("rank.gguf"));
-    let (none, by_layers) = (GroupOptionsFlags::NONE, GroupOptionsFlags::LAYERS);
-    let mut w = Writer::new(&rt, WriterOptions::default()).unwrap();
-    w.copy_rank(&demo(&rt), 1, 2, Some(&[3, 1]), none).unwrap();
-    w.write(&path, WriteOptions::default()).unwrap();
-    let file = File::open(&rt, &path, Default::default()).unwrap();
-    fails(Model::new(&rt, &file, Default::default()), Status::MISMATCH);
-    fails(w.copy_rank(&file, 1, 2, Some(&[3, 1]), none), Status::UNSUPPORTED);
-    fails(w.copy_rank(&demo(&rt), 2, 2, None, by_layers), Status::ARGUMENT);
-    fails(w.copy_rank(&demo(&rt), 0, 3, Some(&[3, 1]), none), Status::ARGUMENT);
-    let mut layers = Writer::new(&rt, WriterOptions::default()).unwrap();
-    layers.copy_rank(&demo(&rt), 1, 2, None, by_layers).unwrap();
-    layers.write(&path, WriteOptions::default()).unwrap();
-    let file = File::open(&rt, &path, Default::default()).unwrap();
-    assert_eq!(file.tensors().count(), 38);
-    std::fs::remove_file(&path).unwrap();
 }
 
 fn in_place() -> EditOptions<'static> {
@@ -181,4 +141,27 @@ fn keys_are_edited_in_place() {
     assert_eq!(file.get("general.name").unwrap().str().unwrap(), "edited");
     fails(rt.edit_recover(model_path() + ".absent"), Status::NOT_FOUND);
     std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn an_imatrix_and_its_name_go_into_a_plan() {
+    needs_model!();
+    let (rt, path) = (runtime(), scratch("named.gguf"));
+    let imatrix = Imatrix::open_memory(&rt, &crate::imatrix::old()).unwrap();
+    let options = JobOptions {
+        flags: JobFlags::ALLOW_REQUANTIZE | JobFlags::EMBEDDING_TYPE,
+        embedding_type: TensorType::Q5_0,
+        imatrix: Some(&imatrix),
+        imatrix_name: Some("calibration.dat"),
+        ..Default::default()
+    };
+    let recipe = file_type_from_name("q4_0").unwrap();
+    let mut q = Quantizer::quantize(&rt, &demo(&rt), recipe, options).unwrap();
+    let embedding = q.tensors().find(|t| t.name == b"token_embd.weight").unwrap();
+    assert_eq!(embedding.to, TensorType::Q5_0);
+    q.run(&path, JobRunOptions::default()).unwrap();
+    let written = File::open(&rt, &path, Default::default()).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let key = written.get("quantize.imatrix.file").unwrap();
+    assert_eq!(key.str().unwrap(), "calibration.dat");
 }

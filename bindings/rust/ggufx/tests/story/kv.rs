@@ -1,7 +1,7 @@
 //! The cache: append, attend, edit, snapshots.
 // SPDX-License-Identifier: MIT
 use crate::{fails, numbers, runtime, scratch};
-use ggufx::{AttendFlags, AttendOptions, KvCache, KvOptions, KvType, RopeStyle, Status};
+use ggufx::{AttendFlags, AttendOptions, KvCache, KvLayer, KvOptions, KvType, RopeStyle, Status};
 use std::ops::ControlFlow;
 
 pub fn options() -> KvOptions<'static> {
@@ -52,11 +52,6 @@ fn attention_is_the_weighted_sum_of_values() {
             assert!((out[head * 32 + i] as f64 - mean).abs() < 1e-5);
         }
     }
-    let mut scores = vec![0.0; 20];
-    kv.scores(&mut scores, 0, 0, &q, 1, 0.0).unwrap();
-    assert!((scores[0] - 2.013767).abs() < 1e-5 && (scores[19] - 0.878741).abs() < 1e-5);
-    kv.scores(&mut scores, 0, 0, &q, 1, 0.3).unwrap();
-    assert!((scores[0] - 3.417476).abs() < 1e-5 && (scores[19] - 1.491272).abs() < 1e-5);
 }
 
 #[test]
@@ -120,24 +115,6 @@ fn snapshots_give_every_bit_back() {
 }
 
 #[test]
-fn other_types_under_memory_pressure() {
-    let mut kv = filled(80);
-    let bytes = kv.stats(0).unwrap().page_bytes;
-    let mut stop = |_: u64, _: u64| ControlFlow::Break(());
-    let (q8, keep) = (KvType::Q8_0, KvType(ggufx::sys::GGUFX_KV_KEEP_TYPE));
-    fails(kv.requantize(ggufx::ALL_LAYERS, q8, keep, Some(&mut stop)), Status::CANCELLED);
-    kv.requantize(ggufx::ALL_LAYERS, q8, q8, None).unwrap();
-    assert!(kv.stats(0).unwrap().page_bytes < bytes);
-    assert_eq!(kv.stats(0).unwrap().type_k, KvType::Q8_0);
-    let estimate = runtime().kv_estimate(options(), 64).unwrap();
-    assert!(estimate > 64 * 64 * 4 * 2 * 2);
-    let centred = KvOptions { type_k: KvType::GX4, type_v: KvType::GX4, ..options() };
-    let mut kv = KvCache::new(&runtime(), centred).unwrap();
-    kv.calibrate(0, Some(&[0.5; 64]), Some(&[1.0; 64]), None).unwrap();
-    fails(kv.calibrate(0, Some(&[0.5; 64]), Some(&[1.0; 32]), None), Status::ARGUMENT);
-}
-
-#[test]
 fn lengths_that_c_cannot_see_are_checked_here() {
     let mut kv = filled(4);
     let (k, v) = (numbers(64), numbers(64));
@@ -156,4 +133,20 @@ fn lengths_that_c_cannot_see_are_checked_here() {
     let stopping = AttendOptions { progress: Some(&mut stop), ..no() };
     fails(kv.attend(&mut out, None, 0, 0, &q, 1, None, stopping), Status::CANCELLED);
     fails(KvCache::new(&runtime(), KvOptions { n_layers: 0, ..options() }), Status::ARGUMENT);
+}
+
+#[test]
+fn layers_and_types_have_options_of_their_own() {
+    let (f32, window) = (KvType::F32, 1);
+    let layers =
+        [KvLayer { type_k: f32, type_v: f32, window, ..Default::default() }, KvLayer::default()];
+    let mut kv = KvCache::new(&runtime(), KvOptions { layers: &layers, ..options() }).unwrap();
+    kv.append(0, 0, 5, None, &numbers(320), Some(&numbers(320))).unwrap();
+    assert!((attend(&kv, 0)[0] - numbers(320)[256]).abs() < 1e-5); // the token itself
+    let short = KvOptions { layers: &layers[1..], ..options() };
+    fails(KvCache::new(&runtime(), short), Status::ARGUMENT);
+    let centred = KvOptions { type_k: KvType::GX4, type_v: KvType::GX4, ..options() };
+    let mut kv = KvCache::new(&runtime(), centred).unwrap();
+    kv.calibrate(0, Some(&[0.5; 64]), Some(&[1.0; 64]), None).unwrap();
+    fails(kv.calibrate(0, Some(&[0.5; 64]), Some(&[1.0; 32]), None), Status::ARGUMENT);
 }

@@ -31,7 +31,6 @@ mod jobs;
 mod kv;
 mod layout;
 mod models;
-mod options;
 mod products;
 mod sequences;
 mod writing;

@@ -3,8 +3,8 @@
 use crate::{demo, fails, runtime};
 use ggufx::{
     tokenizer_pre, tokenizer_pre_count, tokenizer_unicode, DecodeFlags, DecodeOptions,
-    DetokenizeFlags, Detokenizer, EmbedFlags, EmbedOptions, Embedder, KvType, LayerKind, Model,
-    ModelFlags, ModelOptions, ModelOverride, Pooling, PreFlags, Sampler, SamplerOptions, Session,
+    DetokenizeFlags, Detokenizer, EmbedFlags, EmbedOptions, Embedder, LayerKind, Model, ModelFlags,
+    ModelOptions, ModelOverride, Pooling, PreFlags, Sampler, SamplerOptions, Session,
     SessionOptions, SpecialToken, Status, TokenFlags, TokenizeFlags, Tokenizer, TokenizerFlags,
 };
 use std::ops::ControlFlow;
@@ -146,13 +146,9 @@ fn a_model_tells_its_layers_and_takes_other_keys() {
     let file = demo(&rt);
     let model = Model::new(&rt, &file, Default::default()).unwrap();
     let info = model.info().unwrap();
-    for i in 0..info.n_layers {
-        let layer = model.layer(i).unwrap();
-        assert_eq!((layer.kind, layer.reads_layer), (LayerKind::ATTENTION, i));
-        assert_eq!((layer.n_heads, layer.n_kv_heads), (info.n_heads, info.n_kv_heads));
-        assert_eq!((layer.head_dim_k, layer.head_dim_v, layer.window), (64, 64, 0));
-        assert!(layer.sinks.is_none() && layer.state_bytes == 0);
-    }
+    let layer = model.layer(1).unwrap();
+    assert_eq!((layer.kind, layer.reads_layer, layer.head_dim_k), (LayerKind::ATTENTION, 1, 64));
+    assert!(layer.sinks.is_none() && info.architecture == "llama");
     fails(model.layer(info.n_layers), Status::ARGUMENT);
     assert!(file.graph().unwrap().contains("token_embd"), "{}", file.graph().unwrap());
     let with = |key, value| {
@@ -162,7 +158,6 @@ fn a_model_tells_its_layers_and_takes_other_keys() {
     let shorter = with("llama.context_length", "77").unwrap();
     assert_eq!(shorter.info().unwrap().n_context, 77);
     fails(with("llama.nosuch", "1"), Status::ARGUMENT);
-    fails(with("llama.context_length", "many"), Status::ARGUMENT);
     fails(with("llama.context_length", "7\0"), Status::ARGUMENT);
     let mut seen = vec![];
     let mut report = |done: u64, total: u64| {
@@ -176,27 +171,6 @@ fn a_model_tells_its_layers_and_takes_other_keys() {
     let stopped = ModelOptions { progress: Some(&mut report), ..Default::default() };
     fails(Model::new(&rt, &file, stopped), Status::CANCELLED);
     assert_eq!(seen, [(1, 4), (2, 4), (3, 4)]);
-}
-
-#[test]
-fn a_session_tells_what_it_takes() {
-    needs_model!();
-    let rt = runtime();
-    let model = Model::new(&rt, &demo(&rt), Default::default()).unwrap();
-    let info = Session::new(&model, SessionOptions::default()).unwrap().info().unwrap();
-    assert_eq!((info.n_context, info.n_batch), (512, 512));
-    assert_eq!((info.type_k, info.type_v), (KvType::F16, KvType::F16));
-    assert_eq!(info.n_sequences, 1);
-    let options = SessionOptions {
-        n_sequences: 3,
-        n_context: 600,
-        n_batch: 7,
-        type_k: KvType::F32,
-        ..Default::default()
-    };
-    let info = Session::new(&model, options).unwrap().info().unwrap();
-    assert_eq!((info.n_context, info.n_batch, info.type_k), (600, 7, KvType::F32));
-    assert_eq!(info.n_sequences, 3);
 }
 
 #[test]
@@ -215,27 +189,15 @@ fn texts_become_vectors() {
     for (i, text) in texts.iter().enumerate() {
         assert_eq!(embedder.embed_texts(&[text]).unwrap(), every[i * 256..(i + 1) * 256]);
     }
-    let none = EmbedOptions {
-        n_context: 4,
-        pooling: Pooling::NONE,
-        flags: EmbedFlags::CUT,
-        ..Default::default()
-    };
+    let (pooling, flags) = (Pooling::NONE, EmbedFlags::CUT);
+    let none = EmbedOptions { n_context: 4, pooling, flags, ..default };
     let rows = Embedder::new(&model, none).unwrap().embed_texts(&texts).unwrap();
     assert_eq!(rows.len(), (3 + 1 + 4) * 256);
     assert_eq!(rows[2 * 256..3 * 256], every[..256]);
-    let unit = EmbedOptions { dimensions: 16, flags: EmbedFlags::NORMALIZE, ..default };
-    let unit = Embedder::new(&model, unit).unwrap().embed_texts(&texts[..1]).unwrap();
-    assert!((unit.iter().map(|x| x * x).sum::<f32>() - 1.0).abs() < 1e-5);
-    let small = EmbedOptions { n_context: 8, n_batch: 8, ..default };
-    let whole = rt.embedder_estimate(&file, default).unwrap();
-    assert!(whole > rt.embedder_estimate(&file, small).unwrap());
     assert_eq!(fails(embedder.embed_texts(&[&[1], &[]]), Status::ARGUMENT).index(), Some(1));
     let (mut out, mut stop) = (vec![0.0; 256], |_: u64, _: u64| ControlFlow::Break(()));
     let stopped = embedder.embed(&mut out, &[1, 2], &[2], Some(&mut stop));
     fails(stopped, Status::CANCELLED);
-    let rank = EmbedOptions { pooling: Pooling::RANK, ..Default::default() };
-    fails(Embedder::new(&model, rank), Status::UNSUPPORTED);
 }
 
 #[test]
@@ -258,8 +220,5 @@ fn perplexity_of_a_text() {
     assert!(running == result.n_chunks && running > 0, "{} of {:?}", running, result);
     let stopped = session.perplexity(&ids, 32, -1, Some(&mut |_| ControlFlow::Break(())));
     fails(stopped, Status::CANCELLED);
-    fails(
-        Sampler::new(&rt, 8, SamplerOptions { top_p: -1.0, ..Default::default() }),
-        Status::ARGUMENT,
-    );
+    assert_eq!(session.perplexity(&ids, 32, 1, None).unwrap(), result);
 }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, numbers, runtime};
 use ggufx::{MatmulFlags, MatmulOptions, QuantizeOptions, Status, Tensor, TensorType};
-use std::ops::ControlFlow;
 
 #[test]
 fn a_product_is_that_of_the_decoded_weights() {
@@ -102,20 +101,4 @@ fn wrong_lengths_are_refused() {
     fails(into, Status::ARGUMENT);
     fails(w.dequantize(&rt, 255, 2), Status::ARGUMENT);
     fails(w.slice(0, 1, 32), Status::SHAPE);
-}
-
-#[test]
-fn products_and_encodings_can_be_cancelled() {
-    needs_model!();
-    let rt = runtime();
-    let file = demo(&rt);
-    let w = file.tensor("token_embd.weight").unwrap();
-    let mut stop = |_: u64, _: u64| ControlFlow::Break(());
-    let options = MatmulOptions { progress: Some(&mut stop), ..Default::default() };
-    let mut y = vec![0.0; 1024];
-    fails(rt.matvec(&mut y, &w, &numbers(256), options), Status::CANCELLED);
-    let mut stop = |_: u64, _: u64| ControlFlow::Break(());
-    let options = QuantizeOptions { progress: Some(&mut stop), ..Default::default() };
-    let rows = numbers(256);
-    fails(ggufx::quantize_blocks(&rt, TensorType::Q4_K, &rows, 256, options), Status::CANCELLED);
 }

@@ -65,25 +65,6 @@ fn sequences_have_the_bits_of_sessions_of_their_own() {
 }
 
 #[test]
-fn products_of_a_call_have_flags_of_their_own() {
-    needs_model!();
-    let with = |matmul_flags| session(SessionOptions { matmul_flags, ..options() });
-    let (mut plain, mut f32) = (with(MatmulFlags::NONE), with(MatmulFlags::F32));
-    let want = f32.batch_logits(&[item(1, &A)]).unwrap();
-    assert_ne!(plain.batch_logits(&[item(1, &A)]).unwrap(), want);
-    let again = |session: &mut Session, matmul_flags| {
-        session.sequence_truncate(1, 0).unwrap();
-        let mut out = vec![0.0; ROW];
-        let options =
-            BatchOptions { matmul_flags, flags: BatchOptionsFlags::MATMUL, ..into(&mut out) };
-        session.decode_batch(&[item(1, &A)], options).unwrap();
-        out
-    };
-    assert_eq!(again(&mut plain, MatmulFlags::F32), want);
-    assert_ne!(again(&mut f32, MatmulFlags::NONE), want);
-}
-
-#[test]
 fn sequences_of_a_session_are_copied_and_cut() {
     needs_model!();
     let mut session = session(options());
@@ -174,4 +155,40 @@ fn a_batch_fails_as_a_whole() {
     let stopping = BatchOptions { progress: Some(&mut stop), ..into(&mut out) };
     fails(session.decode_batch(&[good], stopping), Status::CANCELLED);
     assert_eq!(lengths(&session), [5, 3, 0]);
+}
+
+#[test]
+fn rows_replace_tokens() {
+    needs_model!();
+    let (rt, mut session) = (runtime(), session(options()));
+    let file = demo(&rt);
+    let table = file.tensor("token_embd.weight").unwrap();
+    let rows: Vec<f32> =
+        A.iter().flat_map(|&id| table.dequantize(&rt, id as u64, 1).unwrap()).collect();
+    let (embeddings, positions, width) = (&rows[..], &[0, 1, 2, 3, 4][..], rows.len() / A.len());
+    let flags = BatchFlags::LOGITS | BatchFlags::EMBED;
+    let items = [
+        BatchItem::new(0, &A, BatchFlags::LOGITS | BatchFlags::ALL_EMBED),
+        BatchItem { embeddings, positions, ..BatchItem::new(1, &[], flags) },
+    ];
+    let (mut logits, mut hidden) = (vec![0.0; 2 * ROW], vec![0.0; 6 * width]);
+    let given = BatchOptions { embeddings: Some(&mut hidden), ..into(&mut logits) };
+    session.decode_batch(&items, given).unwrap();
+    assert_eq!(logits[..ROW], logits[ROW..]);
+    assert_eq!(hidden[4 * width..5 * width], hidden[5 * width..]);
+    session.sequence_remove(0, 1, 2).unwrap();
+    let (left, at) = session.sequence_tokens(0, 0, 3).unwrap();
+    assert_eq!((left, at), (vec![1, 302, 303], vec![0, 3, 4]));
+    let short = BatchItem { positions: &positions[1..], ..BatchItem::new(2, &A, BatchFlags::NONE) };
+    fails(session.batch_logits(&[short]), Status::ARGUMENT);
+}
+
+#[test]
+fn many_items_have_the_rows_of_few() {
+    needs_model!();
+    let mut session = session(SessionOptions { n_sequences: 20, ..options() });
+    let one = session.batch_logits(&[item(0, &B)]).unwrap();
+    let items: Vec<_> = (1..20).map(|sequence| item(sequence, &B)).collect();
+    let rows = session.batch_logits(&items).unwrap();
+    assert!(rows.len() == 19 * ROW && rows.chunks(ROW).all(|row| row == one));
 }
