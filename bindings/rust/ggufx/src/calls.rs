@@ -1248,6 +1248,205 @@ impl Tensor<'_> {
 }
 
 handle! {
+    /// The generation loop of one sequence. Exclusive, together with its session. Keeps the
+    /// session, the tokenizer, the grammar and the chat template alive.
+    Generator(ggufx_generator, ggufx_generator_destroy)
+}
+
+impl Generator {
+    /// Creates a generator on a sequence of a session.
+    ///
+    /// Tokens that the sequence holds stay: a prompt reuses the prefix that it shares with them.
+    /// The sampler, 28 bytes per token of the vocabulary, is the largest part of its memory.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `UNSUPPORTED`, `MISMATCH`, `STATE`, `VOCAB`,
+    /// `MISSING`.
+    pub fn new(session: &mut Session, options: GeneratorOptions<'_>) -> Result<Self> {
+        let held = Keep::new();
+        let options = options.raw(&held)?;
+        let mut out = null_mut();
+        check(|e| unsafe { sys::ggufx_generator_create(&mut out, session.as_raw(), &options, e) })?;
+        Ok(Generator::of_raw(out))
+    }
+
+    /// Sets the prompt and starts again.
+    ///
+    /// Sampler, grammar and stop strings are reset, queued events are dropped. The sequence is
+    /// truncated to the tokens that it shares with the prompt, except the last one of the prompt,
+    /// whose logits are needed. Nothing is computed: the next step does that. With
+    /// [`PromptFlags::APPEND`] the prompt may be empty; the last token of the sequence is then
+    /// computed again.
+    ///
+    /// A text or messages get the special tokens that the file asks for, except with
+    /// [`PromptFlags::APPEND`].
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `MALFORMED`, `LIMIT`, `UNSUPPORTED`, `NOT_FOUND`, `CAPACITY`,
+    /// `STATE`, `KVTYPE`, `VALUE`, `VOCAB`.
+    pub fn set_prompt(&mut self, prompt: Prompt<'_>) -> Result<()> {
+        let held = Keep::new();
+        let prompt = prompt.raw(&held)?;
+        watched(|e| unsafe { sys::ggufx_generator_set_prompt(self.as_raw(), &prompt, e) })
+    }
+
+    /// Takes the next queued event; [`EventKind::NONE`] when there is none. Computes nothing.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn poll(&mut self) -> Result<Event<'_>> {
+        let mut out = sized!(ggufx_event);
+        check(|e| unsafe { sys::ggufx_generator_poll(&mut out, self.as_raw(), e) })?;
+        Ok(unsafe { Event::of(&out) })
+    }
+
+    /// Takes the next event: a queued one, else that of the next steps of this generator alone.
+    ///
+    /// [`EventKind::NONE`] means that a budget is used up. After END it is END again. PROMPT events
+    /// are left out without [`GeneratorFlags::SCORE_PROMPT`].
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `UNSUPPORTED`, `CAPACITY`, `CANCELLED`, `STATE`, `VALUE`.
+    pub fn next(&mut self, options: StepOptions<'_>) -> Result<Event<'_>> {
+        let held = Keep::new();
+        let options = options.raw(&held)?;
+        let mut out = sized!(ggufx_event);
+        watched(|e| unsafe { sys::ggufx_generator_next(&mut out, self.as_raw(), &options, e) })?;
+        Ok(unsafe { Event::of(&out) })
+    }
+
+    /// Asks a generator to end: after the queued events its next step gives END. A step that
+    /// computes only cancelled generators ends within 5 ms. Never waits.
+    pub fn cancel(&self) {
+        unsafe { sys::ggufx_generator_cancel(self.as_raw()) }
+    }
+
+    /// Gives the sequence back, for another generator (preemption). Tokens, sampler and events
+    /// stay.
+    ///
+    /// Errors: `ARGUMENT`, `UNSUPPORTED`, `STATE`.
+    pub fn suspend(&mut self) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_generator_suspend(self.as_raw(), e) })
+    }
+
+    /// Continues a suspended generator with a sequence that no generator has.
+    ///
+    /// Tokens that the sequence holds already are reused. The next steps compute the others again,
+    /// each in its mode and so with the same bits.
+    ///
+    /// - `out_n_reused`: tokens that the sequence holds already.
+    ///
+    /// Errors: `ARGUMENT`, `STATE`.
+    pub fn resume(&mut self, sequence: u32) -> Result<u64> {
+        let mut out_n_reused = 0;
+        check(|e| unsafe {
+            sys::ggufx_generator_resume(&mut out_n_reused, self.as_raw(), sequence, e)
+        })?;
+        Ok(out_n_reused)
+    }
+
+    /// Keeps the first `n_tokens` tokens of prompt and output, at least one, and goes on from
+    /// there.
+    ///
+    /// The next steps compute the last of them again and generate another output: random numbers go
+    /// on. Penalties, grammar and parser are replayed. Queued events are dropped, and an end is
+    /// revoked.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `STATE`.
+    pub fn truncate(&mut self, n_tokens: u64) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_generator_truncate(self.as_raw(), n_tokens, e) })
+    }
+
+    /// Creates a copy of a generator, with its state and its queued events, on an empty sequence
+    /// that shares the caches.
+    ///
+    /// Several outputs for one prompt: step until one token of the prompt is left, fork with other
+    /// seeds, and step all of them.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `MISMATCH`, `STATE`.
+    pub fn fork(&mut self, options: ForkOptions) -> Result<Self> {
+        let options = options.raw();
+        let mut out = null_mut();
+        check(|e| unsafe { sys::ggufx_generator_fork(&mut out, self.as_raw(), &options, e) })?;
+        Ok(Generator::of_raw(out))
+    }
+
+    /// Writes a snapshot: token ids, the state of the sampler and queued events, about 5 bytes per
+    /// token. [`Session::save`] saves the caches.
+    ///
+    /// - `write`: called with consecutive pieces of the snapshot. A status other than
+    ///   [`Status::OK`] ends the call, which returns it.
+    ///
+    /// Errors: `ARGUMENT`, `UNSUPPORTED`, `STATE`.
+    pub fn save(&self, mut write: &mut dyn Write) -> Result<()> {
+        watched(|e| unsafe {
+            sys::ggufx_generator_save(self.as_raw(), Some(on_write), user_of(&mut write), e)
+        })
+    }
+
+    /// Creates a generator from a snapshot, with the options of the saved one.
+    ///
+    /// Grammar, sampler, chat template and drafts are those of the options; the others are
+    /// compared. Tokens that the sequence holds already are reused, the others are computed again.
+    ///
+    /// - `read`: fills all n bytes and returns [`Status::OK`], or returns another status, which
+    ///   ends the call. At the end of the data it returns [`Status::TRUNCATED`].
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `TRUNCATED`, `MAGIC`, `VERSION`, `MALFORMED`, `LIMIT`,
+    /// `UNSUPPORTED`, `CHECKSUM`, `MISMATCH`, `STATE`, `VOCAB`, `MISSING`.
+    pub fn load(
+        session: &mut Session,
+        options: GeneratorOptions<'_>,
+        mut read: &mut dyn Read,
+    ) -> Result<Self> {
+        let held = Keep::new();
+        let options = options.raw(&held)?;
+        let mut out = null_mut();
+        watched(|e| unsafe {
+            sys::ggufx_generator_load(
+                &mut out,
+                session.as_raw(),
+                &options,
+                Some(on_read),
+                user_of(&mut read),
+                e,
+            )
+        })?;
+        Ok(Generator::of_raw(out))
+    }
+
+    /// Copies the token ids of prompt and output.
+    ///
+    /// Writes at most `capacity` ids and always sets *`out_needed` to their full number; CAPACITY
+    /// if that is larger. The last one is not computed yet.
+    ///
+    /// Errors: `ARGUMENT`, `CAPACITY`.
+    pub fn tokens(&self) -> Result<Vec<i32>> {
+        let mut out_ids = unsafe { Room::<i32>::new(4096) };
+        loop {
+            let done = check(|e| unsafe {
+                sys::ggufx_generator_tokens(
+                    out_ids.at(),
+                    out_ids.size(),
+                    &mut out_ids.needed,
+                    self.as_raw(),
+                    e,
+                )
+            });
+            if !out_ids.grows(&done) {
+                done?;
+                return Ok(out_ids.filled());
+            }
+        }
+    }
+
+    /// Describes a generator.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn info(&self) -> Result<GeneratorFacts> {
+        let mut out = sized!(ggufx_generator_facts);
+        check(|e| unsafe { sys::ggufx_generator_info(&mut out, self.as_raw(), e) })?;
+        Ok(unsafe { GeneratorFacts::of(&out) })
+    }
+}
+
+handle! {
     /// A grammar compiled for a vocabulary. Immutable.
     Grammar(ggufx_grammar, ggufx_grammar_destroy)
 }
@@ -1760,18 +1959,18 @@ impl KvCache {
         &mut self,
         layer: u32,
         sequences: &[u32],
-        positions: Option<&[i32]>,
+        positions: &[i32],
         k: &[f32],
         v: Option<&[f32]>,
     ) -> Result<()> {
-        exactly("positions", positions.map(<[_]>::len), sequences.len() as u64)?;
+        exactly("positions", Some(positions.len()), sequences.len() as u64)?;
         check(|e| unsafe {
             sys::ggufx_kv_append_batch(
                 self.as_raw(),
                 layer,
                 sequences.len(),
                 sequences.as_ptr(),
-                optional(positions),
+                positions.as_ptr(),
                 k.as_ptr(),
                 k.len(),
                 optional(v),
@@ -2401,7 +2600,7 @@ impl Session {
     /// Each of the `n_items` items belongs to another sequence. At most `n_batch` tokens of all
     /// items are computed at once. After a failure every sequence is as before, and the content of
     /// `logits` and `embeddings` is undefined. The order of items decides the order of rows and
-    /// changes no value. If sequence 0 takes part, the last logits of `Session::decode` are lost.
+    /// changes no value. If sequence 0 takes part, the last logits of [`Session::decode`] are lost.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `CAPACITY`, `CANCELLED`, `VALUE`.
     pub fn decode_batch(
@@ -2588,6 +2787,43 @@ impl Session {
         })
     }
 
+    /// Computes a step of generators of a session: one pass over the weights.
+    ///
+    /// It computes a chunk of the prompt of generators that have one left, or one token of others.
+    /// If items are of both kinds, steps of the kinds take turns. With
+    /// [`GeneratorFlags::TILED_DECODE`] a step has both. [`Generator::poll`] gives the events.
+    /// Generators that have ended are left out.
+    ///
+    /// With a budget the call returns OK when that is used up, at most one group of operations
+    /// later. The step is then in flight: the next call goes on with it, whatever its items are,
+    /// and begins no other one. Calls that change the session are STATE meanwhile. If all of its
+    /// generators are cancelled or destroyed, it is abandoned.
+    ///
+    /// - `out_complete`: 1 if no step is in flight afterwards, else 0.
+    ///
+    /// A fault of one generator, such as NaN in its logits or a limit of its grammar, ends that one
+    /// with [`End::ERROR`]. After a failure no generator has changed, except that cancelled ones
+    /// may have ended.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `UNSUPPORTED`, `CAPACITY`, `CANCELLED`, `VALUE`.
+    pub fn step(&mut self, items: &mut [StepItem<'_>], options: StepOptions<'_>) -> Result<bool> {
+        let held = Keep::new();
+        let items = unsafe { List::of(items.iter().map(|x| Ok(x.raw()))) }?;
+        let options = options.raw(&held)?;
+        let mut out_complete = 0;
+        watched(|e| unsafe {
+            sys::ggufx_session_step(
+                &mut out_complete,
+                self.as_raw(),
+                items.at(),
+                items.len(),
+                &options,
+                e,
+            )
+        })?;
+        Ok(out_complete != 0)
+    }
+
     /// Measures the perplexity of a model over token ids, and its KL divergence from saved logits.
     ///
     /// The ids are processed in independent chunks of `n_context` tokens. Token 0 of each is
@@ -2676,6 +2912,22 @@ impl Session {
         let mut out = sized!(ggufx_session_facts);
         check(|e| unsafe { sys::ggufx_session_info(&mut out, self.as_raw(), e) })?;
         Ok(unsafe { SessionFacts::of(&out) })
+    }
+
+    /// Appends tokens to the sequence and computes the logits after the last one: prefill for many
+    /// tokens, decode for one.
+    ///
+    /// After a failure the session is as before. After [`Session::truncate`] the call may first
+    /// recompute earlier tokens. These give no logits, are not passed to the attention hook, and
+    /// are not counted by progress, which is polled meanwhile.
+    ///
+    /// Errors: `ARGUMENT`, `CAPACITY`, `CANCELLED`, `VALUE`.
+    pub fn decode(&mut self, tokens: &[i32], options: DecodeOptions<'_>) -> Result<()> {
+        let held = Keep::new();
+        let options = options.raw(&held)?;
+        watched(|e| unsafe {
+            sys::ggufx_session_decode(self.as_raw(), tokens.as_ptr(), tokens.len(), &options, e)
+        })
     }
 
     /// Copies the logits after the last decoded token: `n_out` = `n_vocab` floats.
@@ -2802,6 +3054,18 @@ impl Sampler {
             )
         })?;
         Ok((out_id, out_logprob))
+    }
+
+    /// Appends a sampler to a chain.
+    ///
+    /// A sampler that its parameters switch off is not kept. It sees the tokens that are accepted
+    /// from now on. All memory is allocated here.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `STATE`, `DUPLICATE`.
+    pub fn add(&mut self, link: SamplerLink<'_>) -> Result<()> {
+        let held = Keep::new();
+        let link = link.raw(&held)?;
+        check(|e| unsafe { sys::ggufx_sampler_add(self.as_raw(), &link, e) })
     }
 
     /// Appends tokens to the history of a sampler, all or none, whether it sampled them or not.

@@ -34,7 +34,7 @@ impl AdapterOptions {
 /// Adapter facts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdapterFacts {
-    /// `GGUFX_ADAPTER_*`
+    /// Kind.
     pub kind: AdapterKind,
     /// Tensors (LoRA) or layers (control vector) of the model that it changes
     pub n_targets: u32,
@@ -116,9 +116,9 @@ impl<'a> RuntimeFacts<'a> {
 /// Device facts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceFacts {
-    /// [`DeviceFlags::UNUSABLE`] .. _LOST
+    /// Flags.
     pub flags: DeviceFlags,
-    /// [`Fma`]
+    /// Fma.
     pub fma: Fma,
     /// Memory of the device
     pub memory_bytes: u64,
@@ -161,7 +161,7 @@ impl DeviceFacts {
 /// Options of a device. All zero means default.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DeviceOptions<'a> {
-    /// [`DeviceOpenFlags::ALLOW_BOUNDED`], _FMA_F64, _FMA_F32
+    /// Flags.
     pub flags: DeviceOpenFlags,
     /// Folder of the plugins, or one plugin; `None`: the folder of this library's file. Relative
     /// paths are refused in processes with elevated privileges (set-user-ID).
@@ -180,13 +180,13 @@ impl DeviceOptions<'_> {
 /// Embed options.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EmbedOptions {
-    /// [`EmbedFlags`]
+    /// Flags.
     pub flags: EmbedFlags,
     /// Tokens of an input; 0 = the trained context, at most 8,192
     pub n_context: u32,
     /// Tokens computed at once, at least `n_context`; 0 = 512
     pub n_batch: u32,
-    /// [`Pooling`]
+    /// Pooling.
     pub pooling: Pooling,
     /// Number of values to keep, from the first on (Matryoshka), before normalization; 0 = all.
     pub dimensions: u32,
@@ -227,6 +227,8 @@ pub struct EstimateFacts {
     /// Largest `n_context` that fits into `memory_bytes`, up to the larger of the trained and the
     /// requested context; 0: none.
     pub max_context: u32,
+    /// Sequential messages of all ranks to all per token; 0 without a group
+    pub n_messages: u32,
     /// Values of all tensors except tables of RoPE factors
     pub n_parameters: u64,
     /// Bytes of all tensors
@@ -279,8 +281,6 @@ pub struct EstimateFacts {
     pub rank_weight_bytes: u64,
     /// Bytes received from other ranks per token, in 8-bit mode
     pub received_bytes: u64,
-    /// Sequential messages of all ranks to all per token; 0 without a group
-    pub n_messages: u32,
 }
 
 impl EstimateFacts {
@@ -294,6 +294,7 @@ impl EstimateFacts {
             type_k: KvType(o.type_k),
             type_v: KvType(o.type_v),
             max_context: o.max_context,
+            n_messages: o.n_messages,
             n_parameters: o.n_parameters,
             weight_bytes: o.weight_bytes,
             file_bytes: o.file_bytes,
@@ -317,7 +318,6 @@ impl EstimateFacts {
             n_layers: o.n_layers,
             rank_weight_bytes: o.rank_weight_bytes,
             received_bytes: o.received_bytes,
-            n_messages: o.n_messages,
         }
     }
 }
@@ -398,7 +398,7 @@ impl EstimateOptions<'_> {
 /// Options of a plan. All zero means default.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct JobOptions<'a> {
-    /// `GGUFX_JOB_*`
+    /// Flags.
     pub flags: JobFlags,
     /// `GGUFX_TYPE_*` of output.weight
     pub output_type: TensorType,
@@ -451,7 +451,7 @@ pub struct KvOptions<'a> {
     /// Attention sinks: first tokens that stay F16 with quantized types, and F32 with BF16. At most
     /// 64; 0 = 64 (a page), `GGUFX_KV_NO_SINKS` = none.
     pub n_sinks: u32,
-    /// [`RopeStyle`]
+    /// Rope style.
     pub rope_style: RopeStyle,
     /// Coordinates that RoPE rotates, from the first on; 0 = `head_dim_k`. With [`KvFlags::V_IN_K`]
     /// from `head_dim_v` on; 0 = all after it.
@@ -524,7 +524,7 @@ impl KvLayer {
 /// Matmul options.
 #[derive(Default)]
 pub struct MatmulOptions<'a> {
-    /// [`MatmulFlags`]
+    /// Flags.
     pub flags: MatmulFlags,
     /// `None`: cannot be cancelled
     pub progress: Option<&'a mut Progress<'a>>,
@@ -657,7 +657,7 @@ impl MeasureRow {
 /// Options of a quantization. All zero means default.
 #[derive(Default)]
 pub struct QuantizeOptions<'a> {
-    /// [`QuantizeMode`]
+    /// Mode.
     pub mode: QuantizeMode,
     /// Weights of the columns, \>= 0, or `None`
     pub imatrix: &'a [f32],
@@ -732,7 +732,7 @@ impl ChatRun {
 /// that it reads and writes.
 #[derive(Default)]
 pub struct ChatRequest<'a> {
-    /// `GGUFX_CHAT_*`
+    /// Flags.
     pub flags: ChatFlags,
     /// `[n_messages]`
     pub messages: &'a [ChatMessage<'a>],
@@ -837,11 +837,11 @@ impl ChatMessage<'_> {
 /// `call_before_key`, its name, `call_after_key`, the value and `call_after_value`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChatFacts<'a> {
-    /// [`ChatFeatures::TAKES_TOOLS`], _CALLS, _REASONS, _CHANNELS
+    /// Flags.
     pub flags: ChatFeatures,
-    /// `GGUFX_CHAT_CALL_*`
+    /// Call form.
     pub call_form: ChatCallForm,
-    /// [`ChatNotation`]
+    /// Call notation.
     pub call_notation: ChatNotation,
     /// Opening marker of reasoning, or ""
     pub reasoning_open: &'a str,
@@ -888,7 +888,7 @@ impl<'a> ChatFacts<'a> {
 /// Chat parser options.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ChatParserOptions<'a> {
-    /// [`ChatParserFlags::NO_CALLS`], _KEEP_REASONING
+    /// Flags.
     pub flags: ChatParserFlags,
     /// Template that decides the format; `None`: all output is answer
     pub chat: Option<&'a Chat>,
@@ -916,7 +916,7 @@ impl ChatParserOptions<'_> {
 /// Chat parser facts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChatParserFacts<'a> {
-    /// [`ChatParserStateFlags::REASONING`]
+    /// Flags.
     pub flags: ChatParserStateFlags,
     /// Tool calls so far
     pub n_calls: u64,
@@ -982,11 +982,11 @@ impl EmbedderFacts {
 /// Open options.
 #[derive(Default)]
 pub struct OpenOptions<'a> {
-    /// [`OpenFlags`]
+    /// Flags.
     pub flags: OpenFlags,
     /// Definition of the type ids from 41 on: 0 = ggml, the only one known
     pub dialect: i32,
-    /// [`IoMode`]
+    /// Io.
     pub io: IoMode,
     /// Reported in bytes; `None`: cannot be cancelled
     pub progress: Option<&'a mut Progress<'a>>,
@@ -1067,7 +1067,7 @@ impl FileFacts {
 /// Meta entry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MetaEntry<'a> {
-    /// [`MetaType`]
+    /// Type.
     pub type_: MetaType,
     /// [`MetaType`] of the elements of an array, else -1
     pub element_type: MetaType,
@@ -1124,7 +1124,7 @@ impl<'a> Finding<'a> {
 /// Tensor facts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TensorFacts<'a> {
-    /// `GGUFX_TYPE_*`
+    /// Type.
     pub type_: TensorType,
     /// 0 .. 4; a tensor of 0 dimensions holds one value
     pub n_dims: u32,
@@ -1169,12 +1169,308 @@ impl<'a> TensorFacts<'a> {
     }
 }
 
+/// All zero means default.
+#[derive(Default)]
+pub struct GeneratorOptions<'a> {
+    /// Flags.
+    pub flags: GeneratorFlags,
+    /// Sequence of the session, not in use by another generator
+    pub sequence: u32,
+    /// Tokens of an output; 0 = until the context is full
+    pub max_tokens: u32,
+    /// `None`: that of the model's file, created once and kept by the model
+    pub tokenizer: Option<&'a Tokenizer>,
+    /// Copied with its state; `None`: greedy
+    pub sampler: Option<&'a Sampler>,
+    /// `None`: any text
+    pub grammar: Option<&'a Grammar>,
+    /// For messages; `None`: that of the model's file
+    pub chat: Option<&'a Chat>,
+    /// Stop strings, copied; none is empty
+    pub stops: &'a [&'a str],
+    /// `None`: no speculative decoding
+    pub draft: Option<DraftOptions<'a>>,
+    /// Likeliest tokens in each [`EventToken`]; at most 64
+    pub n_logprobs: u32,
+    /// Tokens of reasoning after which its end is forced. It needs messages, and has no effect with
+    /// a grammar.
+    pub max_reasoning: Option<u32>,
+}
+
+impl GeneratorOptions<'_> {
+    pub(crate) fn raw(&self, held: &Keep) -> Result<sys::ggufx_generator_options> {
+        let mut o = sized!(ggufx_generator_options);
+        o.flags = self.flags.0;
+        o.sequence = self.sequence;
+        o.max_tokens = self.max_tokens;
+        o.tokenizer = self.tokenizer.map_or(null(), |x| x.as_raw() as *const _);
+        o.sampler = self.sampler.map_or(null(), |x| x.as_raw());
+        o.grammar = self.grammar.map_or(null(), |x| x.as_raw() as *const _);
+        o.chat = self.chat.map_or(null(), |x| x.as_raw() as *const _);
+        let text = |x: &&str| sys::ggufx_text { data: x.as_ptr().cast(), size: x.len() };
+        o.stops = held.list(self.stops.iter().map(text).collect());
+        o.n_stops = self.stops.len();
+        if let Some(draft) = &self.draft {
+            o.draft = held.put(draft.raw());
+        }
+        o.n_logprobs = self.n_logprobs;
+        if let Some(max_reasoning) = self.max_reasoning {
+            o.max_reasoning = max_reasoning;
+            o.flags |= GeneratorFlags::HAS_MAX_REASONING.0;
+        }
+        Ok(o)
+    }
+}
+
+/// Speculative decoding: draft tokens are computed together with the token before them, and count
+/// as far as the sampler draws the same. They change no event. All zero means prompt lookup: tokens
+/// that followed the last tokens earlier.
+#[derive(Default)]
+pub struct DraftOptions<'a> {
+    /// Session of a draft model, which is smaller and has the same vocabulary; `None`: prompt
+    /// lookup
+    pub session: Option<&'a mut Session>,
+    /// Sequence of that session; the generator replaces its tokens
+    pub sequence: u32,
+    /// Draft tokens of a step at most; 0 = 7, at most 31
+    pub n_draft: u32,
+    /// Prompt lookup: last tokens that must have occurred; 0 = 3, at most 32
+    pub n_match: u32,
+}
+
+impl DraftOptions<'_> {
+    pub(crate) fn raw(&self) -> sys::ggufx_draft_options {
+        let mut o = sized!(ggufx_draft_options);
+        o.session = self.session.as_ref().map_or(null_mut(), |x| x.as_raw());
+        o.sequence = self.sequence;
+        o.n_draft = self.n_draft;
+        o.n_match = self.n_match;
+        o
+    }
+}
+
+/// A prompt: one of text, tokens, messages and parts.
+#[derive(Default)]
+pub struct Prompt<'a> {
+    /// Flags.
+    pub flags: PromptFlags,
+    /// Text.
+    pub text: Option<&'a str>,
+    /// Tokens.
+    pub tokens: &'a [i32],
+    /// Rendered by the chat template. The output is then split into answer, reasoning and, where it
+    /// has tools, tool calls.
+    pub messages: Option<ChatRequest<'a>>,
+    /// Parts.
+    pub parts: &'a [PromptPart<'a>],
+}
+
+impl Prompt<'_> {
+    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_prompt> {
+        let mut o = sized!(ggufx_prompt);
+        o.flags = self.flags.0;
+        let text = self.text.map(str::as_bytes);
+        o.text = sys::ggufx_text { data: optional(text).cast(), size: count(text) };
+        o.tokens = optional(filled(self.tokens));
+        o.n_tokens = self.tokens.len();
+        if let Some(messages) = self.messages {
+            o.messages = held.put(messages.raw(held)?);
+        }
+        o.parts = held.list(self.parts.iter().map(|x| x.raw()).collect());
+        o.n_parts = self.parts.len();
+        Ok(o)
+    }
+}
+
+/// A part of a prompt: one of text, tokens and rows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PromptPart<'a> {
+    /// Text.
+    pub text: Option<&'a str>,
+    /// Tokens.
+    pub tokens: &'a [i32],
+    /// F32 \[\]`[n_embedding]`, finite: inputs of the first layer, such as a soft prompt
+    pub rows: &'a [f32],
+}
+
+impl PromptPart<'_> {
+    pub(crate) fn raw(&self) -> sys::ggufx_prompt_part {
+        let mut o = sized!(ggufx_prompt_part);
+        let text = self.text.map(str::as_bytes);
+        o.text = sys::ggufx_text { data: optional(text).cast(), size: count(text) };
+        o.tokens = optional(filled(self.tokens));
+        o.n_tokens = self.tokens.len();
+        o.rows = optional(filled(self.rows));
+        o.n_rows = self.rows.len();
+        o
+    }
+}
+
+/// An event. Texts have whole characters: invalid UTF-8 becomes U+FFFD. They contain no part of a
+/// stop string and no end-of-generation token.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event<'a> {
+    /// Kind.
+    pub kind: EventKind,
+    /// Why it has ended, for END
+    pub end: End,
+    /// With [`End::ERROR`]; text is its message
+    pub status: Status,
+    /// Number of the tool call, or of the stop string
+    pub index: u32,
+    /// Valid until the next call with this generator
+    pub text: &'a [u8],
+    /// As long: tokens whose last byte was shown by this event. END has those that were not shown,
+    /// such as an end-of-generation token, without those of the stop string
+    pub tokens: Vec<EventToken>,
+}
+
+impl<'a> Event<'a> {
+    pub(crate) unsafe fn of(o: &sys::ggufx_event) -> Self {
+        Event {
+            kind: EventKind(o.kind),
+            end: End(o.end),
+            status: Status(o.status),
+            index: o.index,
+            text: items(o.text.data.cast(), o.text.size),
+            tokens: list(items(o.tokens, o.n_tokens), EventToken::of),
+        }
+    }
+}
+
+/// A token of an event. It never grows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventToken {
+    /// Id.
+    pub id: i32,
+    /// As in [`Logprob`], with [`GeneratorFlags::LOGPROBS`] or `n_logprobs`; else 0, as is that of
+    /// the first token of a prompt
+    pub logprob: f32,
+    /// Position of its first byte among all bytes of the output
+    pub offset: u64,
+    /// The likeliest, by rank
+    pub top: Vec<Logprob>,
+}
+
+impl EventToken {
+    pub(crate) unsafe fn of(o: &sys::ggufx_event_token) -> Self {
+        EventToken {
+            id: o.id,
+            logprob: o.logprob,
+            offset: o.offset,
+            top: list(items(o.top, o.n_top), Logprob::of),
+        }
+    }
+}
+
+/// A token with its log-probability. It never grows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Logprob {
+    /// Id.
+    pub id: i32,
+    /// Natural logarithm, before samplers and grammar
+    pub logprob: f32,
+}
+
+impl Logprob {
+    pub(crate) unsafe fn of(o: &sys::ggufx_logprob) -> Self {
+        Logprob { id: o.id, logprob: o.logprob }
+    }
+}
+
+/// All zero means default.
+#[derive(Default)]
+pub struct StepOptions<'a> {
+    /// The call returns after this time; 0: when it is complete
+    pub budget_us: u64,
+    /// Counts tokens; `None`: only [`Generator::cancel`] ends it
+    pub progress: Option<&'a mut Progress<'a>>,
+}
+
+impl StepOptions<'_> {
+    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_step_options> {
+        let mut o = sized!(ggufx_step_options);
+        o.budget_us = self.budget_us;
+        o.progress = held.progress(self.progress);
+        Ok(o)
+    }
+}
+
+/// All zero means default: the copy draws the same tokens.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ForkOptions {
+    /// Flags.
+    pub flags: ForkFlags,
+    /// Empty, and of no other generator
+    pub sequence: u32,
+    /// With [`ForkFlags::RESEED`]: seed of its sampler
+    pub seed: u64,
+}
+
+impl ForkOptions {
+    pub(crate) fn raw(&self) -> sys::ggufx_fork_options {
+        let mut o = sized!(ggufx_fork_options);
+        o.flags = self.flags.0;
+        o.sequence = self.sequence;
+        o.seed = self.seed;
+        o
+    }
+}
+
+/// Generator facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GeneratorFacts {
+    /// State.
+    pub state: GeneratorState,
+    /// End.
+    pub end: End,
+    /// Sequence.
+    pub sequence: u32,
+    /// Queued events
+    pub n_events: u32,
+    /// Tokens of the prompt
+    pub n_prompt: u64,
+    /// Those among them that the sequence held
+    pub n_prompt_reused: u64,
+    /// Those among them that are not computed yet
+    pub n_prompt_left: u64,
+    /// Tokens generated
+    pub n_tokens: u64,
+    /// Those among them that are reasoning
+    pub n_reasoning: u64,
+    /// Draft tokens computed
+    pub n_drafted: u64,
+    /// Those among them that the sampler drew
+    pub n_accepted: u64,
+    /// Bytes allocated for it, without sampler and grammar
+    pub memory_bytes: u64,
+}
+
+impl GeneratorFacts {
+    pub(crate) unsafe fn of(o: &sys::ggufx_generator_facts) -> Self {
+        GeneratorFacts {
+            state: GeneratorState(o.state),
+            end: End(o.end),
+            sequence: o.sequence,
+            n_events: o.n_events,
+            n_prompt: o.n_prompt,
+            n_prompt_reused: o.n_prompt_reused,
+            n_prompt_left: o.n_prompt_left,
+            n_tokens: o.n_tokens,
+            n_reasoning: o.n_reasoning,
+            n_drafted: o.n_drafted,
+            n_accepted: o.n_accepted,
+            memory_bytes: o.memory_bytes,
+        }
+    }
+}
+
 /// Grammar options.
 #[derive(Default)]
 pub struct GrammarOptions<'a> {
-    /// [`GrammarFlags::COMPACT`], _ANY_ORDER, _NO_FORMATS, _ANY_NUMBER, _ANY_SPACE
+    /// Flags.
     pub flags: GrammarFlags,
-    /// [`GrammarKind::GBNF`] or _JSON_SCHEMA
+    /// Kind.
     pub kind: GrammarKind,
     /// UTF-8
     pub text: Option<&'a str>,
@@ -1204,7 +1500,7 @@ impl GrammarOptions<'_> {
 /// Matcher facts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MatcherFacts {
-    /// [`MatcherFlags`]
+    /// Flags.
     pub flags: MatcherFlags,
     /// Tokens accepted and not rolled back
     pub n_tokens: u64,
@@ -1285,7 +1581,7 @@ impl<'a> ImatrixEntry<'a> {
 /// Options of a collection. All zero means default.
 #[derive(Default)]
 pub struct ImatrixOptions<'a> {
-    /// [`CollectFlags`]
+    /// Flags.
     pub flags: CollectFlags,
     /// Name of the dataset for the file, UTF-8; `None`: none
     pub dataset: Option<&'a str>,
@@ -1354,7 +1650,7 @@ pub struct JobTensor<'a> {
     pub to: TensorType,
     /// Type before a fallback
     pub wanted: TensorType,
-    /// [`JobReason`]
+    /// Reason.
     pub reason: JobReason,
     /// 1: an entry weighs its columns; 0: no entry is used; -1: the imatrix has no entry; -2: no
     /// entry, but the type requires one.
@@ -1395,7 +1691,7 @@ impl<'a> JobTensor<'a> {
 #[derive(Default)]
 #[allow(clippy::type_complexity)]
 pub struct JobRunOptions<'a> {
-    /// [`JobRunFlags::RESUME`], _KEEP, _MEASURE
+    /// Flags.
     pub flags: JobRunFlags,
     /// Reported in bytes of input; `None`: cannot be cancelled
     pub progress: Option<&'a mut Progress<'a>>,
@@ -1511,7 +1807,7 @@ impl KvFacts {
 /// Token facts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TokenFacts<'a> {
-    /// [`TokenFlags`]
+    /// Flags.
     pub flags: TokenFlags,
     /// Index in the vocabulary
     pub id: i32,
@@ -1535,7 +1831,7 @@ impl<'a> TokenFacts<'a> {
 /// Tokenizer facts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TokenizerFacts<'a> {
-    /// [`TokenizerFlags`]
+    /// Flags.
     pub flags: TokenizerFlags,
     /// Tokenizer.ggml.model: "llama"; valid for the life of the process
     pub kind: &'a str,
@@ -1612,7 +1908,7 @@ impl ModelOverride<'_> {
 /// Model facts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelFacts<'a> {
-    /// [`ModelFlags`]
+    /// Flags.
     pub flags: ModelFlags,
     /// "llama"; valid for the life of the process
     pub architecture: &'a str,
@@ -1634,13 +1930,13 @@ pub struct ModelFacts<'a> {
     pub n_kv_heads: u32,
     /// Values of a head
     pub head_dim: u32,
+    /// Layers on the device, beside the output matrix; 0: no device
+    pub n_device_layers: u32,
     /// Identity of the model in snapshots and saved logits: a checksum of the shapes and types of
     /// all matrices and of the values of all vectors.
     pub identity: u64,
     /// Bytes of matrices on the device
     pub device_bytes: u64,
-    /// Layers on the device, beside the output matrix; 0: no device
-    pub n_device_layers: u32,
 }
 
 impl<'a> ModelFacts<'a> {
@@ -1657,9 +1953,9 @@ impl<'a> ModelFacts<'a> {
             n_heads: o.n_heads,
             n_kv_heads: o.n_kv_heads,
             head_dim: o.head_dim,
+            n_device_layers: o.n_device_layers,
             identity: o.identity,
             device_bytes: o.device_bytes,
-            n_device_layers: o.n_device_layers,
         }
     }
 }
@@ -1667,9 +1963,9 @@ impl<'a> ModelFacts<'a> {
 /// Layer facts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LayerFacts<'a> {
-    /// [`LayerFlags::V_IN_K`]
+    /// Flags.
     pub flags: LayerFlags,
-    /// [`LayerKind::ATTENTION`] or _RECURRENT
+    /// Kind.
     pub kind: LayerKind,
     /// Query heads, as in `ggufx_attention_hook`; 0 without attention
     pub n_heads: u32,
@@ -1717,7 +2013,7 @@ impl<'a> LayerFacts<'a> {
 pub struct BatchItem<'a> {
     /// Below `n_sequences`; each item of a call has another one
     pub sequence: u32,
-    /// `GGUFX_BATCH_*`
+    /// Flags.
     pub flags: BatchFlags,
     /// Read by the call only; `None`: with embeddings alone
     pub tokens: &'a [i32],
@@ -1754,7 +2050,7 @@ impl BatchItem<'_> {
 /// Batch options.
 #[derive(Default)]
 pub struct BatchOptions<'a> {
-    /// [`BatchOptionsFlags::MATMUL`]
+    /// Flags.
     pub flags: BatchOptionsFlags,
     /// Counts tokens; `None`: cannot be cancelled
     pub progress: Option<&'a mut Progress<'a>>,
@@ -1813,6 +2109,23 @@ impl SessionMemoryFacts {
             n_tokens_left: o.n_tokens_left,
             embedded_bytes: o.embedded_bytes,
         }
+    }
+}
+
+/// A generator's part in a step.
+pub struct StepItem<'a> {
+    /// Generator.
+    pub generator: &'a mut Generator,
+    /// Most tokens of its prompt in this step; 0 = as many as fit
+    pub n_tokens: u32,
+}
+
+impl StepItem<'_> {
+    pub(crate) fn raw(&self) -> sys::ggufx_step_item {
+        let mut o = sized!(ggufx_step_item);
+        o.generator = self.generator.as_raw();
+        o.n_tokens = self.n_tokens;
+        o
     }
 }
 
@@ -1948,7 +2261,7 @@ impl SessionFacts {
 /// Decode options.
 #[derive(Default)]
 pub struct DecodeOptions<'a> {
-    /// [`DecodeFlags`]
+    /// Flags.
     pub flags: DecodeFlags,
     /// Counts tokens; `None`: cannot be cancelled
     pub progress: Option<&'a mut Progress<'a>>,
@@ -2026,7 +2339,7 @@ impl SamplerOptions {
 /// A sampler of a chain, with its parameters.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SamplerLink<'a> {
-    /// `GGUFX_LINK_*`
+    /// Kind.
     pub kind: LinkKind,
     /// TOP_K
     pub k: u32,
@@ -2196,7 +2509,7 @@ impl SpeculatorFacts {
 /// Writer options.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriterOptions {
-    /// [`WriterFlags::BIG_ENDIAN`]
+    /// Flags.
     pub flags: WriterFlags,
     /// GGUF version, 2 or 3; 0 = 3
     pub version: u32,
@@ -2247,7 +2560,7 @@ impl WriterFacts {
 /// larger than `max_part_bytes` only if the keys, or one tensor alone, are.
 #[derive(Default)]
 pub struct WriteOptions<'a> {
-    /// [`WriteFlags::NO_REPLACE`]
+    /// Flags.
     pub flags: WriteFlags,
     /// Reported in bytes; `None`: cannot be cancelled
     pub progress: Option<&'a mut Progress<'a>>,
@@ -2330,7 +2643,7 @@ impl<'a> FileTypeFacts<'a> {
 /// A pre-tokenizer: splits a text before BPE merges.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PreFacts<'a> {
-    /// [`PreFlags`]
+    /// Flags.
     pub flags: PreFlags,
     /// Tokenizer.ggml.pre: "llama-bpe"; valid for the life of the process
     pub name: &'a str,
@@ -2356,9 +2669,9 @@ impl<'a> PreFacts<'a> {
 /// Type facts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TypeFacts<'a> {
-    /// [`TypeFlags`], [`TypeFlags`]
+    /// Flags.
     pub flags: TypeFlags,
-    /// `GGUFX_TYPE_*`
+    /// Id.
     pub id: TensorType,
     /// Values per block
     pub block_values: u32,
@@ -2383,9 +2696,9 @@ impl<'a> TypeFacts<'a> {
 /// Kv type facts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KvTypeFacts<'a> {
-    /// [`TypeFlags`]
+    /// Flags.
     pub flags: TypeFlags,
-    /// `GGUFX_KV_*`
+    /// Id.
     pub id: KvType,
     /// Values per block; `head_dim` is padded to a multiple of it. 0: the head is the block
     pub block_values: u32,
