@@ -6,8 +6,8 @@ import re
 
 import languages
 import surface as model
-from rust_form import group, invoke, statement, use
-from rust_values import EXTENDED, SCALARS, Values
+from gen_rust_form import group, invoke, statement, use
+from gen_rust_values import EXTENDED, SCALARS, Values
 
 NOTE = "// Written by bindings/raw.py from include/ggufx; a test compares them. See bindings/gen_rust.py.\n" \
        "// SPDX-License-Identifier: MIT\n"

@@ -110,7 +110,7 @@ impl Runtime {
 
     /// Lists devices, with the reason if a plugin or device cannot be used.
     ///
-    /// Writes at most `capacity` entries of out`[0]`.struct_size bytes each (set in the first one).
+    /// Writes at most `capacity` entries of `out[0]`.struct_size bytes each (set in the first one).
     /// *`out_needed` is the number of all devices. Devices are not opened. An empty list is no
     /// error.
     ///
@@ -309,7 +309,7 @@ impl Runtime {
     /// Multiplies columns by the matrices of experts (mixture of experts), `n_used` experts per
     /// column.
     ///
-    /// Result r = j * `n_used` + i, at y + r * ldy, is expert ids`[r]` times column j of the n
+    /// Result r = j * `n_used` + i, at y + r * ldy, is expert `ids[r]` times column j of the n
     /// columns of x.
     ///
     /// - `w`: experts along the third dimension: ne2 matrices of ne1 rows and ne0 columns, ne3 = 1.
@@ -1641,7 +1641,7 @@ impl Imatrix {
         Ok(unsafe { items(out.cast(), out_n) })
     }
 
-    /// Keeps the entries i with keep`[i]` != 0 and removes the others. n is the number of entries.
+    /// Keeps the entries i with `keep[i]` != 0 and removes the others. n is the number of entries.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`.
     pub fn select(&mut self, keep: &[u8]) -> Result<()> {
@@ -1772,7 +1772,7 @@ impl Quantizer {
         Ok(unsafe { JobTensor::of(&out) })
     }
 
-    /// Overrides the types of tensors: types`[i]` is for tensor i, or `GGUFX_JOB_BY_RECIPE`.
+    /// Overrides the types of tensors: `types[i]` is for tensor i, or [`sys::GGUFX_JOB_BY_RECIPE`].
     ///
     /// Replaces all earlier overrides. An override changes no other tensor: mixes that count layers
     /// also count overridden tensors. Tensors that are never quantized keep their type
@@ -1948,7 +1948,7 @@ impl KvCache {
 
     /// Appends tokens of several sequences to one layer, all or nothing.
     ///
-    /// - `sequences`: token i is appended to sequences`[i]`.
+    /// - `sequences`: token i is appended to `sequences[i]`.
     /// - `positions`: must not descend within a sequence.
     /// - `v`: as in [`KvCache::append`], as is k.
     ///
@@ -2036,7 +2036,7 @@ impl KvCache {
     ///
     /// - `out`: f32, `[n][n_q_heads][head_dim_v]`.
     /// - `lse`: as in [`KvCache::attend`].
-    /// - `sequences`: query i reads sequences`[i]`, which may repeat.
+    /// - `sequences`: query i reads `sequences[i]`, which may repeat.
     /// - `q`: f32, `[n][n_q_heads][head_dim_k]`.
     /// - `positions`: `None`: the last token of each sequence.
     ///
@@ -2302,7 +2302,7 @@ impl KvCache {
         })
     }
 
-    /// Writes a snapshot of a sequence, or of all (`GGUFX_KV_ALL_SEQUENCES`).
+    /// Writes a snapshot of a sequence, or of all ([`sys::GGUFX_KV_ALL_SEQUENCES`]).
     ///
     /// Quantized pages are written as they are. Shared pages are written for each sequence.
     ///
@@ -2359,15 +2359,15 @@ impl KvCache {
         })
     }
 
-    /// Changes the types of keys and values of a layer, or of all (`GGUFX_KV_ALL_LAYERS`).
+    /// Changes the types of keys and values of a layer, or of all ([`sys::GGUFX_KV_ALL_LAYERS`]).
     ///
     /// The content is dequantized and quantized again. A smaller type loses precision; a larger one
     /// does not restore it. A type that does not change keeps every bit. Positions, shifts and page
     /// sharing stay. With quantized types the last tokens of a sequence stay F16. Its first
     /// `n_sinks` tokens stay F16, or F32 with BF16, if the sequence still begins at its first page.
     ///
-    /// - `type_k`, `type_v`: `GGUFX_KV_*`; [`KvType::DEFAULT`] = F16, `GGUFX_KV_KEEP_TYPE` = as it
-    ///   is.
+    /// - `type_k`, `type_v`: `GGUFX_KV_*`; [`KvType::DEFAULT`] = F16, [`sys::GGUFX_KV_KEEP_TYPE`] =
+    ///   as it is.
     /// - `progress`: `None`: cannot be cancelled. Counts heads of pages.
     ///
     /// The new pages of all layers of the call exist beside the old ones until it ends: one layer
@@ -2397,8 +2397,8 @@ impl KvCache {
         })
     }
 
-    /// Merges partly filled pages of a sequence, or of all (`GGUFX_KV_ALL_SEQUENCES`), and frees
-    /// unused pages.
+    /// Merges partly filled pages of a sequence, or of all ([`sys::GGUFX_KV_ALL_SEQUENCES`]), and
+    /// frees unused pages.
     ///
     /// Truncations, removals and shifts leave such pages. Neighbouring parts with equal shifts are
     /// merged into as few pages as they fill. Full pages, shared pages, sinks and the page for the
@@ -2424,7 +2424,7 @@ impl KvCache {
         check(|e| unsafe { sys::ggufx_kv_clear(self.as_raw(), e) })
     }
 
-    /// Describes a layer, or the cache (`GGUFX_KV_ALL_LAYERS`).
+    /// Describes a layer, or the cache ([`sys::GGUFX_KV_ALL_LAYERS`]).
     ///
     /// Errors: `ARGUMENT`.
     pub fn stats(&self, layer: u32) -> Result<KvFacts> {
@@ -2723,7 +2723,7 @@ impl Session {
         Ok(unsafe { SessionMemoryFacts::of(&out) })
     }
 
-    /// Writes a snapshot of a sequence, or of all (`GGUFX_SESSION_ALL`).
+    /// Writes a snapshot of a sequence, or of all ([`sys::GGUFX_SESSION_ALL`]).
     ///
     /// It contains tokens, keys, values and states as stored, without logits and checkpoints.
     /// Shared pages are written for each sequence and are no longer shared after a load. A load can
@@ -3298,7 +3298,7 @@ impl Writer {
         })
     }
 
-    /// Sets a key to an array of strings, copied. String i has lengths`[i]` bytes.
+    /// Sets a key to an array of strings, copied. String i has `lengths[i]` bytes.
     ///
     /// - `texts`: any bytes.
     ///
@@ -3557,7 +3557,7 @@ pub fn version() -> &'static str {
     unsafe { string(result) }
 }
 
-/// Returns the version of the binary interface, to compare with `GGUFX_ABI_VERSION`.
+/// Returns the version of the binary interface, to compare with [`sys::GGUFX_ABI_VERSION`].
 pub fn abi_version() -> u32 {
     unsafe { sys::ggufx_abi_version() }
 }

@@ -69,3 +69,33 @@ pub struct OfSlices;
 /// }
 /// ```
 pub struct OfPlans;
+
+/// Facts borrow their texts and arrays from the object that they describe.
+/// ```no_run
+/// fn look(tokenizer: ggufx::Tokenizer) -> ggufx::Result<()> {
+///     println!("{:?}", tokenizer.token_info(1)?.text);
+///     drop(tokenizer);
+///     Ok(())
+/// }
+/// ```
+/// ```compile_fail
+/// fn look(tokenizer: ggufx::Tokenizer) -> ggufx::Result<()> {
+///     let token = tokenizer.token_info(1)?;
+///     drop(tokenizer);
+///     println!("{:?}", token.text);
+///     Ok(())
+/// }
+/// ```
+pub struct OfFacts;
+
+/// A draft session is used by nothing else while its speculator lives.
+/// ```compile_fail
+/// fn draft(session: &mut ggufx::Session, draft: &mut ggufx::Session) -> ggufx::Result<()> {
+///     let options = ggufx::SpeculatorOptions { draft: Some(draft), ..Default::default() };
+///     let speculator = ggufx::Speculator::new(session, options)?;
+///     draft.decode(&[1])?;
+///     drop(speculator);
+///     Ok(())
+/// }
+/// ```
+pub struct OfDrafts;

@@ -212,7 +212,7 @@ impl EmbedOptions {
 pub struct EstimateFacts {
     /// [`EstimateFlags::FITS`], _NEEDS_IMATRIX, _NO_GRAPH
     pub flags: EstimateFlags,
-    /// Quantization mix, or `GGUFX_ESTIMATE_AS_IS`
+    /// Quantization mix, or [`sys::GGUFX_ESTIMATE_AS_IS`]
     pub file_type: u32,
     /// Tokens of each session, defaults included
     pub n_context: u32,
@@ -220,9 +220,9 @@ pub struct EstimateFacts {
     pub n_batch: u32,
     /// Number of sessions in parallel
     pub n_sessions: u32,
-    /// `GGUFX_KV_*` of the keys
+    /// [`KvType`] of the keys
     pub type_k: KvType,
-    /// `GGUFX_KV_*` of the values
+    /// [`KvType`] of the values
     pub type_v: KvType,
     /// Largest `n_context` that fits into `memory_bytes`, up to the larger of the trained and the
     /// requested context; 0: none.
@@ -251,7 +251,7 @@ pub struct EstimateFacts {
     pub token_weight_bytes: u64,
     /// Bytes of keys and values per token, which each later token reads
     pub token_kv_bytes: u64,
-    /// Weight_bytes in bits over `n_parameters`
+    /// `weight_bytes` in bits over `n_parameters`
     pub bits_per_weight: f64,
     /// See [`Runtime::recommend`]
     pub weight_error: f64,
@@ -335,9 +335,9 @@ pub struct EstimateOptions<'a> {
     pub n_batch: u32,
     /// Number of sessions in parallel; 0 = 1
     pub n_sessions: u32,
-    /// `GGUFX_KV_*` of the keys
+    /// [`KvType`] of the keys
     pub type_k: KvType,
-    /// `GGUFX_KV_*` of the values. [`Runtime::recommend`] chooses both types if both are
+    /// [`KvType`] of the values. [`Runtime::recommend`] chooses both types if both are
     /// [`KvType::DEFAULT`].
     pub type_v: KvType,
     /// As in [`Quantizer::quantize`]; `None`: default
@@ -400,9 +400,9 @@ impl EstimateOptions<'_> {
 pub struct JobOptions<'a> {
     /// Flags.
     pub flags: JobFlags,
-    /// `GGUFX_TYPE_*` of output.weight
+    /// [`TensorType`] of output.weight
     pub output_type: TensorType,
-    /// `GGUFX_TYPE_*` of `token_embd`.weight
+    /// [`TensorType`] of `token_embd.weight`
     pub embedding_type: TensorType,
     /// Kept as it is now; later changes or its destruction have no effect
     pub imatrix: Option<&'a Imatrix>,
@@ -440,16 +440,16 @@ pub struct KvOptions<'a> {
     pub head_dim_k: u32,
     /// Values of a value head; 0 = `head_dim_k`, the maximum with [`KvFlags::V_IN_K`]
     pub head_dim_v: u32,
-    /// `GGUFX_KV_*` of the keys
+    /// [`KvType`] of the keys
     pub type_k: KvType,
-    /// `GGUFX_KV_*` of the values
+    /// [`KvType`] of the values
     pub type_v: KvType,
     /// 0 = 1
     pub n_sequences: u32,
     /// Maximum per sequence; 0 = limited by memory
     pub max_tokens: u64,
     /// Attention sinks: first tokens that stay F16 with quantized types, and F32 with BF16. At most
-    /// 64; 0 = 64 (a page), `GGUFX_KV_NO_SINKS` = none.
+    /// 64; 0 = 64 (a page), [`sys::GGUFX_KV_NO_SINKS`] = none.
     pub n_sinks: u32,
     /// Rope style.
     pub rope_style: RopeStyle,
@@ -500,9 +500,9 @@ impl KvOptions<'_> {
 /// windows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KvLayer {
-    /// `GGUFX_KV_*` of the keys; [`KvType::DEFAULT`] = that of the cache
+    /// [`KvType`] of the keys; [`KvType::DEFAULT`] = that of the cache
     pub type_k: KvType,
-    /// `GGUFX_KV_*` of the values; [`KvType::DEFAULT`] = that of the cache
+    /// [`KvType`] of the values; [`KvType::DEFAULT`] = that of the cache
     pub type_v: KvType,
     /// Positions that a token sees, see `window_kind`; 0 = causal, no limit
     pub window: u32,
@@ -560,7 +560,7 @@ pub struct MeasureFacts {
     pub base_perplexity: f64,
     /// Standard error of `base_perplexity`
     pub base_error: f64,
-    /// Log(perplexity / `base_perplexity`)
+    /// log(perplexity / `base_perplexity`)
     pub log_ratio: f64,
     /// Standard error of `log_ratio`, from pairs of losses
     pub log_ratio_error: f64,
@@ -1098,9 +1098,9 @@ pub struct Finding<'a> {
     pub severity: LogLevel,
     /// Status that an open would return, or [`Status::OK`] for a remark
     pub status: Status,
-    /// Byte offset in the file, or `GGUFX_NONE`
+    /// Byte offset in the file, or `None`
     pub offset: Option<u64>,
-    /// Index of the key or tensor, or `GGUFX_NONE`
+    /// Index of the key or tensor, or `None`
     pub index: Option<u64>,
     /// UTF-8, NUL-terminated; valid during the call
     pub text: &'a str,
@@ -1128,19 +1128,19 @@ pub struct TensorFacts<'a> {
     pub type_: TensorType,
     /// 0 .. 4; a tensor of 0 dimensions holds one value
     pub n_dims: u32,
-    /// Values per dimension, ne`[0]` along a row; 1 beyond `n_dims`
+    /// Values per dimension, `ne[0]` along a row; 1 beyond `n_dims`
     pub ne: [u64; 4],
     /// Bytes of a row
     pub row_bytes: u64,
     /// Bytes from one row to the next, \>= `row_bytes`
     pub row_stride: u64,
-    /// Ne`[1]` * ne`[2]` * ne`[3]`
+    /// `ne[1]` * `ne[2]` * `ne[3]`
     pub n_rows: u64,
-    /// N_rows * `row_bytes`, as in the file
+    /// `n_rows` * `row_bytes`, as in the file
     pub n_bytes: u64,
-    /// From the start of the file's data section; `GGUFX_NONE` if wrapped
+    /// From the start of the file's data section; `None` if wrapped
     pub offset: Option<u64>,
-    /// From the start of its file; `GGUFX_NONE` if wrapped
+    /// From the start of its file; `None` if wrapped
     pub file_offset: Option<u64>,
     /// Index of its file in a split set, from 0
     pub part: u32,
@@ -1289,7 +1289,7 @@ pub struct PromptPart<'a> {
     pub text: Option<&'a str>,
     /// Tokens.
     pub tokens: &'a [i32],
-    /// F32 \[\]`[n_embedding]`, finite: inputs of the first layer, such as a soft prompt
+    /// f32 \[\]`[n_embedding]`, finite: inputs of the first layer, such as a soft prompt
     pub rows: &'a [f32],
 }
 
@@ -1761,11 +1761,11 @@ impl AttendOptions<'_> {
 /// Kv facts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KvFacts {
-    /// `GGUFX_KV_*` of the keys, as the options have it for `GGUFX_KV_ALL_LAYERS`
+    /// [`KvType`] of the keys, as the options have it for [`sys::GGUFX_KV_ALL_LAYERS`]
     pub type_k: KvType,
-    /// `GGUFX_KV_*` of the values
+    /// [`KvType`] of the values
     pub type_v: KvType,
-    /// Tokens of all sequences, in the first layer for `GGUFX_KV_ALL_LAYERS`
+    /// Tokens of all sequences, in the first layer for [`sys::GGUFX_KV_ALL_LAYERS`]
     pub n_tokens: u64,
     /// Allocated pages, used or not; shared pages count once
     pub n_pages: u64,
@@ -1843,7 +1843,7 @@ pub struct TokenizerFacts<'a> {
     pub eos: i32,
     /// Id, or -1
     pub unknown: i32,
-    /// Pre-tokenizer of BPE: "llama-bpe", else `None`; valid for the life of the process
+    /// pre-tokenizer of BPE: "llama-bpe", else `None`; valid for the life of the process
     pub pre: Option<&'a str>,
 }
 
@@ -2017,7 +2017,7 @@ pub struct BatchItem<'a> {
     pub flags: BatchFlags,
     /// Read by the call only; `None`: with embeddings alone
     pub tokens: &'a [i32],
-    /// F32 `[n_tokens][n_embedding]`, finite: the input of the first layer, such as an image or a
+    /// f32 `[n_tokens][n_embedding]`, finite: the input of the first layer, such as an image or a
     /// soft prompt. `None`: the embeddings of the tokens.
     ///
     /// They replace the rows of `token_embd`, including the factor that some models apply. Learned
@@ -2054,12 +2054,12 @@ pub struct BatchOptions<'a> {
     pub flags: BatchOptionsFlags,
     /// Counts tokens; `None`: cannot be cancelled
     pub progress: Option<&'a mut Progress<'a>>,
-    /// F32 `[n_rows][n_vocab]`, a buffer of the caller, in the order of the items. Items with
+    /// f32 `[n_rows][n_vocab]`, a buffer of the caller, in the order of the items. Items with
     /// LOGITS have one row, items with ALL_LOGITS `n_tokens` rows. `None` if there are none.
     pub logits: Option<&'a mut [f32]>,
     /// [`MatmulFlags`] with [`BatchOptionsFlags::MATMUL`], else 0
     pub matmul_flags: MatmulFlags,
-    /// F32 `[n_rows][n_embedding]`: rows of EMBED and ALL_EMBED, in the order of logits
+    /// f32 `[n_rows][n_embedding]`: rows of EMBED and ALL_EMBED, in the order of logits
     pub embeddings: Option<&'a mut [f32]>,
 }
 
@@ -2195,9 +2195,9 @@ pub struct SessionOptions {
     pub n_context: u32,
     /// Tokens computed at once; 0 = 512
     pub n_batch: u32,
-    /// `GGUFX_KV_*` of the keys
+    /// [`KvType`] of the keys
     pub type_k: KvType,
-    /// `GGUFX_KV_*` of the values
+    /// [`KvType`] of the values
     pub type_v: KvType,
     /// [`MatmulFlags`] of all products
     pub matmul_flags: MatmulFlags,
@@ -2207,7 +2207,7 @@ pub struct SessionOptions {
     pub n_context_total: u64,
     /// Checkpoints of recurrent states for [`Session::truncate`], in addition to the state before
     /// the last decode. At most 4096; 0 = 8, or one per 64 tokens if the context has less than 512;
-    /// `GGUFX_SESSION_NO_CHECKPOINTS` = none. No effect on models without recurrent layers.
+    /// [`sys::GGUFX_SESSION_NO_CHECKPOINTS`] = none. No effect on models without recurrent layers.
     pub n_checkpoints: u32,
     /// Number of sequences of `n_context` tokens each (batch.h); 0 = 1, at most 65536
     pub n_sequences: u32,
@@ -2235,9 +2235,9 @@ pub struct SessionFacts {
     pub n_context: u32,
     /// Tokens computed at once
     pub n_batch: u32,
-    /// `GGUFX_KV_*` of the keys
+    /// [`KvType`] of the keys
     pub type_k: KvType,
-    /// `GGUFX_KV_*` of the values
+    /// [`KvType`] of the values
     pub type_v: KvType,
     /// Number of sequences
     pub n_sequences: u32,
@@ -2265,7 +2265,7 @@ pub struct DecodeOptions<'a> {
     pub flags: DecodeFlags,
     /// Counts tokens; `None`: cannot be cancelled
     pub progress: Option<&'a mut Progress<'a>>,
-    /// F32 `[n_tokens][n_vocab]`, a buffer of the caller, with ALL_LOGITS
+    /// f32 `[n_tokens][n_vocab]`, a buffer of the caller, with ALL_LOGITS
     pub logits: Option<&'a mut [f32]>,
 }
 
@@ -2363,7 +2363,7 @@ pub struct SamplerLink<'a> {
     pub frequency: f32,
     /// PENALTIES: may be negative, at least -1e6
     pub presence: f32,
-    /// PENALTIES, DRY: at most `GGUFX_LINK_MOST_LAST`
+    /// PENALTIES, DRY: at most [`sys::GGUFX_LINK_MOST_LAST`]
     pub n_last: u32,
     /// DRY
     pub multiplier: f32,
@@ -2630,7 +2630,7 @@ pub struct FileTypeFacts<'a> {
     pub name: &'a str,
     /// Value of general.file_type: 15
     pub file_type: u32,
-    /// `GGUFX_TYPE_*` of most tensors
+    /// [`TensorType`] of most tensors
     pub type_: TensorType,
 }
 

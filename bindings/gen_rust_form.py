@@ -72,11 +72,17 @@ def use(module, names):
 ROW = re.compile(r"^`?(\w+(?:, \w+)*)`?  +(\S.*)$")
 
 
+# Words with underscores, elements, and shapes.
+SHAPE = r"(?:\[\w[^\[\]]*\])+"
+NAMES = re.compile(rf"(?<![\w.])[a-z]\w*(?:_\w+)+(?:\.\w+)*\b(?!\()|\b[a-z]\w*{SHAPE}|{SHAPE}")
+FIRST = re.compile(r"[a-z]+(?=[\s,.;:]|$)")
+
+
 def escaped(text):
     """Names and shapes become code; other brackets are neither links nor tags."""
     parts = re.split(r"(\[?`[^`]*`\]?)", text)
     for i in range(0, len(parts), 2):
-        named = re.sub(r"(?<![\w.])[a-z]\w*(?:_\w+)+\b(?!\()|(?:\[\w[^\[\]]*\])+", lambda m: f"`{m[0]}`", parts[i])
+        named = NAMES.sub(lambda m: f"`{m[0]}`", parts[i])
         inner = re.split(r"(`[^`]*`)", named)
         inner[::2] = [re.sub(r"[\[\]<>]|(?<=\S)\*|\*(?=\S)", r"\\\g<0>", p) for p in inner[::2]]
         parts[i] = "".join(inner)
@@ -111,7 +117,7 @@ def paragraphs(text):
 def comment(text, indent):
     """A documentation comment."""
     lines = []
-    for row in paragraphs(text[:1].upper() + text[1:]):
+    for row in paragraphs(FIRST.sub(lambda m: m[0].capitalize(), text, 1) if FIRST.match(text) else text):
         if row is None:
             lines.append("")
             continue

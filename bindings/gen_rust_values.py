@@ -6,7 +6,7 @@ import re
 
 import languages
 import surface as model
-from rust_form import comment, group, statement
+from gen_rust_form import comment, group, statement
 
 # Objects whose struct is written by hand: they have more than the object of C. With their lifetime.
 EXTENDED = {"ggufx_tensor": "<'_>", "ggufx_session": "", "ggufx_sampler": "", "ggufx_chat_parser": "",
@@ -75,14 +75,16 @@ class Values:
 
     def refer(self, name):
         """The words of Rust for a name of C; a link, if it is sure to be there."""
-        if name == "NULL":
+        if name in ("NULL", "GGUFX_NONE"):
             return "`None`"
         if name.endswith("*"):
-            found = {self.constants.get(c, ("",))[0] for c in self.surface.api.constants if c.startswith(name[:-1])}
-            return f"[`{found.pop()}`]" if len(found) == 1 and found != {""} else f"`{name}`"
+            found = {e for c, (e, _) in self.constants.items() if c.startswith(name[:-1])}
+            return f"[`{found.pop()}`]" if len(found) == 1 else f"`{name}`"
         if name in self.constants:
             enumeration, member = self.constants[name]
             return f"[`{enumeration}::{member}`]"
+        if name in self.surface.api.constants:
+            return f"[`sys::{name}`]"
         if call := self.by_name.get(name):
             words = "::".join(filter(None, [self.class_name(call.owner) if call.owner else "", self.call_name(call)]))
             return f"[`{words}`]" if name in self.generated else f"`{words}`"
@@ -92,7 +94,9 @@ class Values:
             return f"[`{self.struct_name(name)}`]"
         return "`drop`" if name.endswith("_destroy") else f"`{name}`"
 
-    def doc(self, text, indent, otherwise=""):
+    def doc(self, text, indent, otherwise="", enumeration=""):
+        if enumeration:
+            text = re.sub(r"\bGGUFX_[A-Z_]+_\*", f"[`{enumeration}`]", text)
         text = model.told(text.strip() or otherwise, self.refer)
         text = re.sub(r"`(\[`[^`]*`\]|`[^`]*`)`", r"\1", text)  # names that were code already
         return comment(text, indent)
@@ -463,7 +467,7 @@ class Values:
             words = v.name.replace("_", " ")
             otherwise = f"Number of {words[2:]}." if words.startswith("n ") else words + "."
             field = f"    pub {languages.rust_name(v.name)}: {self.field_type(name, v, facts)},\n"
-            text += self.doc(v.doc, "    ", otherwise) + field
+            text += self.doc(v.doc, "    ", otherwise, v.enumeration) + field
         text += "}\n\n"
         text += self.of(name, life) if facts else ""
         return text + (self.raw(name) if not facts or self.is_written(name) else "")
