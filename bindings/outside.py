@@ -79,7 +79,7 @@ def go(library, work, model):
                        GOPATH=str(work / "path"), GOPROXY=f"file://{work}/proxy")
     module = repository.go_module()
     there = serve(module, repository.version(), work / "proxy")
-    if not {"LICENSE", "README.md", "go.mod", "handle.go", "bridge.h"} <= there:
+    if not {"LICENSE", "README.md", "go.mod", "handle.go", "hooks.h"} <= there:
         sys.exit(f"the module's zip has {sorted(there)}")
     fresh = work / "fresh"
     fresh.mkdir()

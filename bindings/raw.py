@@ -9,6 +9,8 @@ import re
 import sys
 import textwrap
 
+import gen_go
+import gen_go_words
 import gen_python
 import gen_rust
 import interface
@@ -26,7 +28,7 @@ ENUMERATIONS = API.enumerations.values()
 ENUMERATION_OF = {c.name: e for e in ENUMERATIONS for c in e.constants}
 PLAIN = [(name, value) for name, value in CONSTANTS.items() if name not in ENUMERATION_OF]
 SURFACE = surface.read(API)
-GENERATORS = [gen_python, gen_rust]  # of the safe layers
+GENERATORS = [gen_go, gen_python, gen_rust]  # of the safe layers
 NOTE = "// Written by bindings/raw.py from include/ggufx; a test compares them.\n" \
        "// SPDX-License-Identifier: MIT\n"
 
@@ -153,29 +155,15 @@ def sharp_constants():
 
 # ---- Go ------------------------------------------------------------------------------------------
 
-GO_PREFIX = {"Status": "Status", "TensorType": "Type", "MetaType": "Meta", "LogLevel": "Log",
-             "KvType": "KV", "CpuFeatures": "CPU"}
-# Words that Go writes in capitals; none of the small words that other names begin with.
-GO_CAPITALS = {"abi", "cpu", "id", "io", "isa", "kv"}
-
-
-def go_words(name):
-    """IO_READ, IoMode -> IORead, IOMode"""
-    parts = name.split("_") if "_" in name or name.isupper() else re.findall(r"[A-Z][a-z0-9]*", name)
-    return "".join(p.upper() if p.lower() in GO_CAPITALS else words(p) for p in parts)
-
-
 def go_constants():
-    text = NOTE + "\npackage ggufx\n"
+    text = gen_go_words.NOTE + "\npackage ggufx\n"
     for e in ENUMERATIONS:
-        prefix = GO_PREFIX.get(e.title, go_words(e.title.removesuffix("Flags")))
-        kind = go_words(e.title)
-        rows = [(prefix + (m if e.title in ("TensorType", "KvType") else go_words(m)), c.value)
-                for m, c in e.members()]
+        kind = gen_go_words.words(e.title)
+        rows = [(gen_go_words.constant(e.title, m), c.value) for m, c in e.members()]
         width = max(len(r[0]) for r in rows)
         lines = "".join(f"\t{n:<{width}} {kind} = {v}\n" for n, v in rows)
         text += f"\n// {kind}: {summary(e)}.\ntype {kind} {e.type.removesuffix('_t')}\n\nconst (\n{lines})\n"
-    rows = [(go_words(n.removeprefix("GGUFX_")), v) for n, v in PLAIN]
+    rows = [(gen_go_words.words(n.removeprefix("GGUFX_")), v) for n, v in PLAIN]
     width = max(len(r[0]) for r in rows)
     lines = "".join(f"\t{n:<{width}} = {v}\n" for n, v in rows)
     return text + f"\n// Numbers with a meaning of their own.\nconst (\n{lines})\n"

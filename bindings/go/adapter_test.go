@@ -21,7 +21,7 @@ const (
 func madeFile(t testing.TB, rt *ggufx.Runtime, keys map[string]string, tensors map[string][]uint64) *ggufx.File {
 	w := must[*ggufx.Writer](t)(rt.NewWriter(nil))
 	for key, value := range keys {
-		ok(t, w.SetText(key, value))
+		ok(t, w.SetString(key, value))
 	}
 	for name, shape := range tensors {
 		n := uint64(1)
@@ -30,7 +30,7 @@ func madeFile(t testing.TB, rt *ggufx.Runtime, keys map[string]string, tensors m
 		}
 		values := numbers(int(n))
 		data := unsafe.Slice((*byte)(unsafe.Pointer(&values[0])), 4*n)
-		ok(t, w.AddTensor(must[*ggufx.Tensor](t)(rt.Wrap(ggufx.TypeF32, shape, 0, data, name)), ""))
+		ok(t, w.AddTensor(must[*ggufx.Tensor](t)(rt.WrapTensor(ggufx.TypeF32, shape, 0, data, name)), ""))
 	}
 	path := filepath.Join(t.TempDir(), "adapter.gguf")
 	ok(t, w.Write(path, nil))
@@ -51,12 +51,12 @@ func controlVector(t testing.TB, rt *ggufx.Runtime) *ggufx.File {
 
 func TestSequencesHaveTheirOwnAdapters(t *testing.T) {
 	rt := newRuntime(t)
-	model := must[*ggufx.Model](t)(rt.NewModel(demo(t, rt)))
+	model := must[*ggufx.Model](t)(rt.NewModel(demo(t, rt), nil))
 	lora := must[*ggufx.Adapter](t)(model.NewAdapter(loraAdapter(t, rt), nil))
 	control := must[*ggufx.Adapter](t)(model.NewAdapter(controlVector(t, rt), &ggufx.AdapterOptions{LastLayer: 1}))
-	info := must[ggufx.AdapterInfo](t)(lora.Info())
+	info := must[ggufx.AdapterFacts](t)(lora.Info())
 	check(t, info.Kind == ggufx.AdapterKindLora && info.Targets == 1 && info.Rank == 2, info)
-	info = must[ggufx.AdapterInfo](t)(control.Info())
+	info = must[ggufx.AdapterFacts](t)(control.Info())
 	check(t, info.Kind == ggufx.AdapterKindControl && info.Targets == 1 && info.Rank == 0, info)
 	o := sequenceOptions()
 	o.Sequences = 4
@@ -69,33 +69,33 @@ func TestSequencesHaveTheirOwnAdapters(t *testing.T) {
 	check(t, !equal(plain, own) && !equal(own, both) && !equal(plain, both))
 	check(t, fails(t, s.SetAdapters(1, nil), ggufx.StatusState).Index == 1)
 	fails(t, s.SetAdapters(ggufx.AdapterAllSequences, nil), ggufx.StatusState)
-	fails(t, s.CopySequence(1, 3, 2), ggufx.StatusMismatch)
+	fails(t, s.SequenceCopy(1, 3, 2), ggufx.StatusMismatch)
 	ok(t, s.SetAdapters(3, []ggufx.AdapterUse{{lora, 1}}))
-	ok(t, s.CopySequence(1, 3, 4))
+	ok(t, s.SequenceCopy(1, 3, 4))
 	ok(t, lora.Close())
-	ok(t, s.TruncateSequence(1, 0))
+	ok(t, s.SequenceTruncate(1, 0))
 	check(t, equal(decoded(t, s, ggufx.BatchItem{Sequence: 1, Tokens: tokensA}), own))
 	err := s.SetAdapters(0, []ggufx.AdapterUse{{control, 1}, {lora, 1}})
 	check(t, errors.Is(err, os.ErrClosed), err)
 	fails(t, s.SetAdapters(0, []ggufx.AdapterUse{{nil, 1}}), ggufx.StatusArgument)
-	other := must[*ggufx.Session](t)(must[*ggufx.Model](t)(rt.NewModel(demo(t, rt))).NewSession(nil))
+	other := must[*ggufx.Session](t)(must[*ggufx.Model](t)(rt.NewModel(demo(t, rt), nil)).NewSession(nil))
 	fails(t, other.SetAdapters(0, []ggufx.AdapterUse{{control, 1}}), ggufx.StatusMismatch)
 }
 
 func TestAdaptersOfEmbeddersRowsAndEstimates(t *testing.T) {
 	rt := newRuntime(t)
 	f, file := demo(t, rt), loraAdapter(t, rt)
-	model := must[*ggufx.Model](t)(rt.NewModel(f))
+	model := must[*ggufx.Model](t)(rt.NewModel(f, nil))
 	lora := must[*ggufx.Adapter](t)(model.NewAdapter(file, nil))
 	em := must[*ggufx.Embedder](t)(model.NewEmbedder(&ggufx.EmbedOptions{Context: 8}))
 	text := [][]int32{tokensA}
-	plain := must[[]float32](t)(em.Embed(text, nil))
+	plain := must[[]float32](t)(em.EmbedTexts(text, nil))
 	ok(t, em.SetAdapters([]ggufx.AdapterUse{{lora, 1}}))
-	check(t, !equal(must[[]float32](t)(em.Embed(text, nil)), plain))
+	check(t, !equal(must[[]float32](t)(em.EmbedTexts(text, nil)), plain))
 	ok(t, em.SetAdapters(nil))
-	check(t, equal(must[[]float32](t)(em.Embed(text, nil)), plain))
+	check(t, equal(must[[]float32](t)(em.EmbedTexts(text, nil)), plain))
 	number := 0
-	for must[ggufx.TensorInfo](t)(f.TensorAt(number).Info()).Name != target {
+	for must[ggufx.TensorFacts](t)(f.TensorAt(number).Info()).Name != target {
 		number++
 	}
 	check(t, lora.HasTensor(number) && !lora.HasTensor(number+1))
@@ -109,10 +109,10 @@ func TestAdaptersOfEmbeddersRowsAndEstimates(t *testing.T) {
 	}
 	check(t, near(rows, wanted, 1e-6), rows[:4], wanted[:4])
 	fails(t, lora.AddRows(rows, number, width-1, 2, 1), ggufx.StatusArgument)
-	without := must[ggufx.Estimate](t)(rt.Estimate(f, nil))
-	with := must[ggufx.Estimate](t)(rt.Estimate(f, &ggufx.EstimateOptions{Adapters: []*ggufx.File{file}}))
-	info := must[ggufx.AdapterInfo](t)(lora.Info())
-	check(t, with.Adapter > info.MemoryBytes && with.Total == without.Total+with.Adapter+with.AdapterFile, with)
+	without := must[ggufx.EstimateFacts](t)(rt.Estimate(f, nil))
+	with := must[ggufx.EstimateFacts](t)(rt.Estimate(f, &ggufx.EstimateOptions{Adapters: []*ggufx.File{file}}))
+	info := must[ggufx.AdapterFacts](t)(lora.Info())
+	check(t, with.AdapterBytes > info.MemoryBytes && with.TotalBytes == without.TotalBytes+with.AdapterBytes+with.AdapterFileBytes, with)
 	ok(t, file.Close())
 	_, err := rt.Estimate(f, &ggufx.EstimateOptions{Adapters: []*ggufx.File{f, file}})
 	check(t, errors.Is(err, os.ErrClosed), err)

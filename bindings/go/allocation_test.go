@@ -16,7 +16,7 @@ func TestNoAllocationPerCall(t *testing.T) {
 	rt := newRuntime(t)
 	f := demo(t, rt)
 	w := must[*ggufx.Tensor](t)(f.Tensor("blk.0.attn_q.weight"))
-	model, ids, lengths := must[*ggufx.Model](t)(rt.NewModel(f)), []int32{1}, []uint{1}
+	model, ids, lengths := must[*ggufx.Model](t)(rt.NewModel(f, nil)), []int32{1}, []uint{1}
 	session := must[*ggufx.Session](t)(model.NewSession(nil))
 	embedder := must[*ggufx.Embedder](t)(model.NewEmbedder(&ggufx.EmbedOptions{Context: 4, Batch: 4}))
 	logits, sampler := make([]float32, 1024), must[*ggufx.Sampler](t)(rt.NewSampler(1024, nil))
@@ -25,15 +25,15 @@ func TestNoAllocationPerCall(t *testing.T) {
 	q, out, blocks := numbers(256), make([]float32, 256), make([]byte, 2*272)
 	ok(t, kv.Copy(0, 1, 0, 5))
 	rows, matrices, both, at := []int{256, 256}, []*ggufx.Tensor{w, w}, []uint32{0, 1}, []int32{5, 5}
-	experts := must[*ggufx.Tensor](t)(rt.Wrap(ggufx.TypeQ8_0, []uint64{256, 1, 2}, 0, blocks, "experts"))
+	experts := must[*ggufx.Tensor](t)(rt.WrapTensor(ggufx.TypeQ8_0, []uint64{256, 1, 2}, 0, blocks, "experts"))
 	for name, call := range map[string]func() error{
-		"MatVec":           func() error { return w.MatVec(rt, y[:256], x[:256], nil) },
-		"MatVecMany":       func() error { return ggufx.MatVecMany(rt, y, rows, matrices, x[:256], nil) },
-		"MatMul":           func() error { return w.MatMul(rt, y, 0, x, 0, 2, nil) },
-		"MatMulID":         func() error { return experts.MatMulID(rt, y[:2], 0, both, 2, x[:256], 0, nil) },
-		"Dequantize":       func() error { return w.Dequantize(rt, y, 3, 2) },
+		"MatVec":           func() error { return rt.Matvec(y[:256], w, x[:256], nil) },
+		"MatVecMany":       func() error { return rt.MatvecMany(y, rows, matrices, x[:256], nil) },
+		"MatMul":           func() error { return rt.Matmul(y, 0, w, x, 0, 2, nil) },
+		"MatMulID":         func() error { return rt.MatmulID(y[:2], 0, experts, both, 2, x[:256], 0, 1, nil) },
+		"Dequantize":       func() error { return rt.Dequantize(y, w, 3, 2) },
 		"DequantizeBlocks": func() error { return rt.DequantizeBlocks(y, ggufx.TypeQ8_0, blocks) },
-		"QuantizeBlocks":   func() error { return rt.QuantizeBlocks(blocks, ggufx.TypeQ8_0, x, 256, nil) },
+		"QuantizeBlocks":   func() error { return rt.QuantizeBlocks(blocks, ggufx.TypeQ8_0, x, 2, 256, nil) },
 		"Attend":           func() error { return kv.Attend(out[:128], nil, 0, 0, q[:128], 1, nil, nil) },
 		"AttendBatch":      func() error { return kv.AttendBatch(out, nil, 0, both, q, nil, nil) },
 		"Read":             func() error { return kv.Read(y[:64], nil, 0, 0, 1, 1) },
@@ -51,7 +51,7 @@ func TestNoAllocationPerCall(t *testing.T) {
 			ok(t, kv.Truncate(1, 5))
 			return kv.Truncate(0, 5)
 		},
-		"EmbedInto": func() error { return embedder.EmbedInto(out, ids, lengths, nil) },
+		"Embed": func() error { return embedder.Embed(out, ids, lengths, nil) },
 		"Decode": func() error {
 			ok(t, session.Truncate(0))
 			ok(t, session.Decode(ids, nil))

@@ -26,43 +26,63 @@ const (
 		"properties": {"a": {"type": "integer"}, "s": {"type": "string"}}}}}]`
 )
 
+type event struct {
+	kind ggufx.ChatEventKind
+	call uint64
+	text string
+}
+
+// events of a parser; neighbours of one kind are one.
+type events []event
+
+func (all *events) add(kind ggufx.ChatEventKind, call uint64, text string) error {
+	last := len(*all) - 1
+	if last >= 0 && (*all)[last].kind == kind && (*all)[last].call == call {
+		(*all)[last].text += text
+	} else {
+		*all = append(*all, event{kind, call, text})
+	}
+	return nil
+}
+
 func newChat(t *testing.T, rt *ggufx.Runtime, f *ggufx.File, options ggufx.ChatOptions) *ggufx.Chat {
-	return must[*ggufx.Chat](t)(rt.NewChat(f, options))
+	return must[*ggufx.Chat](t)(rt.NewChat(f, &options))
 }
 
 func TestAConversationIsText(t *testing.T) {
 	rt := newRuntime(t)
 	chat := newChat(t, rt, nil, ggufx.ChatOptions{Text: template, BosToken: "<s>"})
-	text, runs, err := chat.Render(ggufx.ChatRequest{Messages: hello, Flags: ggufx.ChatGenerate})
+	text, runs, err := chat.Render(&ggufx.ChatRequest{MessagesJSON: hello, Flags: ggufx.ChatGenerate})
 	ok(t, err)
 	check(t, text == "<s>[user]Hi </s> é</s>[assistant]", text)
 	check(t, reflect.DeepEqual(runs, []ggufx.ChatRun{{9, false}, {19, true}, {34, false}}), runs)
 	long := "[" + strings.Repeat(`{"role":"user","content":"xxx"},`, 900)
-	text, runs, err = chat.Render(ggufx.ChatRequest{Messages: long[:len(long)-1] + "]"})
+	text, runs, err = chat.Render(&ggufx.ChatRequest{MessagesJSON: long[:len(long)-1] + "]"})
 	ok(t, err)
 	check(t, len(text) == 3+900*13 && len(runs) == 1801, len(text), len(runs))
 	more := newChat(t, rt, nil, ggufx.ChatOptions{Text: "{{ enable_thinking }} {{ tools }} {{ n }} " +
 		"{{ reasoning_effort }} {{ documents[0].t }} {{ strftime_now('%Y') }}"})
-	text, _, err = more.Render(ggufx.ChatRequest{"[]", "[]", `[{"t": 1}]`, `{"n": 2}`, "high",
-		ggufx.ChatNoThink | ggufx.ChatClock, 0})
+	text, _, err = more.Render(&ggufx.ChatRequest{MessagesJSON: "[]", Tools: "[]", Documents: `[{"t": 1}]`,
+		Variables: `{"n": 2}`, ReasoningEffort: "high", Flags: ggufx.ChatNoThink | ggufx.ChatClock})
 	ok(t, err)
 	check(t, text == "False [] 2 high 1 1970", text)
-	_, _, err = more.Render(ggufx.ChatRequest{Messages: "[]"})
+	_, _, err = more.Render(&ggufx.ChatRequest{MessagesJSON: "[]"})
 	fails(t, err, ggufx.StatusValue)
-	_, err = rt.NewChat(nil, ggufx.ChatOptions{Text: "{% if %}"})
+	_, err = rt.NewChat(nil, &ggufx.ChatOptions{Text: "{% if %}"})
 	fails(t, err, ggufx.StatusMalformed)
-	_, err = rt.NewChat(nil, ggufx.ChatOptions{Format: "no such"})
+	_, err = rt.NewChat(nil, &ggufx.ChatOptions{Format: "no such"})
 	fails(t, err, ggufx.StatusNotFound)
 	ok(t, chat.Close())
-	_, _, err = chat.Render(ggufx.ChatRequest{Messages: hello})
+	_, _, err = chat.Render(&ggufx.ChatRequest{MessagesJSON: hello})
 	fails(t, err, ggufx.StatusArgument)
 }
 
 func TestFormatsHaveNames(t *testing.T) {
 	rt, found := newRuntime(t), false
-	for _, name := range ggufx.ChatFormats() {
+	for i := 0; ggufx.ChatFormatName(i) != ""; i++ {
+		name := ggufx.ChatFormatName(i)
 		found = found || name == "chatml"
-		text, _, err := newChat(t, rt, nil, ggufx.ChatOptions{Format: name}).Render(ggufx.ChatRequest{Messages: hello})
+		text, _, err := newChat(t, rt, nil, ggufx.ChatOptions{Format: name}).Render(&ggufx.ChatRequest{MessagesJSON: hello})
 		ok(t, err)
 		check(t, strings.Contains(text, "Hi"), name)
 	}
@@ -72,9 +92,9 @@ func TestFormatsHaveNames(t *testing.T) {
 func TestNoTextOfAUserIsAControlToken(t *testing.T) {
 	rt := newRuntime(t)
 	f := demo(t, rt)
-	tokenizer := must[*ggufx.Tokenizer](t)(ggufx.NewTokenizer(f))
+	tokenizer := must[*ggufx.Tokenizer](t)(f.NewTokenizer())
 	chat := newChat(t, rt, f, ggufx.ChatOptions{Text: template})
-	request := ggufx.ChatRequest{Messages: hello, Flags: ggufx.ChatGenerate}
+	request := &ggufx.ChatRequest{MessagesJSON: hello, Flags: ggufx.ChatGenerate}
 	ids := must[[]int32](t)(chat.Tokenize(tokenizer, request, 0))
 	count := func(ids []int32, id int32) (n int) {
 		for _, i := range ids {
@@ -87,7 +107,7 @@ func TestNoTextOfAUserIsAControlToken(t *testing.T) {
 	check(t, ids[0] == 1 && count(ids, 1) == 1 && count(ids, 2) == 1, ids)
 	text, _, err := chat.Render(request)
 	ok(t, err)
-	check(t, count(must[[]int32](t)(tokenizer.Encode(text, ggufx.TokenizeParseSpecial)), 2) == 2)
+	check(t, count(must[[]int32](t)(tokenizer.Tokenize(text, ggufx.TokenizeParseSpecial)), 2) == 2)
 	with := must[[]int32](t)(chat.Tokenize(tokenizer, request, ggufx.TokenizeAddSpecial))
 	check(t, reflect.DeepEqual(with, ids), with)
 	_, err = chat.Tokenize(tokenizer, request, 64)
@@ -96,29 +116,29 @@ func TestNoTextOfAUserIsAControlToken(t *testing.T) {
 
 func TestATemplateShowsItsFormats(t *testing.T) {
 	rt := newRuntime(t)
-	for text, want := range map[string]ggufx.ChatInfo{
+	for text, want := range map[string]ggufx.ChatFacts{
 		template:      {},
-		"{{ tools }}": {TakesTools: true},
-		calls: {TakesTools: true, Calls: true, Reasons: true, CallForm: ggufx.ChatCallFormNamed,
+		"{{ tools }}": {Flags: ggufx.ChatFeaturesTakesTools},
+		calls: {Flags: ggufx.ChatFeaturesTakesTools | ggufx.ChatFeaturesCalls | ggufx.ChatFeaturesReasons, CallForm: ggufx.ChatCallFormNamed,
 			ReasoningOpen: "<think>", ReasoningClose: "</think>", CallPrefix: "[CALL]",
 			CallMiddle: "[ID]ggufxid01[ARGS]", CallEnd: "[END]"},
-		tags: {Calls: true, CallForm: ggufx.ChatCallFormTagged, CallPrefix: `<call name="`,
+		tags: {Flags: ggufx.ChatFeaturesCalls, CallForm: ggufx.ChatCallFormTagged, CallPrefix: `<call name="`,
 			CallMiddle: `">`, CallEnd: "</call>", CallBeforeKey: `<p name="`,
 			CallAfterKey: `" string="true">`, CallAfterKeyOther: `" string="false">`,
 			CallAfterValue: "</p>"},
-		"<|tool_call>call:": {Calls: true, CallForm: ggufx.ChatCallFormNamed,
+		"<|tool_call>call:": {Flags: ggufx.ChatFeaturesCalls, CallForm: ggufx.ChatCallFormNamed,
 			CallNotation: ggufx.ChatNotationQuoted, CallPrefix: "<|tool_call>call:",
 			CallEnd: "<tool_call|>", CallQuote: `<|"|>`},
-		"<|start|><|channel|><|message|>": {Calls: true, Reasons: true, Channels: true},
+		"<|start|><|channel|><|message|>": {Flags: ggufx.ChatFeaturesCalls | ggufx.ChatFeaturesReasons | ggufx.ChatFeaturesChannels},
 	} {
-		info := must[ggufx.ChatInfo](t)(newChat(t, rt, nil, ggufx.ChatOptions{Text: text}).Info())
+		info := must[ggufx.ChatFacts](t)(newChat(t, rt, nil, ggufx.ChatOptions{Text: text}).Info())
 		check(t, info == want, text, info)
 	}
 	closed := newChat(t, rt, nil, ggufx.ChatOptions{Text: calls})
 	ok(t, closed.Close())
 	_, err := closed.Info()
 	fails(t, err, ggufx.StatusArgument)
-	_, err = rt.NewChatParser(closed, ggufx.ChatParserOptions{})
+	_, err = rt.NewChatParser(&ggufx.ChatParserOptions{Chat: closed, Event: new(events).add})
 	fails(t, err, ggufx.StatusArgument)
 }
 
@@ -126,36 +146,25 @@ func TestAnOutputIsSplitIntoReasoningAnswerAndCalls(t *testing.T) {
 	rt := newRuntime(t)
 	said := `hm</think>Hi[CALL]f[ID]x7[ARGS]{"a":1}[END][CALL]g[ARGS]{}[END]`
 	chat := newChat(t, rt, nil, ggufx.ChatOptions{Text: calls})
-	parser := must[*ggufx.ChatParser](t)(rt.NewChatParser(chat,
-		ggufx.ChatParserOptions{Prompt: "...<think>\n", Tools: tools}))
+	var told events
+	parser := must[*ggufx.ChatParser](t)(rt.NewChatParser(
+		&ggufx.ChatParserOptions{Chat: chat, Prompt: "...<think>\n", Tools: tools, Event: told.add}))
 	ok(t, chat.Close()) // the parser keeps the format
-	info := must[ggufx.ChatParserInfo](t)(parser.Info())
-	check(t, info == ggufx.ChatParserInfo{true, 0, "</think>"}, info)
-	var events []ggufx.ChatEvent
-	add := func(more []ggufx.ChatEvent) {
-		for _, event := range more {
-			last := len(events) - 1
-			if last >= 0 && events[last].Kind == event.Kind && events[last].Call == event.Call {
-				events[last].Text += event.Text
-			} else {
-				events = append(events, event)
-			}
-		}
-	}
+	info := must[ggufx.ChatParserFacts](t)(parser.Info())
+	check(t, info == ggufx.ChatParserFacts{Flags: ggufx.ChatParserStateReasoning, ReasoningClose: "</think>"}, info)
 	for i := range said {
-		add(must[[]ggufx.ChatEvent](t)(parser.Feed(said[i : i+1])))
+		ok(t, parser.Feed(said[i:i+1]))
 	}
-	add(must[[]ggufx.ChatEvent](t)(parser.Finish()))
-	check(t, reflect.DeepEqual(events, []ggufx.ChatEvent{{ggufx.ChatEventKindReasoning, 0, "hm"},
+	ok(t, parser.Finish())
+	check(t, reflect.DeepEqual(told, events{{ggufx.ChatEventKindReasoning, 0, "hm"},
 		{ggufx.ChatEventKindAnswer, 0, "Hi"}, {ggufx.ChatEventKindCallName, 0, "f"}, {ggufx.ChatEventKindCallID, 0, "x7"},
 		{ggufx.ChatEventKindCallArguments, 0, `{"a":1}`}, {ggufx.ChatEventKindCallName, 1, "g"},
-		{ggufx.ChatEventKindCallArguments, 1, "{}"}}), events)
-	info = must[ggufx.ChatParserInfo](t)(parser.Info())
-	check(t, info == ggufx.ChatParserInfo{false, 2, ""}, info)
-	_, err := parser.Feed("x")
-	fails(t, err, ggufx.StatusState)
+		{ggufx.ChatEventKindCallArguments, 1, "{}"}}), told)
+	info = must[ggufx.ChatParserFacts](t)(parser.Info())
+	check(t, info == ggufx.ChatParserFacts{Calls: 2}, info)
+	fails(t, parser.Feed("x"), ggufx.StatusState)
 	ok(t, parser.Close())
-	_, err = parser.Info()
+	_, err := parser.Info()
 	fails(t, err, ggufx.StatusArgument)
 }
 
@@ -163,18 +172,19 @@ func TestToolsNeedAKnownFormat(t *testing.T) {
 	rt := newRuntime(t)
 	written := `Hi[CALL]f[ARGS]{"a":1}[END]`
 	answers := func(chat *ggufx.Chat, options ggufx.ChatParserOptions) {
-		parser := must[*ggufx.ChatParser](t)(rt.NewChatParser(chat, options))
-		events := must[[]ggufx.ChatEvent](t)(parser.Feed(written))
-		check(t, reflect.DeepEqual(events, []ggufx.ChatEvent{{ggufx.ChatEventKindAnswer, 0, written}}), events)
+		var told events
+		options.Chat, options.Event = chat, told.add
+		ok(t, must[*ggufx.ChatParser](t)(rt.NewChatParser(&options)).Feed(written))
+		check(t, reflect.DeepEqual(told, events{{ggufx.ChatEventKindAnswer, 0, written}}), told)
 	}
 	for _, chat := range []*ggufx.Chat{newChat(t, rt, nil, ggufx.ChatOptions{Text: "{{ tools }}"}), nil} {
-		_, err := rt.NewChatParser(chat, ggufx.ChatParserOptions{Tools: tools})
+		_, err := rt.NewChatParser(&ggufx.ChatParserOptions{Chat: chat, Tools: tools, Event: new(events).add})
 		fails(t, err, ggufx.StatusUnsupported)
 		answers(chat, ggufx.ChatParserOptions{})
-		answers(chat, ggufx.ChatParserOptions{Tools: tools, NoCalls: true})
+		answers(chat, ggufx.ChatParserOptions{Tools: tools, Flags: ggufx.ChatParserNoCalls})
 	}
 	known := newChat(t, rt, nil, ggufx.ChatOptions{Text: calls})
-	answers(known, ggufx.ChatParserOptions{NoCalls: true})
-	_, err := rt.NewChatParser(known, ggufx.ChatParserOptions{Tools: "{"})
+	answers(known, ggufx.ChatParserOptions{Flags: ggufx.ChatParserNoCalls})
+	_, err := rt.NewChatParser(&ggufx.ChatParserOptions{Chat: known, Tools: "{", Event: new(events).add})
 	fails(t, err, ggufx.StatusMalformed)
 }

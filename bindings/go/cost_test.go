@@ -18,9 +18,9 @@ func benchmark(b *testing.B, kind ggufx.TensorType, rows, columns, rounds, calls
 	for i := range values {
 		values[i] = float32(i%17) - 8
 	}
-	blocks := make([]byte, rows*int(must[uint64](b)(kind.RowBytes(uint64(columns)))))
-	ok(b, rt.QuantizeBlocks(blocks, kind, values, columns, nil))
-	w := must[*ggufx.Tensor](b)(rt.Wrap(kind, []uint64{uint64(columns), uint64(rows)}, 0, blocks, "w"))
+	blocks := make([]byte, rows*int(must[uint64](b)(ggufx.RowBytes(kind, uint64(columns)))))
+	ok(b, rt.QuantizeBlocks(blocks, kind, values, rows, columns, nil))
+	w := must[*ggufx.Tensor](b)(rt.WrapTensor(kind, []uint64{uint64(columns), uint64(rows)}, 0, blocks, "w"))
 	x, y, least := make([]float32, columns), make([]float32, rows), math.Inf(1)
 	for i := range x {
 		x[i] = 1
@@ -28,7 +28,7 @@ func benchmark(b *testing.B, kind ggufx.TensorType, rows, columns, rounds, calls
 	for round := 0; round < rounds; round++ {
 		start := time.Now()
 		for i := 0; i < calls; i++ {
-			if err := w.MatVec(rt, y, x, nil); err != nil {
+			if err := rt.Matvec(y, w, x, nil); err != nil {
 				b.Fatal(err)
 			}
 		}

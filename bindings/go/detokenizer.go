@@ -2,10 +2,8 @@
 
 package ggufx
 
-// #include "bridge.h"
+// #include "hooks.h"
 import "C"
-
-import "errors"
 
 // Detokenizer converts a stream of token ids to text and withholds incomplete characters. One
 // goroutine at a time; there is nothing to close.
@@ -20,7 +18,9 @@ func (t *Tokenizer) NewDetokenizer(flags DetokenizeFlags) *Detokenizer {
 	return &Detokenizer{tokenizer: t, flags: flags &^ DetokenizeLast}
 }
 
-// Push returns the text of the next ids, without incomplete characters. Errors: ARGUMENT.
+// Push returns the text of the next ids, without incomplete characters.
+//
+// Errors: StatusArgument, StatusMemory.
 func (d *Detokenizer) Push(ids ...int32) (string, error) { return d.part(ids, d.flags) }
 
 // Finish returns the withheld bytes; the next id starts a new text.
@@ -33,24 +33,22 @@ func (d *Detokenizer) Finish() (string, error) {
 }
 
 func (d *Detokenizer) part(ids []int32, flags DetokenizeFlags) (string, error) {
-	tp, err := d.tokenizer.enter()
-	if err != nil {
-		return "", err
+	run := begin()
+	defer run.end()
+	cTokenizer := d.tokenizer.enter(run, shared)
+	if run.err != nil {
+		return "", run.err
 	}
-	defer d.tokenizer.leave()
-	out, state := make([]byte, 8*len(ids)+8), d.state
+	needed := slot[C.size_t](run)
+	out := make([]byte, 8*len(ids)+8)
 	for {
-		var needed C.size_t
-		e := record()
-		err := done(C.ggufx_detokenize_part((*C.char)(octets(out)), C.size_t(len(out)), &needed,
-			&state, tp, ints(ids), C.size_t(len(ids)), C.uint32_t(flags), e), e)
+		err := run.done(C.ggufx_detokenize_part((*C.char)(address(out)), C.size_t(len(out)), needed, &d.state,
+			cTokenizer, (*C.int32_t)(address(ids)), C.size_t(len(ids)), C.uint32_t(flags), run.e))
 		if err == nil {
-			d.state = state
-			return string(out[:needed]), nil
+			return string(out[:*needed]), nil
 		}
-		if !errors.Is(err, StatusCapacity) || int(needed) <= len(out) {
+		if !grow(&out, int(*needed), err) {
 			return "", err
 		}
-		out = make([]byte, needed)
 	}
 }

@@ -2,13 +2,10 @@
 
 package ggufx
 
-// #include "bridge.h"
+// #include "safe.h"
 import "C"
 
-import (
-	"fmt"
-	"sync"
-)
+import "fmt"
 
 // None marks an absent Error.Offset or Error.Index.
 const None = ^uint64(0)
@@ -40,20 +37,6 @@ func (e *Error) Unwrap() error { return e.cause }
 // Error returns the name of the code, "TRUNCATED".
 func (s Status) Error() string { return C.GoString(C.ggufx_status_name(C.ggufx_status(s))) }
 
-// Records are kept and used again, so that a call allocates nothing.
-var records = sync.Pool{New: func() any { return new(C.ggufx_error) }}
-
-func record() *C.ggufx_error { return records.Get().(*C.ggufx_error) }
-
-// done releases the record and returns the error of a failed call.
-func done(status C.ggufx_status, e *C.ggufx_error) error {
-	if status == C.GGUFX_OK {
-		records.Put(e)
-		return nil
-	}
-	return failed(status, e)
-}
-
 func failed(status C.ggufx_status, e *C.ggufx_error) error {
 	err := &Error{
 		Status:      Status(status),
@@ -63,7 +46,6 @@ func failed(status C.ggufx_status, e *C.ggufx_error) error {
 		Message:     C.GoString(&e.message[0]),
 	}
 	*e = C.ggufx_error{}
-	records.Put(e)
 	return err
 }
 

@@ -9,33 +9,33 @@ import (
 )
 
 func asked() ggufx.EstimateOptions {
-	return ggufx.EstimateOptions{Quantizer: &ggufx.QuantizerOptions{Flags: ggufx.JobAllowRequantize}, Context: 128}
+	return ggufx.EstimateOptions{Job: &ggufx.JobOptions{Flags: ggufx.JobAllowRequantize}, Context: 128}
 }
 
 func TestEstimate(t *testing.T) {
 	rt, o := newRuntime(t), asked()
 	f := demo(t, rt)
-	a := must[ggufx.Estimate](t)(rt.Estimate(f, &o))
+	a := must[ggufx.EstimateFacts](t)(rt.Estimate(f, &o))
 	check(t, a.FileType == ggufx.EstimateAsIs && a.Flags&ggufx.EstimateFits != 0 && a.Context == 128, a)
-	check(t, a.Total == a.File+a.Runtime+a.Model+a.KV+a.Session && a.TokensPerSecond == 0, a)
-	q4 := must[ggufx.FileType](t)(ggufx.FileTypeFromName("Q4_0"))
-	o.Recipe, o.TypeK, o.Bandwidth = &q4, ggufx.KVQ8_0, 1e10
-	b := must[ggufx.Estimate](t)(rt.Estimate(f, &o))
-	check(t, b.FileType == q4.ID && b.TypeK == ggufx.KVQ8_0 && b.Weight < a.Weight, b)
+	check(t, a.TotalBytes == a.FileBytes+a.RuntimeBytes+a.ModelBytes+a.KVBytes+a.SessionBytes && a.TokensPerSecond == 0, a)
+	q4 := must[uint32](t)(ggufx.FileTypeFromName("Q4_0"))
+	o.Flags, o.FileType, o.TypeK, o.Bandwidth = ggufx.EstimateFileType, q4, ggufx.KVQ8_0, 1e10
+	b := must[ggufx.EstimateFacts](t)(rt.Estimate(f, &o))
+	check(t, b.FileType == q4 && b.TypeK == ggufx.KVQ8_0 && b.WeightBytes < a.WeightBytes, b)
 	check(t, b.Loss > a.Loss && b.TokensPerSecond > 0, b)
 	o.Bandwidth = -1
 	_, err := rt.Estimate(f, &o)
 	fails(t, err, ggufx.StatusArgument)
-	check(t, must[ggufx.Estimate](t)(rt.Estimate(f, nil)).Context >= 128)
+	check(t, must[ggufx.EstimateFacts](t)(rt.Estimate(f, nil)).Context >= 128)
 }
 
 func TestRecommend(t *testing.T) {
 	rt, o := newRuntime(t), asked()
 	f := demo(t, rt)
-	whole := must[ggufx.Estimate](t)(rt.Recommend(f, &o))
-	o.MemoryBytes = whole.Total - 1
-	less := must[ggufx.Estimate](t)(rt.Recommend(f, &o))
-	check(t, less.Total < whole.Total && less.Loss > whole.Loss, whole, less)
+	whole := must[ggufx.EstimateFacts](t)(rt.Recommend(f, &o))
+	o.MemoryBytes = whole.TotalBytes - 1
+	less := must[ggufx.EstimateFacts](t)(rt.Recommend(f, &o))
+	check(t, less.TotalBytes < whole.TotalBytes && less.Loss > whole.Loss, whole, less)
 	o.MemoryBytes = 1000
 	_, err := rt.Recommend(f, &o)
 	fails(t, err, ggufx.StatusCapacity)

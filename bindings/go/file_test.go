@@ -18,13 +18,13 @@ import (
 func TestLibraryFits(t *testing.T) {
 	check(t, strings.HasPrefix(ggufx.Version(), "0.") && ggufx.Has("type:q4_K") && !ggufx.Has("type:none"))
 	check(t, ggufx.StatusTruncated.Error() == "TRUNCATED" && ggufx.TypeQ4_K.String() == "q4_K")
-	check(t, must[ggufx.TensorType](t)(ggufx.TensorTypeFromName("IQ4_NL")) == ggufx.TypeIQ4_NL)
+	check(t, must[ggufx.TensorType](t)(ggufx.TypeFromName("IQ4_NL")) == ggufx.TypeIQ4_NL)
 	check(t, must[ggufx.KVType](t)(ggufx.KVTypeFromName("tq3_0")) == ggufx.KVTQ3_0)
-	check(t, must[ggufx.TypeInfo](t)(ggufx.KVQ8_0.Info()).BlockValues == 32)
-	check(t, must[uint64](t)(ggufx.TypeQ4_K.RowBytes(512)) == 288)
-	_, err := ggufx.TensorTypeFromName("q4_q")
+	check(t, must[ggufx.KVTypeFacts](t)(ggufx.KVTypeInfo(ggufx.KVQ8_0)).BlockValues == 32)
+	check(t, must[uint64](t)(ggufx.RowBytes(ggufx.TypeQ4_K, 512)) == 288)
+	_, err := ggufx.TypeFromName("q4_q")
 	fails(t, err, ggufx.StatusNotFound)
-	_, err = ggufx.TensorType(4).Info()
+	_, err = ggufx.TypeInfo(4)
 	fails(t, err, ggufx.StatusType)
 }
 
@@ -38,11 +38,10 @@ func TestMetadata(t *testing.T) {
 	check(t, must[int64](t)(key("llama.context_length").Int64()) == 512)
 	check(t, must[float64](t)(key("llama.rope.freq_base").Float64()) == 10000)
 	tokens := key("tokenizer.ggml.tokens")
-	check(t, tokens.Type() == ggufx.MetaArray && tokens.ElementType() == ggufx.MetaString && tokens.Count() == 1024)
-	check(t, must[string](t)(tokens.TextAt(2)) == "</s>" && tokens.Key() == "tokenizer.ggml.tokens")
-	scores := make([]float64, 4)
-	ok(t, key("tokenizer.ggml.scores").Float64s(1020, scores))
-	check(t, scores[0] < 0)
+	check(t, tokens.Type == ggufx.MetaArray && tokens.ElementType == ggufx.MetaString && tokens.Count == 1024)
+	check(t, must[string](t)(tokens.TextAt(2)) == "</s>" && tokens.Key == "tokenizer.ggml.tokens")
+	scores := must[[]float64](t)(key("tokenizer.ggml.scores").Float64s(1020, 4))
+	check(t, len(scores) == 4 && scores[0] < 0)
 	_, err := f.Meta("no.such.key")
 	fails(t, err, ggufx.StatusNotFound)
 	_, err = tokens.Uint64()
@@ -78,9 +77,9 @@ func TestEverySourceGivesTheSame(t *testing.T) {
 	}
 	rt.Close() // files keep their dependencies alive
 	for _, f := range files {
-		check(t, must[ggufx.FileInfo](t)(f.Info()).Tensors == 38)
+		check(t, must[ggufx.FileFacts](t)(f.Info()).Tensors == 38)
 		w := must[*ggufx.Tensor](t)(f.Tensor("token_embd.weight"))
-		info := must[ggufx.TensorInfo](t)(w.Info())
+		info := must[ggufx.TensorFacts](t)(w.Info())
 		check(t, info.Type == ggufx.TypeQ8_0 && info.Ne == [4]uint64{256, 1024, 1, 1}, info)
 		at := info.FileOffset
 		check(t, bytes.Equal(w.Data(), data[at:at+info.Bytes]))
@@ -145,18 +144,19 @@ func TestCancelAnOpen(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	rt, data := newRuntime(t), must[[]byte](t)(os.ReadFile(modelPath(t)))
-	info := must[ggufx.TensorInfo](t)(must[*ggufx.Tensor](t)(demo(t, rt).Tensor("token_embd.weight")).Info())
+	info := must[ggufx.TensorFacts](t)(must[*ggufx.Tensor](t)(demo(t, rt).Tensor("token_embd.weight")).Info())
 	data[info.FileOffset], data[info.FileOffset+1] = 0xff, 0x7f // the first scale becomes NaN
 	f := must[*ggufx.File](t)(rt.OpenMemory(data, nil))
 	var names []string
-	ok(t, f.Validate(ggufx.ValidateDeep, func(x *ggufx.Finding) bool {
+	ok(t, f.Validate(ggufx.ValidateDeep, func(x ggufx.Finding) error {
 		names = append(names, x.Name)
-		return x.Text != ""
+		check(t, x.Text != "")
+		return nil
 	}, nil))
 	check(t, len(names) > 0 && strings.Contains(strings.Join(names, " "), "token_embd.weight"), names)
-	fails(t, f.Validate(ggufx.ValidateDeep, func(*ggufx.Finding) bool { return false }, nil), ggufx.StatusCancelled)
+	fails(t, f.Validate(ggufx.ValidateDeep, func(ggufx.Finding) error { return errMine }, nil), ggufx.StatusCancelled)
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
-	err := f.Validate(ggufx.ValidateDeep, func(*ggufx.Finding) bool { return true }, &ggufx.Watch{Context: done})
+	err := f.Validate(ggufx.ValidateDeep, func(ggufx.Finding) error { return nil }, &ggufx.Watch{Context: done})
 	fails(t, err, ggufx.StatusCancelled)
 }

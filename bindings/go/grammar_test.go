@@ -17,51 +17,50 @@ func newMatcher(t *testing.T, g *ggufx.Grammar) *ggufx.Matcher {
 
 func TestAMatcherFollowsAText(t *testing.T) {
 	rt := newRuntime(t)
-	tokenizer := must[*ggufx.Tokenizer](t)(ggufx.NewTokenizer(demo(t, rt)))
-	grammar := must[*ggufx.Grammar](t)(rt.NewGrammar(tokenizer, `root ::= " the " [a-z]{3,6} "."`))
+	tokenizer := must[*ggufx.Tokenizer](t)(demo(t, rt).NewTokenizer())
+	grammar := must[*ggufx.Grammar](t)(rt.NewGrammar(tokenizer, &ggufx.GrammarOptions{Text: `root ::= " the " [a-z]{3,6} "."`}))
 	m := newMatcher(t, grammar)
 	begin, err := m.Info()
 	ok(t, err)
-	check(t, begin == ggufx.MatcherInfo{false, false, 0, 1024, 32}, begin)
-	ids, err := tokenizer.Encode("the cat.", 0)
+	check(t, begin == ggufx.MatcherFacts{Vocab: 1024, Words: 32}, begin)
+	ids, err := tokenizer.Tokenize("the cat.", 0)
 	ok(t, err)
 	mask := make([]uint32, 33)
 	for _, id := range ids {
 		mask[32] = 1
 		ok(t, m.Mask(mask))
 		check(t, mask[id/32]>>(id%32)&1 == 1 && mask[32] == 0, id)
-		ok(t, m.Accept(id))
+		ok(t, m.Accept([]int32{id}))
 	}
 	now, err := m.Info()
 	ok(t, err)
-	check(t, now.Whole && !now.Ended && now.Tokens == uint64(len(ids)), now)
+	check(t, now.Flags == ggufx.MatcherWhole && now.Tokens == uint64(len(ids)), now)
 	before := must[*ggufx.Matcher](t)(m.Clone())
-	ok(t, m.Accept(2)) // </s>
+	ok(t, m.Accept([]int32{2})) // </s>
 	now, err = m.Info()
 	ok(t, err)
-	check(t, now.Ended, now)
+	check(t, now.Flags&ggufx.MatcherEnded != 0, now)
 	fails(t, m.Mask(mask), ggufx.StatusState)
 	ok(t, before.Rollback(uint64(len(ids))))
 	now, err = before.Info()
 	ok(t, err)
 	check(t, now == begin, now)
-	err = before.Accept(ids[0], ids[1], 2)
+	err = before.Accept([]int32{ids[0], ids[1], 2})
 	fails(t, err, ggufx.StatusValue)
 	check(t, err.(*ggufx.Error).Index == 2, err)
-	fails(t, before.Accept(1024), ggufx.StatusArgument)
+	fails(t, before.Accept([]int32{1024}), ggufx.StatusArgument)
 	fails(t, before.Rollback(1), ggufx.StatusArgument)
 	fails(t, before.Mask(mask[:31]), ggufx.StatusCapacity)
 	ok(t, grammar.Close())
-	ok(t, before.Accept(ids...)) // which keeps the grammar
+	ok(t, before.Accept(ids)) // which keeps the grammar
 	ok(t, m.Close())
-	check(t, m.Accept(1) != nil)
+	check(t, m.Accept([]int32{1}) != nil)
 }
 
 func TestWhatIsSampledFits(t *testing.T) {
 	rt := newRuntime(t)
-	tokenizer := must[*ggufx.Tokenizer](t)(ggufx.NewTokenizer(demo(t, rt)))
-	grammar := must[*ggufx.Grammar](t)(rt.NewJSONGrammar(tokenizer,
-		`{"type":"array","items":{"enum":["é",1]},"minItems":1,"maxItems":3}`, ggufx.GrammarCompact))
+	tokenizer := must[*ggufx.Tokenizer](t)(demo(t, rt).NewTokenizer())
+	grammar := must[*ggufx.Grammar](t)(rt.NewGrammar(tokenizer, &ggufx.GrammarOptions{Kind: ggufx.GrammarKindJSONSchema, Text: `{"type":"array","items":{"enum":["é",1]},"minItems":1,"maxItems":3}`, Flags: ggufx.GrammarCompact}))
 	logits := make([]float32, 1024)
 	for seed := uint64(0); seed < 20; seed++ {
 		sampler := must[*ggufx.Sampler](t)(rt.NewSampler(1024, &ggufx.SamplerOptions{Temperature: 1, Seed: seed}))
@@ -73,12 +72,12 @@ func TestWhatIsSampledFits(t *testing.T) {
 			check(t, math.Abs(float64(logprob)+math.Log(1024)) < 1e-4, logprob)
 			now, err := m.Info()
 			ok(t, err)
-			if now.Ended {
+			if now.Flags&ggufx.MatcherEnded != 0 {
 				break
 			}
 			ids = append(ids, id)
 		}
-		text, err := tokenizer.Decode(ids, ggufx.DetokenizeKeepSpace)
+		text, err := tokenizer.Detokenize(ids, ggufx.DetokenizeKeepSpace)
 		ok(t, err)
 		var items []any
 		ok(t, json.Unmarshal([]byte(text), &items))
@@ -93,14 +92,14 @@ func TestWhatIsSampledFits(t *testing.T) {
 
 func TestFaultsOfGrammarsAreTold(t *testing.T) {
 	rt := newRuntime(t)
-	tokenizer := must[*ggufx.Tokenizer](t)(ggufx.NewTokenizer(demo(t, rt)))
-	_, err := rt.NewGrammar(tokenizer, "root ::= x")
+	tokenizer := must[*ggufx.Tokenizer](t)(demo(t, rt).NewTokenizer())
+	_, err := rt.NewGrammar(tokenizer, &ggufx.GrammarOptions{Text: "root ::= x"})
 	fails(t, err, ggufx.StatusMalformed)
 	check(t, strings.Contains(err.Error(), "line 1, column 10"), err)
-	_, err = rt.NewJSONGrammar(tokenizer, `{"items":{"uniqueItems":true}}`, 0)
+	_, err = rt.NewGrammar(tokenizer, &ggufx.GrammarOptions{Kind: ggufx.GrammarKindJSONSchema, Text: `{"items":{"uniqueItems":true}}`, Flags: 0})
 	fails(t, err, ggufx.StatusUnsupported)
 	check(t, strings.Contains(err.Error(), "#/items: 'uniqueItems' is supported"), err)
-	_, err = rt.NewJSONGrammar(tokenizer, "false", 0)
+	_, err = rt.NewGrammar(tokenizer, &ggufx.GrammarOptions{Kind: ggufx.GrammarKindJSONSchema, Text: "false", Flags: 0})
 	fails(t, err, ggufx.StatusValue)
 	var none *ggufx.Grammar
 	_, err = none.NewMatcher()

@@ -1,101 +1,65 @@
 /*
- * C functions that the library calls, which call Go's; `user` is a cgo.Handle.
+ * C functions that the library calls, which call Go's; `user` is a ggufx_go_user.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_GO_HOOKS_H
 #define GGUFX_GO_HOOKS_H
 
-#include <ggufx/ggufx.h>
-#include <stdlib.h>
+#include "safe.h"
 
-/* Go functions, in callbacks.go and hooks.go. */
-extern int32_t ggufxGoProgress(uintptr_t user, uint64_t done, uint64_t total);
-extern int32_t ggufxGoFinding(uintptr_t user, ggufx_finding *finding);
-extern int32_t ggufxGoChunk(uintptr_t user, ggufx_perplexity_facts *running);
-extern int32_t ggufxGoMeasure(uintptr_t user, ggufx_measure_facts *running);
-extern int32_t ggufxGoLink(uintptr_t user, ggufx_candidate *candidates, size_t n);
-extern size_t ggufxGoGuess(uintptr_t user, int32_t *out, size_t most, int32_t *text, size_t n_text,
-                           int32_t last);
-extern int32_t ggufxGoLayer(uintptr_t user, uint32_t layer, uint64_t first, size_t n_tokens,
-                            float *q, float *k, float *v, float *out);
-extern int32_t ggufxGoWrite(uintptr_t user, uint32_t part, void *data, size_t n);
-extern int32_t ggufxGoRead(uintptr_t user, uint64_t offset, void *data, size_t n);
-extern int32_t ggufxGoSize(uintptr_t user, uint64_t *out);
-extern void ggufxGoDestroy(uintptr_t user);
-extern void ggufxGoChatEvent(uintptr_t user, uint32_t kind, uint64_t call, char *text, size_t n);
-extern void ggufxGoLog(uintptr_t user, int32_t level, char *text, size_t length);
-extern void *ggufxGoAlloc(uintptr_t user, size_t size, size_t align);
-extern void ggufxGoFree(uintptr_t user, void *ptr, size_t size, size_t align);
-extern int32_t ggufxGoParallelFor(uintptr_t user, uint32_t n_tasks, void *task, void *ctx);
+/* A function of a set that a cgo.Handle names. */
+typedef struct ggufx_go_user {
+    uintptr_t set;
+    size_t number;
+} ggufx_go_user;
 
-static inline int32_t ggufx_go_on_progress(void *user, uint64_t done, uint64_t total) {
-    return ggufxGoProgress((uintptr_t)user, done, total);
-}
-static inline int32_t ggufx_go_on_finding(void *user, const ggufx_finding *finding) {
-    return ggufxGoFinding((uintptr_t)user, (ggufx_finding *)finding);
-}
-static inline int32_t ggufx_go_on_chunk(void *user, const ggufx_perplexity_facts *running) {
-    return ggufxGoChunk((uintptr_t)user, (ggufx_perplexity_facts *)running);
-}
-static inline int32_t ggufx_go_on_measure(void *user, const ggufx_measure_facts *running) {
-    return ggufxGoMeasure((uintptr_t)user, (ggufx_measure_facts *)running);
-}
-static inline int32_t ggufx_go_on_link(void *user, ggufx_candidate *candidates, size_t n) {
-    return ggufxGoLink((uintptr_t)user, candidates, n);
-}
-static inline size_t ggufx_go_on_guess(void *user, int32_t *out, size_t most, const int32_t *text,
-                                       size_t n_text, int32_t last) {
-    return ggufxGoGuess((uintptr_t)user, out, most, (int32_t *)text, n_text, last);
-}
-static inline int32_t ggufx_go_on_layer(void *user, uint32_t layer, uint64_t first, size_t n,
-                                        const float *q, const float *k, const float *v,
-                                        const float *out) {
-    return ggufxGoLayer((uintptr_t)user, layer, first, n, (float *)q, (float *)k, (float *)v,
-                        (float *)out);
-}
-static inline ggufx_status ggufx_go_on_part(void *user, uint32_t part, const void *data, size_t n) {
-    return ggufxGoWrite((uintptr_t)user, part, (void *)data, n);
-}
-static inline ggufx_status ggufx_go_on_write(void *user, const void *data, size_t n) {
-    return ggufxGoWrite((uintptr_t)user, 0, (void *)data, n);
-}
-static inline ggufx_status ggufx_go_on_read(void *user, void *data, size_t n) {
-    return ggufxGoRead((uintptr_t)user, 0, data, n);
-}
-static inline ggufx_status ggufx_go_on_read_at(void *user, uint64_t offset, void *data, size_t n) {
-    return ggufxGoRead((uintptr_t)user, offset, data, n);
-}
-static inline ggufx_status ggufx_go_on_size(void *user, uint64_t *out) {
-    return ggufxGoSize((uintptr_t)user, out);
-}
-static inline void ggufx_go_on_destroy(void *user) {
-    ggufxGoDestroy((uintptr_t)user);
-}
-static inline int32_t ggufx_go_on_chat_event(void *user, uint32_t kind, uint64_t call,
-                                             const char *text, size_t length) {
-    ggufxGoChatEvent((uintptr_t)user, kind, call, (char *)text, length);
-    return 0;
-}
-static inline void ggufx_go_on_log(void *user, int32_t level, const char *text, size_t length) {
-    ggufxGoLog((uintptr_t)user, level, (char *)text, length);
-}
-static inline void *ggufx_go_on_alloc(void *user, size_t size, size_t align) {
-    return ggufxGoAlloc((uintptr_t)user, size, align);
-}
-static inline void ggufx_go_on_free(void *user, void *ptr, size_t size, size_t align) {
-    ggufxGoFree((uintptr_t)user, ptr, size, align);
-}
-typedef void (*ggufx_go_task)(void *ctx, uint32_t index, uint32_t worker);
-static inline ggufx_status ggufx_go_on_parallel_for(void *user, uint32_t n_tasks,
-                                                    ggufx_go_task task, void *ctx) {
-    return ggufxGoParallelFor((uintptr_t)user, n_tasks, (void *)task, ctx);
-}
+/* Go functions, in functions.go, hooks.go and session.go. */
+extern int32_t ggufxGoProgress(void *user, uint64_t done, uint64_t total);
+extern int32_t ggufxGoReadAt(void *user, uint64_t offset, void *data, size_t n);
+extern int32_t ggufxGoSize(void *user, uint64_t *out);
+extern void ggufxGoDestroy(void *user);
+extern void ggufxGoLog(void *user, int32_t level, char *text, size_t length);
+extern void *ggufxGoAlloc(void *user, size_t size, size_t align);
+extern void ggufxGoFree(void *user, void *ptr, size_t size, size_t align);
+extern int32_t ggufxGoParallelFor(void *user, uint32_t n_tasks, void *task, void *ctx);
+extern int32_t ggufxGoLayer(void *user, uint32_t layer, uint64_t first, size_t n_tokens, float *q,
+                            float *k, float *v, float *out);
+
 static inline void ggufx_go_run(void *task, void *ctx, uint32_t index, uint32_t worker) {
-    ((ggufx_go_task)task)(ctx, index, worker);
+    ((void (*)(void *, uint32_t, uint32_t))task)(ctx, index, worker);
 }
 
-#define GGUFX_GO_WATCH(user)                                                                       \
-    const ggufx_progress watch = {sizeof watch, 0, NULL, (void *)(user), ggufx_go_on_progress};    \
-    const ggufx_progress *const progress = (user) ? &watch : NULL
+/* Calls with addresses of Go's inside of structs and arrays: only C may put them there. */
+
+static inline ggufx_status ggufx_go_decode(ggufx_session *session, const int32_t *tokens, size_t n,
+                                           float *logits, size_t n_logits,
+                                           ggufx_decode_options *options, ggufx_error *error) {
+    options->logits = logits;
+    options->n_logits = n_logits;
+    return ggufx_session_decode(session, tokens, n, options, error);
+}
+static inline ggufx_status ggufx_go_decode_batch(ggufx_session *session,
+                                                 const ggufx_batch_item *items, size_t n,
+                                                 float *logits, size_t n_logits, float *hidden,
+                                                 size_t n_hidden, ggufx_batch_options *options,
+                                                 ggufx_error *error) {
+    options->logits = logits;
+    options->n_logits = n_logits;
+    options->embeddings = hidden;
+    options->n_embeddings = n_hidden;
+    return ggufx_session_decode_batch(session, items, n, options, error);
+}
+/* The results are concatenated in y; at has room for n_w addresses. */
+static inline ggufx_status
+ggufx_go_matvec_many(float *y, float **at, const size_t *n_y, const ggufx_runtime *rt,
+                     const ggufx_tensor *const *w, size_t n_w, const float *x, size_t n_x,
+                     const ggufx_matmul_options *options, ggufx_error *error) {
+    size_t i;
+    for (i = 0; i < n_w; i++) {
+        at[i] = y;
+        y += n_y[i];
+    }
+    return ggufx_matvec_many(at, n_y, rt, w, n_w, x, n_x, options, error);
+}
 
 #endif

@@ -14,19 +14,33 @@ import (
 	ggufx "github.com/ggufx/libggufx/bindings/go"
 )
 
+func tensorsOf(t testing.TB, q *ggufx.Quantizer) []ggufx.JobTensor {
+	all := make([]ggufx.JobTensor, must[ggufx.JobFacts](t)(q.Info()).Tensors)
+	for i := range all {
+		all[i] = must[ggufx.JobTensor](t)(q.TensorAt(i))
+	}
+	return all
+}
+
 func plan(t testing.TB) *ggufx.Quantizer {
 	rt := newRuntime(t)
-	recipe := must[ggufx.FileType](t)(ggufx.FileTypeFromName("q4_0"))
-	q := must[*ggufx.Quantizer](t)(rt.NewQuantizer(demo(t, rt), recipe,
-		&ggufx.QuantizerOptions{Flags: ggufx.JobAllowRequantize}))
-	ok(t, q.Choose(func(p ggufx.PlannedTensor) (ggufx.TensorType, bool) {
-		return ggufx.TypeQ5_1, strings.HasSuffix(p.Name, "ffn_up.weight")
-	}))
+	mix := must[uint32](t)(ggufx.FileTypeFromName("q4_0"))
+	q := must[*ggufx.Quantizer](t)(rt.QuantizeJob(demo(t, rt), mix,
+		&ggufx.JobOptions{Flags: ggufx.JobAllowRequantize}))
+	var types []ggufx.TensorType
+	for _, p := range tensorsOf(t, q) {
+		if strings.HasSuffix(p.Name, "ffn_up.weight") {
+			types = append(types, ggufx.TypeQ5_1)
+		} else {
+			types = append(types, ggufx.JobByRecipe)
+		}
+	}
+	ok(t, q.SetTypes(types))
 	return q
 }
 
 func chosen(t testing.TB, q *ggufx.Quantizer) (all []int) {
-	for i, p := range must[[]ggufx.PlannedTensor](t)(q.Tensors()) {
+	for i, p := range tensorsOf(t, q) {
 		if p.Reason == ggufx.JobReasonChosen {
 			check(t, p.To == ggufx.TypeQ5_1, p)
 			all = append(all, i)
@@ -36,15 +50,22 @@ func chosen(t testing.TB, q *ggufx.Quantizer) (all []int) {
 }
 
 func TestFileTypes(t *testing.T) {
-	all, q4 := ggufx.FileTypes(), must[ggufx.FileType](t)(ggufx.FileTypeFromName("Q4_K"))
-	check(t, len(all) > 20 && q4 == ggufx.FileType{"Q4_K_M", 15, ggufx.TypeQ4_K}, q4)
+	n, q4 := ggufx.FileTypeCount(), must[uint32](t)(ggufx.FileTypeFromName("Q4_K"))
+	found := 0
+	for i := 0; i < n; i++ {
+		if facts := must[ggufx.FileTypeFacts](t)(ggufx.FileTypeAt(i)); facts.FileType == q4 {
+			check(t, facts == ggufx.FileTypeFacts{Name: "Q4_K_M", FileType: 15, Type: ggufx.TypeQ4_K}, facts)
+			found++
+		}
+	}
+	check(t, n > 20 && found == 1, n, found)
 	_, err := ggufx.FileTypeFromName("Q4_Q")
 	fails(t, err, ggufx.StatusNotFound)
 }
 
 func TestPlan(t *testing.T) {
 	q := plan(t)
-	info, at := must[ggufx.QuantizerInfo](t)(q.Info()), chosen(t, q)
+	info, at := must[ggufx.JobFacts](t)(q.Info()), chosen(t, q)
 	check(t, info.BytesOut < info.BytesIn && len(at) > 0, info)
 	coarse := must[float64](t)(q.Measure(at[0], ggufx.TypeQ4_0, 4096, nil))
 	fine := must[float64](t)(q.Measure(at[0], ggufx.TypeQ8_0, 4096, nil))
@@ -53,11 +74,14 @@ func TestPlan(t *testing.T) {
 	cancel()
 	_, err := q.Measure(at[0], ggufx.TypeQ4_0, 0, &ggufx.Watch{Context: stop})
 	check(t, fails(t, err, ggufx.StatusCancelled) != nil && errors.Is(err, context.Canceled))
-	_, err = q.At(int(info.Tensors))
+	_, err = q.TensorAt(int(info.Tensors))
 	fails(t, err, ggufx.StatusArgument)
-	fails(t, q.Choose(func(ggufx.PlannedTensor) (ggufx.TensorType, bool) { return ggufx.TypeQ8_K, true }),
-		ggufx.StatusUnsupported)
-	check(t, len(chosen(t, q)) == len(at)) // a rule that fails leaves the plan
+	types := make([]ggufx.TensorType, info.Tensors)
+	for i := range types {
+		types[i] = ggufx.TypeQ8_K
+	}
+	fails(t, q.SetTypes(types), ggufx.StatusUnsupported)
+	check(t, len(chosen(t, q)) == len(at)) // a call that fails leaves the plan
 	ok(t, q.Close())
 }
 
@@ -66,8 +90,8 @@ func TestCancelledRunIsResumed(t *testing.T) {
 	ok(t, plan(t).Run(whole, nil))
 	q, seen, again := plan(t), 0, 0
 	stop, cancel := context.WithCancel(context.Background())
-	err := q.Run(path, &ggufx.RunOptions{Flags: ggufx.JobRunKeep, Watch: ggufx.Watch{Context: stop},
-		TensorDone: func(int, ggufx.PlannedTensor) {
+	err := q.Run(path, &ggufx.JobRunOptions{Flags: ggufx.JobRunKeep, Watch: ggufx.Watch{Context: stop},
+		TensorDone: func(int, ggufx.JobTensor) {
 			if seen++; seen == 4 {
 				cancel()
 			}
@@ -75,10 +99,10 @@ func TestCancelledRunIsResumed(t *testing.T) {
 	check(t, fails(t, err, ggufx.StatusCancelled) != nil && errors.Is(err, context.Canceled))
 	_, err = os.Stat(path)
 	check(t, os.IsNotExist(err) && seen >= 4)
-	ok(t, q.Run(path, &ggufx.RunOptions{Flags: ggufx.JobRunResume | ggufx.JobRunMeasure,
-		TensorDone: func(int, ggufx.PlannedTensor) { again++ }}))
+	ok(t, q.Run(path, &ggufx.JobRunOptions{Flags: ggufx.JobRunResume | ggufx.JobRunMeasure,
+		TensorDone: func(int, ggufx.JobTensor) { again++ }}))
 	check(t, bytes.Equal(must[[]byte](t)(os.ReadFile(whole)), must[[]byte](t)(os.ReadFile(path))))
-	tensors := must[[]ggufx.PlannedTensor](t)(q.Tensors())
+	tensors := tensorsOf(t, q)
 	check(t, again > 0 && again < len(tensors), seen, again)
 	check(t, tensors[chosen(t, q)[0]].RMSE > 0 || tensors[len(tensors)-1].RMSE > 0)
 }
@@ -86,9 +110,9 @@ func TestCancelledRunIsResumed(t *testing.T) {
 func TestShards(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "shards.gguf")
 	fails(t, plan(t).Finish(path, nil), ggufx.StatusNotFound)
-	ok(t, plan(t).Run(path, &ggufx.RunOptions{Shard: 1, Shards: 2}))
+	ok(t, plan(t).Run(path, &ggufx.JobRunOptions{Shard: 1, Shards: 2}))
 	fails(t, plan(t).Finish(path, nil), ggufx.StatusState)
-	ok(t, plan(t).Run(path, &ggufx.RunOptions{Shard: 2, Shards: 2}))
+	ok(t, plan(t).Run(path, &ggufx.JobRunOptions{Shard: 2, Shards: 2}))
 	ok(t, plan(t).Finish(path, nil))
 	f := must[*ggufx.File](t)(newRuntime(t).Open(path, nil))
 	check(t, f.TensorCount() > 0)
@@ -98,7 +122,7 @@ func TestPanicInRun(t *testing.T) {
 	q := plan(t)
 	defer func() { check(t, recover() == "seen enough") }()
 	_ = q.Run(filepath.Join(t.TempDir(), "q.gguf"),
-		&ggufx.RunOptions{TensorDone: func(int, ggufx.PlannedTensor) { panic("seen enough") }})
+		&ggufx.JobRunOptions{TensorDone: func(int, ggufx.JobTensor) { panic("seen enough") }})
 }
 
 func copyOf(t testing.TB, rt *ggufx.Runtime, f *ggufx.File, options *ggufx.WriterOptions) *ggufx.Writer {
@@ -111,16 +135,16 @@ func copyOf(t testing.TB, rt *ggufx.Runtime, f *ggufx.File, options *ggufx.Write
 func TestFilesOfRanks(t *testing.T) {
 	rt, path := newRuntime(t), filepath.Join(t.TempDir(), "rank.gguf")
 	w := must[*ggufx.Writer](t)(rt.NewWriter(nil))
-	ok(t, w.CopyRank(demo(t, rt), 1, 2, []uint32{3, 1}, false))
+	ok(t, w.CopyRank(demo(t, rt), 1, 2, []uint32{3, 1}, 0))
 	ok(t, w.Write(path, nil))
 	f := must[*ggufx.File](t)(rt.Open(path, nil))
-	_, err := rt.NewModel(f)
+	_, err := rt.NewModel(f, nil)
 	fails(t, err, ggufx.StatusMismatch)
-	fails(t, w.CopyRank(f, 1, 2, []uint32{3, 1}, false), ggufx.StatusUnsupported)
-	fails(t, w.CopyRank(demo(t, rt), 2, 2, nil, true), ggufx.StatusArgument)
-	fails(t, w.CopyRank(demo(t, rt), 0, 3, []uint32{3, 1}, false), ggufx.StatusArgument)
+	fails(t, w.CopyRank(f, 1, 2, []uint32{3, 1}, 0), ggufx.StatusUnsupported)
+	fails(t, w.CopyRank(demo(t, rt), 2, 2, nil, ggufx.GroupOptionsLayers), ggufx.StatusArgument)
+	fails(t, w.CopyRank(demo(t, rt), 0, 3, []uint32{3, 1}, 0), ggufx.StatusArgument)
 	layers := must[*ggufx.Writer](t)(rt.NewWriter(nil))
-	ok(t, layers.CopyRank(demo(t, rt), 1, 2, nil, true))
+	ok(t, layers.CopyRank(demo(t, rt), 1, 2, nil, ggufx.GroupOptionsLayers))
 	ok(t, layers.Write(path, nil))
 	f = must[*ggufx.File](t)(rt.Open(path, nil))
 	must[*ggufx.Meta](t)(f.Meta("ggufx.rank.layers"))
@@ -131,12 +155,12 @@ func TestEdit(t *testing.T) {
 	ok(t, copyOf(t, rt, demo(t, rt), &ggufx.WriterOptions{ReserveBytes: 4096}).Write(path, nil))
 	f := must[*ggufx.File](t)(rt.Open(path, nil))
 	w := copyOf(t, rt, f, nil)
-	ok(t, w.SetText("general.name", "edited"))
-	check(t, must[ggufx.EditInfo](t)(w.EditInfo(f, 0)).InPlace)
-	info := must[ggufx.EditInfo](t)(w.Edit(f, path, ggufx.EditInPlace, nil))
+	ok(t, w.SetString("general.name", "edited"))
+	check(t, must[ggufx.EditFacts](t)(w.EditInfo(f, nil)).InPlace)
+	info := must[ggufx.EditFacts](t)(w.EditWrite(f, path, &ggufx.EditOptions{Flags: ggufx.EditInPlace}))
 	check(t, info.InPlace && info.Written < info.Bytes/10, info)
-	ok(t, w.SetText("general.name", strings.Repeat("x", 100000)))
-	_, err := w.Edit(f, path, ggufx.EditInPlace, nil)
+	ok(t, w.SetString("general.name", strings.Repeat("x", 100000)))
+	_, err := w.EditWrite(f, path, &ggufx.EditOptions{Flags: ggufx.EditInPlace})
 	fails(t, err, ggufx.StatusCapacity)
-	check(t, !must[bool](t)(rt.RecoverEdit(path)))
+	check(t, !must[bool](t)(rt.EditRecover(path)))
 }

@@ -15,19 +15,19 @@ import (
 )
 
 func kvOptions() *ggufx.KVOptions {
-	return &ggufx.KVOptions{Layers: 2, KVHeads: 2, QHeads: 4, HeadDimK: 32, TypeK: ggufx.KVF32, TypeV: ggufx.KVF32,
+	return &ggufx.KVOptions{NumLayers: 2, KVHeads: 2, QHeads: 4, HeadDimK: 32, TypeK: ggufx.KVF32, TypeV: ggufx.KVF32,
 		Sequences: 3, MaxTokens: 256, RopeStyle: ggufx.RopeStylePairs}
 }
 
-func filledKV(t testing.TB, rt *ggufx.Runtime, n int) *ggufx.KV {
-	kv := must[*ggufx.KV](t)(rt.NewKV(kvOptions()))
+func filledKV(t testing.TB, rt *ggufx.Runtime, n int) *ggufx.KVCache {
+	kv := must[*ggufx.KVCache](t)(rt.NewKVCache(kvOptions()))
 	for layer := uint32(0); layer < 2; layer++ {
 		ok(t, kv.Append(layer, 0, n, nil, numbers(n*64), numbers(n*64)))
 	}
 	return kv
 }
 
-func attended(t testing.TB, kv *ggufx.KV, sequence uint32) []float32 {
+func attended(t testing.TB, kv *ggufx.KVCache, sequence uint32) []float32 {
 	out := make([]float32, 128)
 	ok(t, kv.Attend(out, nil, 0, sequence, numbers(128), 1, nil, nil))
 	return out
@@ -75,9 +75,8 @@ func TestSequences(t *testing.T) {
 	check(t, near(two[:128], before, 1e-30) && near(two[128:], before, 1e-30))
 	ok(t, kv.Remove(1, 2, 4))
 	ok(t, kv.Shift(1, 4, 10, -2))
-	at := make([]int32, 8)
-	ok(t, kv.Positions(1, 0, at))
-	check(t, at[7] == 7, at)
+	at := must[[]int32](t)(kv.Positions(1, 0, 8))
+	check(t, len(at) == 8 && at[7] == 7, at)
 	ok(t, kv.Compact(1, nil))
 	ok(t, kv.Truncate(1, 3))
 	check(t, must[uint64](t)(kv.Length(1)) == 3)
@@ -95,15 +94,15 @@ func TestSequences(t *testing.T) {
 	check(t, k[0] == 1 && k[63] == 1 && near(v, make([]float32, 64), 1e-30))
 	ok(t, kv.Keep(0))
 	ok(t, kv.Clear())
-	check(t, must[ggufx.KVStats](t)(kv.Stats(ggufx.KVAllLayers)).Tokens == 0)
-	check(t, must[uint64](t)(rt.EstimateKV(kvOptions(), 64)) > 64*64*4*2*2)
+	check(t, must[ggufx.KVFacts](t)(kv.Stats(ggufx.KVAllLayers)).Tokens == 0)
+	check(t, must[uint64](t)(rt.KVEstimate(kvOptions(), 64)) > 64*64*4*2*2)
 	o := kvOptions()
-	o.LayerOptions = []ggufx.KVLayer{{TypeK: ggufx.KVQ8_0}, {}}
-	layered := must[*ggufx.KV](t)(rt.NewKV(o))
-	check(t, must[ggufx.KVStats](t)(layered.Stats(0)).TypeK == ggufx.KVQ8_0)
+	o.Layers = []ggufx.KVLayer{{TypeK: ggufx.KVQ8_0}, {}}
+	layered := must[*ggufx.KVCache](t)(rt.NewKVCache(o))
+	check(t, must[ggufx.KVFacts](t)(layered.Stats(0)).TypeK == ggufx.KVQ8_0)
 	o = kvOptions()
 	o.TypeK, o.TypeV = ggufx.KVGX4, ggufx.KVGX4
-	centred := must[*ggufx.KV](t)(rt.NewKV(o))
+	centred := must[*ggufx.KVCache](t)(rt.NewKVCache(o))
 	ok(t, centred.Calibrate(0, make([]float32, 64), nil, nil))
 	fails(t, centred.Calibrate(0, make([]float32, 64), numbers(32), nil), ggufx.StatusArgument)
 }
@@ -139,13 +138,13 @@ func TestSnapshots(t *testing.T) {
 func TestOtherTypesAndErrors(t *testing.T) {
 	rt := newRuntime(t)
 	kv := filledKV(t, rt, 80)
-	before := must[ggufx.KVStats](t)(kv.Stats(0)).PageBytes
+	before := must[ggufx.KVFacts](t)(kv.Stats(0)).PageBytes
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
 	err := kv.Requantize(ggufx.KVAllLayers, ggufx.KVQ8_0, ggufx.KVKeepType, &ggufx.Watch{Context: done})
 	fails(t, err, ggufx.StatusCancelled)
 	ok(t, kv.Requantize(ggufx.KVAllLayers, ggufx.KVQ8_0, ggufx.KVQ8_0, nil))
-	check(t, must[ggufx.KVStats](t)(kv.Stats(0)).PageBytes < before)
+	check(t, must[ggufx.KVFacts](t)(kv.Stats(0)).PageBytes < before)
 	k, q, out := numbers(64), numbers(128), make([]float32, 128)
 	fails(t, kv.Append(0, 0, 1, []int32{80, 81}, k, k), ggufx.StatusArgument)
 	fails(t, kv.AppendBatch(0, []uint32{0}, nil, k, k), ggufx.StatusArgument)
@@ -157,7 +156,7 @@ func TestOtherTypesAndErrors(t *testing.T) {
 	fails(t, kv.Append(0, 0, 200, nil, numbers(200*64), numbers(200*64)), ggufx.StatusCapacity)
 	watching := &ggufx.AttendOptions{Watch: ggufx.Watch{Context: done}}
 	fails(t, kv.Attend(out, nil, 0, 0, q, 1, nil, watching), ggufx.StatusCancelled)
-	_, err = rt.NewKV(&ggufx.KVOptions{})
+	_, err = rt.NewKVCache(&ggufx.KVOptions{})
 	fails(t, err, ggufx.StatusArgument)
 	ok(t, kv.Close())
 	_, err = kv.Length(0)

@@ -57,6 +57,9 @@ func check(t testing.TB, condition bool, values ...any) {
 	}
 }
 
+// errMine is the error of a function of the program.
+var errMine = errors.New("mine")
+
 func newRuntime(t testing.TB) *ggufx.Runtime {
 	return must[*ggufx.Runtime](t)(ggufx.NewRuntime(&ggufx.RuntimeOptions{Threads: 2}))
 }

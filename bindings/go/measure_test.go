@@ -13,31 +13,37 @@ import (
 )
 
 func smallSession(t *testing.T, rt *ggufx.Runtime) *ggufx.Session {
-	model := must[*ggufx.Model](t)(rt.NewModel(demo(t, rt)))
+	model := must[*ggufx.Model](t)(rt.NewModel(demo(t, rt), nil))
 	return must[*ggufx.Session](t)(model.NewSession(&ggufx.SessionOptions{Context: 64}))
 }
 
 func TestStop(t *testing.T) {
 	rt := newRuntime(t)
-	stop := must[*ggufx.Stop](t)(rt.NewStop("</s>", "\xff\x00"))
-	feed := func(text string, want ggufx.StopInfo) {
+	stop := must[*ggufx.Stop](t)(rt.NewStop([]string{"</s>", "\xff\x00"}))
+	feed := func(text string, want ggufx.StopFacts) {
 		t.Helper()
-		info := must[ggufx.StopInfo](t)(stop.Feed([]byte(text)))
+		info := must[ggufx.StopFacts](t)(stop.Feed(text))
 		check(t, info == want, info)
 	}
-	feed("a<", ggufx.StopInfo{-1, 1, 2})
-	feed("/s", ggufx.StopInfo{-1, 1, 4})
-	feed(">b", ggufx.StopInfo{0, 1, 5})
-	_, err := stop.Feed([]byte("b"))
+	feed("a<", ggufx.StopFacts{-1, 1, 2})
+	feed("/s", ggufx.StopFacts{-1, 1, 4})
+	feed(">b", ggufx.StopFacts{0, 1, 5})
+	_, err := stop.Feed("b")
 	fails(t, err, ggufx.StatusState)
 	ok(t, stop.Reset())
-	feed("</\xff\x00", ggufx.StopInfo{1, 2, 4})
-	_, err = rt.NewStop("a", "")
+	feed("</\xff\x00", ggufx.StopFacts{1, 2, 4})
+	_, err = rt.NewStop([]string{"a", ""})
 	check(t, fails(t, err, ggufx.StatusArgument).Index == 1)
-	_, err = rt.NewStop(strings.Repeat("a", 1<<20), "b")
+	_, err = rt.NewStop([]string{strings.Repeat("a", 1<<20), "b"})
 	fails(t, err, ggufx.StatusLimit)
 	ok(t, stop.Close())
 	check(t, errors.Is(stop.Reset(), os.ErrClosed))
+}
+
+func logprobOf(t testing.TB, rt *ggufx.Runtime, logits []float32, id int32) float32 {
+	_, _, chosen, err := rt.Logprobs(0, logits, id)
+	ok(t, err)
+	return chosen
 }
 
 func TestLogprobs(t *testing.T) {
@@ -48,20 +54,19 @@ func TestLogprobs(t *testing.T) {
 		sum += math.Exp(float64(x))
 	}
 	want := func(x float64) float32 { return float32(x - math.Log(sum)) }
-	ids, values := make([]int32, 3), make([]float32, 3)
-	chosen := must[float32](t)(rt.Logprobs(logits, ids, values, 0))
+	ids, values, chosen, err := rt.Logprobs(3, logits, 0)
+	ok(t, err)
 	check(t, ids[0] == 1 && ids[1] == 3 && ids[2] == 4, ids)
 	check(t, near(values, []float32{want(3), want(3), want(1)}, 1e-6), values)
 	check(t, near([]float32{chosen}, []float32{want(0.5)}, 1e-6), chosen)
-	check(t, math.IsInf(float64(must[float32](t)(rt.Logprobs(logits, nil, nil, 2))), -1))
-	must[float32](t)(rt.Logprobs(logits, ids, values, ggufx.NoToken))
-	_, err := rt.Logprobs(logits, make([]int32, 6), make([]float32, 6), 0)
+	check(t, math.IsInf(float64(logprobOf(t, rt, logits, 2)), -1))
+	_, _, _, err = rt.Logprobs(6, logits, 0)
 	fails(t, err, ggufx.StatusArgument)
-	_, err = rt.Logprobs(logits, ids, values[:2], 0)
+	_, _, _, err = rt.Logprobs(-1, logits, 0)
 	fails(t, err, ggufx.StatusArgument)
-	_, err = rt.Logprobs(logits, nil, nil, 5)
+	_, _, _, err = rt.Logprobs(0, logits, 5)
 	fails(t, err, ggufx.StatusArgument)
-	_, err = rt.Logprobs([]float32{float32(math.NaN())}, nil, nil, 0)
+	_, _, _, err = rt.Logprobs(0, []float32{float32(math.NaN())}, 0)
 	fails(t, err, ggufx.StatusValue)
 }
 
@@ -69,24 +74,26 @@ func TestEndings(t *testing.T) {
 	rt := newRuntime(t)
 	session, context := smallSession(t, rt), []int32{1, 300, 301}
 	endings := [][]int32{{302}, {303, 304}, {302, 305, 306}}
-	got := must[[]float64](t)(session.Endings(context, endings, nil))
+	got := must[[]float64](t)(session.MeasureEndings(context, []int32{302, 303, 304, 302, 305, 306}, []uint{1, 2, 3}, nil))
 	logits := make([]float32, 1024)
 	for i, ending := range endings {
 		sum := 0.0
 		ok(t, session.Decode(context, nil))
 		for _, id := range ending {
 			ok(t, session.Logits(logits))
-			sum += float64(must[float32](t)(rt.Logprobs(logits, nil, nil, id)))
+			sum += float64(logprobOf(t, rt, logits, id))
 			ok(t, session.Decode([]int32{id}, nil))
 		}
 		// Products of one column and of many have other bits.
 		check(t, math.Abs(sum-got[i]) < 0.05, sum, got[i])
 		ok(t, session.Truncate(0))
 	}
-	_, err := session.Endings(context, [][]int32{{302}, {}}, nil)
+	_, err := session.MeasureEndings(context, []int32{302}, []uint{1, 0}, nil)
 	fails(t, err, ggufx.StatusArgument)
-	_, err = session.Endings(context, [][]int32{make([]int32, 64)}, nil)
+	_, err = session.MeasureEndings(context, make([]int32, 64), []uint{64}, nil)
 	fails(t, err, ggufx.StatusCapacity)
+	_, err = session.MeasureEndings(context, []int32{302}, []uint{2}, nil)
+	fails(t, err, ggufx.StatusArgument)
 	check(t, session.Length() == 0)
 }
 
@@ -96,20 +103,20 @@ func TestCollectImatrix(t *testing.T) {
 	for i := range tokens {
 		tokens[i] = int32(300 + i)
 	}
-	m := must[*ggufx.Imatrix](t)(session.CollectImatrix(tokens, 32, 1, &ggufx.CollectOptions{Dataset: "text"}))
-	info := must[ggufx.ImatrixInfo](t)(m.Info())
+	m := must[*ggufx.Imatrix](t)(session.CollectImatrix(tokens, 32, 1, &ggufx.ImatrixOptions{Dataset: "text"}))
+	info := must[ggufx.ImatrixFacts](t)(m.Info())
 	check(t, must[string](t)(m.Dataset(0)) == "text")
-	q := must[*ggufx.ImatrixEntry](t)(m.Find("blk.0.attn_q.weight"))
+	q := entryOf(t, m, "blk.0.attn_q.weight")
 	check(t, len(q.Counts) == 1 && q.Counts[0] == 64, q.Counts)
-	more := must[*ggufx.Imatrix](t)(session.CollectImatrix(tokens, 32, 1, &ggufx.CollectOptions{Output: true}))
-	check(t, must[ggufx.ImatrixInfo](t)(more.Info()).Entries == info.Entries+1)
-	check(t, near(must[*ggufx.ImatrixEntry](t)(more.Find("blk.0.attn_q.weight")).Sums, q.Sums, 1e-30))
+	more := must[*ggufx.Imatrix](t)(session.CollectImatrix(tokens, 32, 1, &ggufx.ImatrixOptions{Flags: ggufx.CollectOutput}))
+	check(t, must[ggufx.ImatrixFacts](t)(more.Info()).Entries == info.Entries+1)
+	check(t, near(entryOf(t, more, "blk.0.attn_q.weight").Sums, q.Sums, 1e-30))
 	_, err := session.CollectImatrix(tokens[:31], 32, -1, nil)
 	fails(t, err, ggufx.StatusArgument)
 	func() {
 		defer func() { check(t, recover() == "of the program") }()
 		hook := func(done, total uint64) { panic("of the program") }
-		_, _ = session.CollectImatrix(tokens, 32, -1, &ggufx.CollectOptions{Watch: ggufx.Watch{Progress: hook}})
+		_, _ = session.CollectImatrix(tokens, 32, -1, &ggufx.ImatrixOptions{Watch: ggufx.Watch{Progress: hook}})
 	}()
 	check(t, session.Length() == 0)
 }

@@ -35,13 +35,13 @@ func TestAttendOptions(t *testing.T) {
 
 func TestKVOptions(t *testing.T) {
 	rt, out, k := newRuntime(t), make([]float32, 128), make([]float32, 64)
-	kvOf := func(change func(o *ggufx.KVOptions)) *ggufx.KV {
+	kvOf := func(change func(o *ggufx.KVOptions)) *ggufx.KVCache {
 		o := kvOptions()
 		change(o)
-		return must[*ggufx.KV](t)(rt.NewKV(o))
+		return must[*ggufx.KVCache](t)(rt.NewKVCache(o))
 	}
 	table := []float64{0.5, 0.158113883, 0.05, 0.0158113883} // the same
-	for _, turned := range []*ggufx.KV{
+	for _, turned := range []*ggufx.KVCache{
 		kvOf(func(o *ggufx.KVOptions) { o.RopeDims, o.RopeBase, o.RopeScale = 8, 100, 0.5 }),
 		kvOf(func(o *ggufx.KVOptions) { o.RopeDims, o.RopeFrequencies = 8, table }),
 	} {
@@ -60,12 +60,12 @@ func TestKVOptions(t *testing.T) {
 		check(t, near(k, numbers(7 * 64)[token*64:][:64], 6e-4) == (n == 8), n)
 	}
 	narrow := kvOf(func(o *ggufx.KVOptions) {
-		o.LayerOptions = []ggufx.KVLayer{{TypeK: ggufx.KVF32, TypeV: ggufx.KVF32, Window: 2}, {}}
+		o.Layers = []ggufx.KVLayer{{TypeK: ggufx.KVF32, TypeV: ggufx.KVF32, Window: 2}, {}}
 	})
 	ok(t, narrow.Append(0, 0, 5, nil, numbers(320), numbers(320)))
 	check(t, math.Abs(float64(attended(t, narrow, 0)[0])+0.795041) < 1e-5)
 	chunks := ggufx.KVLayer{TypeK: ggufx.KVF32, TypeV: ggufx.KVF32, Window: 2, WindowKind: ggufx.WindowKindChunked}
-	chunked := kvOf(func(o *ggufx.KVOptions) { o.LayerOptions = []ggufx.KVLayer{chunks, {}} })
+	chunked := kvOf(func(o *ggufx.KVOptions) { o.Layers = []ggufx.KVLayer{chunks, {}} })
 	ok(t, chunked.Append(0, 0, 5, nil, numbers(320), numbers(320)))
 	check(t, near(attended(t, chunked, 0)[:1], numbers(320)[256:257], 1e-5)) // only the token
 	slim := kvOf(func(o *ggufx.KVOptions) { o.HeadDimV = 16 })
@@ -80,7 +80,7 @@ func TestKVOptions(t *testing.T) {
 
 func TestSessionOptions(t *testing.T) {
 	rt := newRuntime(t)
-	model := must[*ggufx.Model](t)(rt.NewModel(demo(t, rt)))
+	model := must[*ggufx.Model](t)(rt.NewModel(demo(t, rt), nil))
 	seen := map[float32]int{}
 	for i, o := range []ggufx.SessionOptions{{}, {TypeK: ggufx.KVF32}, {TypeV: ggufx.KVF32}, {TypeK: ggufx.KVF32, TypeV: ggufx.KVF32},
 		{MatmulFlags: ggufx.MatmulF32}} {
@@ -97,9 +97,10 @@ func TestSessionOptions(t *testing.T) {
 	_, err = rt.Estimate(demo(t, rt), &ggufx.EstimateOptions{Checkpoints: 4097})
 	fails(t, err, ggufx.StatusArgument)
 	session, calls := must[*ggufx.Session](t)(model.NewSession(&ggufx.SessionOptions{Batch: 2})), 0
-	ok(t, session.Decode([]int32{1, 300, 301, 302}, &ggufx.DecodeOptions{Attention: func(a *ggufx.AttentionView) bool {
+	ok(t, session.Decode([]int32{1, 300, 301, 302}, &ggufx.DecodeOptions{Attention: func(a ggufx.AttentionView) error {
 		calls++
-		return a.Tokens == 2 && a.FirstToken == uint64(2*((calls-1)/4))
+		check(t, a.Tokens == 2 && a.FirstToken == uint64(2*((calls-1)/4)))
+		return nil
 	}}))
 	check(t, calls == 8, calls)
 }
@@ -129,30 +130,30 @@ func TestSamplerOptions(t *testing.T) {
 
 func TestQuantizerOptions(t *testing.T) {
 	rt := newRuntime(t)
-	f, recipe := demo(t, rt), must[ggufx.FileType](t)(ggufx.FileTypeFromName("q4_0"))
-	planned := func(o ggufx.QuantizerOptions) *ggufx.Quantizer {
+	f, recipe := demo(t, rt), must[uint32](t)(ggufx.FileTypeFromName("q4_0"))
+	planned := func(o ggufx.JobOptions) *ggufx.Quantizer {
 		o.Flags |= ggufx.JobAllowRequantize
-		return must[*ggufx.Quantizer](t)(rt.NewQuantizer(f, recipe, &o))
+		return must[*ggufx.Quantizer](t)(rt.QuantizeJob(f, recipe, &o))
 	}
 	embedding := func(q *ggufx.Quantizer) ggufx.TensorType {
-		for _, p := range must[[]ggufx.PlannedTensor](t)(q.Tensors()) {
+		for _, p := range tensorsOf(t, q) {
 			if p.Name == "token_embd.weight" {
 				return p.To
 			}
 		}
 		return ggufx.TypeF64
 	}
-	q := planned(ggufx.QuantizerOptions{Flags: ggufx.JobEmbeddingType, EmbeddingType: ggufx.TypeQ5_0, OutputType: ggufx.TypeQ5_1})
+	q := planned(ggufx.JobOptions{Flags: ggufx.JobEmbeddingType, EmbeddingType: ggufx.TypeQ5_0, OutputType: ggufx.TypeQ5_1})
 	check(t, embedding(q) == ggufx.TypeQ5_0)
-	q = planned(ggufx.QuantizerOptions{Flags: ggufx.JobOutputType, EmbeddingType: ggufx.TypeQ5_0, OutputType: ggufx.TypeQ5_1})
+	q = planned(ggufx.JobOptions{Flags: ggufx.JobOutputType, EmbeddingType: ggufx.TypeQ5_0, OutputType: ggufx.TypeQ5_1})
 	check(t, embedding(q) == ggufx.TypeQ5_1) // it is the output, too
-	bytesOf := func(q *ggufx.Quantizer) uint64 { return must[ggufx.QuantizerInfo](t)(q.Info()).FileBytes }
-	more := bytesOf(planned(ggufx.QuantizerOptions{ReserveBytes: 65536})) - bytesOf(planned(ggufx.QuantizerOptions{}))
+	bytesOf := func(q *ggufx.Quantizer) uint64 { return must[ggufx.JobFacts](t)(q.Info()).FileBytes }
+	more := bytesOf(planned(ggufx.JobOptions{ReserveBytes: 65536})) - bytesOf(planned(ggufx.JobOptions{}))
 	check(t, more >= 65536 && more < 65536+200, more)
 	path := filepath.Join(t.TempDir(), "q.gguf")
-	q = planned(ggufx.QuantizerOptions{ImatrixName: "calibration.dat",
+	q = planned(ggufx.JobOptions{ImatrixName: "calibration.dat",
 		Imatrix: must[*ggufx.Imatrix](t)(rt.OpenImatrixMemory(oldImatrix(t)))})
-	check(t, must[ggufx.QuantizerInfo](t)(q.Info()).MissingFromImatrix > 0)
+	check(t, must[ggufx.JobFacts](t)(q.Info()).Missing > 0)
 	ok(t, q.Run(path, nil))
 	key := must[*ggufx.Meta](t)(must[*ggufx.File](t)(rt.Open(path, nil)).Meta("quantize.imatrix.file"))
 	check(t, must[string](t)(key.Text()) == "calibration.dat")
@@ -160,17 +161,17 @@ func TestQuantizerOptions(t *testing.T) {
 
 func TestFileAndRuntimeOptions(t *testing.T) {
 	rt := must[*ggufx.Runtime](t)(ggufx.NewRuntime(&ggufx.RuntimeOptions{Threads: 3}))
-	check(t, must[ggufx.RuntimeInfo](t)(rt.Info()).Threads == 3)
+	check(t, must[ggufx.RuntimeFacts](t)(rt.Info()).Threads == 3)
 	_, err := rt.Open(modelPath(t), &ggufx.OpenOptions{MaxMetadataBytes: 1000})
 	fails(t, err, ggufx.StatusLimit)
 	w := copyOf(t, rt, demo(t, rt), &ggufx.WriterOptions{Version: 2})
-	info := func(o ggufx.WriteOptions) ggufx.WriterInfo { return must[ggufx.WriterInfo](t)(w.Info(&o)) }
+	info := func(o ggufx.WriteOptions) ggufx.WriterFacts { return must[ggufx.WriterFacts](t)(w.Info(&o)) }
 	check(t, info(ggufx.WriteOptions{}).Parts == 1)
 	check(t, info(ggufx.WriteOptions{MaxPartTensors: 2}).Parts == 19)
 	check(t, info(ggufx.WriteOptions{MaxPartBytes: 1 << 20}).Parts > 2)
 	var data bytes.Buffer
-	ok(t, w.WriteStream(func(_ int, p []byte) error { data.Write(p); return nil }, nil))
-	check(t, data.Bytes()[4] == 2 && must[ggufx.FileInfo](t)(must[*ggufx.File](t)(rt.OpenMemory(data.Bytes(), nil)).Info()).Version == 2)
+	ok(t, w.WriteStream(func(_ uint32, p []byte) error { data.Write(p); return nil }, nil))
+	check(t, data.Bytes()[4] == 2 && must[ggufx.FileFacts](t)(must[*ggufx.File](t)(rt.OpenMemory(data.Bytes(), nil)).Info()).Version == 2)
 }
 
 func TestOpenLimits(t *testing.T) {

@@ -1,27 +1,22 @@
 // Package ggufx opens GGUF files, multiplies by their quantized weights, keeps KV caches and runs
 // language models with libggufx.
 //
-// Names and contracts are those of the C headers: ggufx_kv_append is KV.Append. Every object has a
-// Close that may be called again, in any order and while other goroutines call the object: it never
-// waits. Calls that run end with their result, and the last one frees the object; calls that come
-// later fail with an error that errors.Is finds to be os.ErrClosed. A finalizer calls Close if the
-// program does not. Otherwise a method may be called by several goroutines at once where the C
-// function takes a const object; sessions, samplers, writers and changes of a cache need one at a
-// time. Slices are used in place.
+// Names and contracts are those of the C headers: ggufx_kv_append is KVCache.Append. An object is
+// made by a method of the one that it is made from: Model.NewSession. Every object has a Close that
+// may be called again, in any order and while other goroutines call the object: it never waits.
+// Calls that run end with their result, and the last one frees the object; calls that come later
+// fail with an error that errors.Is finds to be os.ErrClosed. A finalizer calls Close if the program
+// does not. A method may be called by several goroutines at once where the C function takes a const
+// object. Sessions, samplers, writers and changes of a cache need one call at a time: another one
+// fails with StatusState. A method without an error returns 0 then. Slices are used in place.
 //
 // SPDX-License-Identifier: MIT
 package ggufx
 
-// #include "bridge.h"
+// #include "hooks.h"
 import "C"
 
-import (
-	"runtime/cgo"
-	"unsafe"
-)
-
-// Runtime holds the hooks and the chosen kernels; objects made from it keep it alive.
-type Runtime struct{ *handle }
+import "unsafe"
 
 // RuntimeOptions of NewRuntime; all unset is the default.
 type RuntimeOptions struct {
@@ -33,44 +28,39 @@ type RuntimeOptions struct {
 	Allocator      Allocator
 }
 
-func handleUnless(absent bool, value any) C.uintptr_t {
-	if absent {
-		return 0
-	}
-	return C.uintptr_t(cgo.NewHandle(value))
-}
-
-// NewRuntime creates a runtime; options may be nil. Errors: ARGUMENT, MEMORY, UNSUPPORTED; VERSION
-// when the library does not fit this package.
+// NewRuntime creates a runtime; options may be nil. It fails with StatusVersion if the library does
+// not fit this package.
+//
+// Errors: StatusArgument, StatusMemory, StatusUnsupported, StatusVersion.
 func NewRuntime(options *RuntimeOptions) (*Runtime, error) {
 	if err := checkLibrary(); err != nil {
 		return nil, err
 	}
+	run := begin()
+	defer run.end()
 	var o RuntimeOptions
 	if options != nil {
 		o = *options
 	}
-	workers := 0
-	if o.Executor != nil {
-		workers = o.Executor.MaxWorkers()
+	if o.Threads < 0 || o.Threads > 1<<31-1 {
+		return nil, argument("%d threads", o.Threads)
 	}
-	var r *C.ggufx_runtime
-	e := record()
-	log := handleUnless(o.Log == nil, logSink(o.Log))
-	jobs := handleUnless(o.Executor == nil, o.Executor)
-	memory := handleUnless(o.Allocator == nil, o.Allocator)
-	status := C.ggufx_go_runtime(&r, C.uint32_t(o.Threads), C.int32_t(o.ISA),
-		C.uint64_t(o.WorkspaceBytes), log, jobs, C.uint32_t(workers), memory, e)
-	if err := done(status, e); err != nil {
+	to := alloc[C.ggufx_runtime_options](run, 1)
+	to.struct_size = C.sizeof_ggufx_runtime_options
+	to.threads, to.isa = C.uint32_t(o.Threads), C.ggufx_isa(o.ISA)
+	to.workspace_bytes = C.uint64_t(o.WorkspaceBytes)
+	to.log, to.executor, to.allocator = run.log(o.Log), run.executor(o.Executor), run.allocator(o.Allocator)
+	made := slot[*C.ggufx_runtime](run)
+	if err := run.done(C.ggufx_runtime_create(made, to, run.e)); err != nil {
 		return nil, err
 	}
-	return &Runtime{hold(unsafe.Pointer(r), destroyRuntime)}, nil
+	return &Runtime{run.hold(unsafe.Pointer(*made), destroyRuntime, nil)}, nil
 }
 
 func checkLibrary() error {
-	name := C.CString("ggufx_error")
-	defer C.free(unsafe.Pointer(name))
-	abi, size := uint32(C.ggufx_abi_version()), uintptr(C.ggufx_abi_layout(name))
+	run := begin()
+	defer run.end()
+	abi, size := uint32(C.ggufx_abi_version()), uintptr(C.ggufx_abi_layout(run.text("ggufx_error")))
 	if abi != ABIVersion || size != unsafe.Sizeof(C.ggufx_error{}) {
 		err := argument("the library has ABI %d and errors of %d bytes, not %d", abi, size, ABIVersion)
 		err.(*Error).Status = StatusVersion
@@ -79,66 +69,11 @@ func checkLibrary() error {
 	return nil
 }
 
-// Close drops the runtime; objects made from it stay usable.
-func (r *Runtime) Close() error {
-	if r == nil {
-		return nil
-	}
-	return r.close()
-}
-
-func (r *Runtime) enter() (*C.ggufx_runtime, error) {
-	if r == nil {
-		return nil, argument("no runtime")
-	}
-	p, err := r.handle.enter("runtime")
-	return (*C.ggufx_runtime)(p), err
-}
-
-func destroyRuntime(p unsafe.Pointer) { C.ggufx_runtime_destroy((*C.ggufx_runtime)(p)) }
-
-// RuntimeInfo describes a runtime.
-type RuntimeInfo struct {
-	ISA            ISA
-	ISAName        string
-	Threads        int
-	Features       CPUFeatures
-	AllocatorName  string
-	WorkspaceBytes uint64
-}
-
-// Info describes the runtime.
-func (r *Runtime) Info() (RuntimeInfo, error) {
-	p, err := r.enter()
+// String returns the name of the type.
+func (t TensorType) String() string {
+	info, err := TypeInfo(t)
 	if err != nil {
-		return RuntimeInfo{}, err
+		return "unknown"
 	}
-	defer r.leave()
-	out, e := C.ggufx_runtime_facts{}, record()
-	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	if err := done(C.ggufx_runtime_info(&out, p, e), e); err != nil {
-		return RuntimeInfo{}, err
-	}
-	return RuntimeInfo{ISA(out.isa), C.GoString(out.isa_name), int(out.threads),
-		CPUFeatures(out.features), C.GoString(out.allocator_name), uint64(out.workspace_bytes)}, nil
-}
-
-// KernelName names the instruction set that serves a tensor type; "" for an unknown type.
-func (r *Runtime) KernelName(t TensorType) string {
-	p, err := r.enter()
-	if err != nil {
-		return ""
-	}
-	defer r.leave()
-	return C.GoString(C.ggufx_runtime_kernel_name(p, C.uint32_t(t)))
-}
-
-// Version of the library, "0.1.0".
-func Version() string { return C.GoString(C.ggufx_version()) }
-
-// Has reports whether the library has a feature: "type:q4_K", "kv:f16", "isa:avx2", "arch:llama".
-func Has(feature string) bool {
-	text := C.CString(feature)
-	defer C.free(unsafe.Pointer(text))
-	return C.ggufx_has(text) != 0
+	return info.Name
 }

@@ -24,7 +24,7 @@ func sequenceOptions() *ggufx.SessionOptions {
 
 func newSession(t testing.TB, options *ggufx.SessionOptions) *ggufx.Session {
 	rt := newRuntime(t)
-	return must[*ggufx.Session](t)(must[*ggufx.Model](t)(rt.NewModel(demo(t, rt))).NewSession(options))
+	return must[*ggufx.Session](t)(must[*ggufx.Model](t)(rt.NewModel(demo(t, rt), nil)).NewSession(options))
 }
 
 // aloneLogits returns the logits of each token in a separate session.
@@ -68,7 +68,7 @@ func TestSequencesHaveTheBitsOfSessionsOfTheirOwn(t *testing.T) {
 	ok(t, err)
 	check(t, &got[0] == &out[0] && equal(out[:row], lastRow(a)) && equal(out[row:], lastRow(b)))
 	check(t, lengths(s) == [3]uint64{5, 0, 3} && s.SequenceLength(9) == 0 && s.Length() == 5)
-	check(t, must[ggufx.SessionMemory](t)(s.Memory()).Tokens == 8)
+	check(t, must[ggufx.SessionMemoryFacts](t)(s.Memory()).Tokens == 8)
 }
 
 func TestProductsOfACallHaveFlagsOfTheirOwn(t *testing.T) {
@@ -80,7 +80,7 @@ func TestProductsOfACallHaveFlagsOfTheirOwn(t *testing.T) {
 	want := decoded(t, f32, item)
 	check(t, !equal(decoded(t, plain, item), want))
 	again := func(s *ggufx.Session, flags ggufx.MatmulFlags) []float32 {
-		ok(t, s.TruncateSequence(1, 0))
+		ok(t, s.SequenceTruncate(1, 0))
 		return must[[]float32](t)(s.DecodeBatch([]ggufx.BatchItem{item}, nil, &ggufx.BatchOptions{MatmulFlags: &flags}))
 	}
 	check(t, equal(again(plain, ggufx.MatmulF32), want) && !equal(again(f32, 0), want))
@@ -93,23 +93,23 @@ func TestSequencesAreCopiedAndCut(t *testing.T) {
 	}
 	long := lastRow(aloneLogits(t, append(append([]int32{}, prompt...), 9)))
 	check(t, len(decoded(t, s, ggufx.BatchItem{Sequence: 0, Tokens: prompt, Want: ggufx.WantNone, Mark: true})) == 0)
-	before := must[ggufx.SessionMemory](t)(s.Memory())
+	before := must[ggufx.SessionMemoryFacts](t)(s.Memory())
 	check(t, before.Tokens == 71 && before.SharedPages == 0, before)
-	ok(t, s.CopySequence(0, 1, 71))
-	after := must[ggufx.SessionMemory](t)(s.Memory())
+	ok(t, s.SequenceCopy(0, 1, 71))
+	after := must[ggufx.SessionMemoryFacts](t)(s.Memory())
 	check(t, after.Tokens == 142 && after.SharedPages > 0 && after.CacheBytes > 0, after)
 	both := decoded(t, s, ggufx.BatchItem{Sequence: 1, Tokens: []int32{9}}, ggufx.BatchItem{Tokens: []int32{9}})
 	check(t, equal(both[:row], long) && equal(both[row:], long))
-	ok(t, s.TruncateSequence(1, 0))
+	ok(t, s.SequenceTruncate(1, 0))
 	check(t, lengths(s) == [3]uint64{72, 0, 0})
 	decoded(t, s, ggufx.BatchItem{Sequence: 1, Tokens: tokensA, Want: ggufx.WantNone})
-	ok(t, s.TruncateSequence(1, 3))
+	ok(t, s.SequenceTruncate(1, 3))
 	got := decoded(t, s, ggufx.BatchItem{Sequence: 1, Tokens: tokensA[3:]})
 	check(t, equal(got, lastRow(aloneLogits(t, tokensA))))
-	fails(t, s.CopySequence(0, 1, 2), ggufx.StatusState)
-	fails(t, s.CopySequence(0, 3, 2), ggufx.StatusArgument)
-	fails(t, s.CopySequence(0, 2, 73), ggufx.StatusArgument)
-	fails(t, s.TruncateSequence(1, 6), ggufx.StatusArgument)
+	fails(t, s.SequenceCopy(0, 1, 2), ggufx.StatusState)
+	fails(t, s.SequenceCopy(0, 3, 2), ggufx.StatusArgument)
+	fails(t, s.SequenceCopy(0, 2, 73), ggufx.StatusArgument)
+	fails(t, s.SequenceTruncate(1, 6), ggufx.StatusArgument)
 }
 
 type torn struct{ err error }
@@ -189,39 +189,39 @@ func TestABatchFailsAsAWhole(t *testing.T) {
 func TestTextsAreEdited(t *testing.T) {
 	rt := newRuntime(t)
 	f := demo(t, rt)
-	model := must[*ggufx.Model](t)(rt.NewModel(f))
-	width := must[ggufx.ModelInfo](t)(model.Info()).Embedding
+	model := must[*ggufx.Model](t)(rt.NewModel(f, nil))
+	width := int(must[ggufx.ModelFacts](t)(model.Info()).Embedding)
 	s := must[*ggufx.Session](t)(model.NewSession(&ggufx.SessionOptions{Context: 300, Sequences: 3, ContextTotal: 128,
 		MatmulFlags: ggufx.MatmulTiles}))
-	check(t, must[ggufx.SessionInfo](t)(s.Info()).ContextTotal == 128)
+	check(t, must[ggufx.SessionFacts](t)(s.Info()).ContextTotal == 128)
 	ids, places, rows := make([]int32, 40), make([]int32, 40), make([]float32, 40*width)
 	table := must[*ggufx.Tensor](t)(f.Tensor("token_embd.weight"))
 	for i := range ids {
 		ids[i], places[i] = int32(300+i), int32(i)
-		ok(t, table.Dequantize(rt, rows[i*width:(i+1)*width], uint64(ids[i]), 1))
+		ok(t, rt.Dequantize(rows[i*width:(i+1)*width], table, uint64(ids[i]), 1))
 	}
 	items := []ggufx.BatchItem{{Tokens: ids, Hidden: ggufx.HiddenAll},
 		{Sequence: 1, Rows: rows, Positions: places, Hidden: ggufx.HiddenLast}}
 	hidden := make([]float32, 41*width)
 	both := must[[]float32](t)(s.DecodeBatch(items, nil, &ggufx.BatchOptions{Hidden: hidden}))
 	check(t, equal(both[:row], both[row:]) && equal(hidden[39*width:40*width], hidden[40*width:]))
-	check(t, must[ggufx.SessionMemory](t)(s.Memory()).RowBytes >= uint64(4*len(rows)))
-	ok(t, s.RemoveTokens(0, 4, 10))
-	ok(t, s.ShiftTokens(0, 4, 26, -10))
-	left, positions, err := s.Tokens(0)
+	check(t, must[ggufx.SessionMemoryFacts](t)(s.Memory()).EmbeddedBytes >= uint64(4*len(rows)))
+	ok(t, s.SequenceRemove(0, 4, 10))
+	ok(t, s.SequenceShift(0, 4, 26, -10))
+	left, positions, err := s.SequenceTokens(0, 0, 30)
 	ok(t, err)
 	check(t, len(left) == 30 && left[3] == 303 && left[4] == 314 && positions[29] == 29)
-	fails(t, s.RemoveTokens(0, 4, 27), ggufx.StatusArgument)
-	fails(t, s.ShiftTokens(0, 4, 2, 5), ggufx.StatusArgument)
+	fails(t, s.SequenceRemove(0, 4, 27), ggufx.StatusArgument)
+	fails(t, s.SequenceShift(0, 4, 2, 5), ggufx.StatusArgument)
 	_, err = s.DecodeBatch([]ggufx.BatchItem{{Tokens: ids, Positions: places[1:]}}, nil, nil)
 	fails(t, err, ggufx.StatusArgument)
-	before := must[ggufx.SessionMemory](t)(s.Memory()).TokensLeft
+	before := must[ggufx.SessionMemoryFacts](t)(s.Memory()).TokensLeft
 	_, err = s.DecodeBatch([]ggufx.BatchItem{{Sequence: 2, Tokens: make([]int32, 300)}}, nil, nil)
 	check(t, fails(t, err, ggufx.StatusCapacity).Index == 0)
-	check(t, must[ggufx.SessionMemory](t)(s.Memory()).TokensLeft == before)
+	check(t, must[ggufx.SessionMemoryFacts](t)(s.Memory()).TokensLeft == before)
 	var all bytes.Buffer
 	ok(t, s.Save(ggufx.SessionAll, &all))
-	ok(t, s.TruncateSequence(0, 0))
+	ok(t, s.SequenceTruncate(0, 0))
 	ok(t, s.Load(ggufx.SessionAll, &all))
 	check(t, lengths(s) == [3]uint64{30, 40, 0}, lengths(s))
 }

@@ -22,11 +22,11 @@ func followed(t testing.TB, rt *ggufx.Runtime) map[string]func(w ggufx.Watch) er
 	f, data := demo(t, rt), must[[]byte](t)(os.ReadFile(modelPath(t)))
 	q := must[*ggufx.Tensor](t)(f.Tensor("blk.0.attn_q.weight"))
 	x, y, blocks := numbers(512), make([]float32, 512), make([]byte, 2*272)
-	experts := must[*ggufx.Tensor](t)(rt.Wrap(ggufx.TypeQ8_0, []uint64{256, 1, 2}, 0, blocks, "experts"))
+	experts := must[*ggufx.Tensor](t)(rt.WrapTensor(ggufx.TypeQ8_0, []uint64{256, 1, 2}, 0, blocks, "experts"))
 	kv, holes := filledKV(t, rt, 130), filledKV(t, rt, 130)
 	ok(t, holes.Remove(0, 10, 60))
 	ok(t, holes.Remove(0, 70, 120))
-	model := must[*ggufx.Model](t)(rt.NewModel(f))
+	model := must[*ggufx.Model](t)(rt.NewModel(f, nil))
 	session := must[*ggufx.Session](t)(model.NewSession(nil))
 	archive := must[*os.File](t)(os.Open(modelPath(t)))
 	m := must[*ggufx.Imatrix](t)(rt.OpenImatrixMemory(oldImatrix(t)))
@@ -37,22 +37,22 @@ func followed(t testing.TB, rt *ggufx.Runtime) map[string]func(w ggufx.Watch) er
 	ok(t, w.Write(path("file"), nil))
 	edited := must[*ggufx.File](t)(rt.Open(path("file"), nil))
 	edit := copyOf(t, rt, edited, nil)
-	ok(t, edit.SetText("general.name", "edited"))
+	ok(t, edit.SetString("general.name", "edited"))
 	job := plan(t)
-	ok(t, plan(t).Run(path("shards"), &ggufx.RunOptions{Shard: 1, Shards: 1}))
+	ok(t, plan(t).Run(path("shards"), &ggufx.JobRunOptions{Shard: 1, Shards: 1}))
 	read := func(w ggufx.Watch) *ggufx.OpenOptions { return &ggufx.OpenOptions{IO: ggufx.IOModeRead, Watch: w} }
 	opened := func(_ *ggufx.File, err error) error { return err }
 	return map[string]func(w ggufx.Watch) error{
-		"MatVec": func(w ggufx.Watch) error { return q.MatVec(rt, y[:256], x[:256], &ggufx.MatmulOptions{Watch: w}) },
-		"MatMul": func(w ggufx.Watch) error { return q.MatMul(rt, y, 0, x, 0, 2, &ggufx.MatmulOptions{Watch: w}) },
+		"MatVec": func(w ggufx.Watch) error { return rt.Matvec(y[:256], q, x[:256], &ggufx.MatmulOptions{Watch: w}) },
+		"MatMul": func(w ggufx.Watch) error { return rt.Matmul(y, 0, q, x, 0, 2, &ggufx.MatmulOptions{Watch: w}) },
 		"MatVecMany": func(w ggufx.Watch) error {
-			return ggufx.MatVecMany(rt, y, []int{256, 256}, []*ggufx.Tensor{q, q}, x[:256], &ggufx.MatmulOptions{Watch: w})
+			return rt.MatvecMany(y, []int{256, 256}, []*ggufx.Tensor{q, q}, x[:256], &ggufx.MatmulOptions{Watch: w})
 		},
 		"MatMulID": func(w ggufx.Watch) error {
-			return experts.MatMulID(rt, y[:2], 0, []uint32{0, 1}, 2, x[:256], 0, &ggufx.MatmulOptions{Watch: w})
+			return rt.MatmulID(y[:2], 0, experts, []uint32{0, 1}, 2, x[:256], 0, 1, &ggufx.MatmulOptions{Watch: w})
 		},
 		"QuantizeBlocks": func(w ggufx.Watch) error {
-			return rt.QuantizeBlocks(blocks, ggufx.TypeQ8_0, x, 256, &ggufx.QuantizeOptions{Watch: w})
+			return rt.QuantizeBlocks(blocks, ggufx.TypeQ8_0, x, 2, 256, &ggufx.QuantizeOptions{Watch: w})
 		},
 		"Attend": func(w ggufx.Watch) error {
 			return kv.Attend(y[:128], nil, 0, 0, x[:128], 1, nil, &ggufx.AttendOptions{Watch: w})
@@ -68,7 +68,7 @@ func followed(t testing.TB, rt *ggufx.Runtime) map[string]func(w ggufx.Watch) er
 			return err
 		},
 		"Validate": func(w ggufx.Watch) error {
-			return f.Validate(ggufx.ValidateDeep, func(*ggufx.Finding) bool { return true }, &w)
+			return f.Validate(ggufx.ValidateDeep, func(ggufx.Finding) error { return nil }, &w)
 		},
 		"Open":       func(w ggufx.Watch) error { return opened(rt.Open(modelPath(t), read(w))) },
 		"OpenFile":   func(w ggufx.Watch) error { return opened(rt.OpenFile(archive, 0, 0, read(w))) },
@@ -83,17 +83,17 @@ func followed(t testing.TB, rt *ggufx.Runtime) map[string]func(w ggufx.Watch) er
 		"Imatrix.Write": func(w ggufx.Watch) error { return m.Write(path("again"), ggufx.ImatrixFormatGguf, &w) },
 		"Write":         func(watch ggufx.Watch) error { return w.Write(path("out"), &ggufx.WriteOptions{Watch: watch}) },
 		"WriteStream": func(watch ggufx.Watch) error {
-			return w.WriteStream(func(int, []byte) error { return nil }, &ggufx.WriteOptions{Watch: watch})
+			return w.WriteStream(func(uint32, []byte) error { return nil }, &ggufx.WriteOptions{Watch: watch})
 		},
 		"Edit": func(w ggufx.Watch) error {
-			_, err := edit.Edit(edited, path("file"), ggufx.EditInPlace, &w)
+			_, err := edit.EditWrite(edited, path("file"), &ggufx.EditOptions{Flags: ggufx.EditInPlace, Watch: w})
 			return err
 		},
 		"Measure": func(w ggufx.Watch) error {
 			_, err := job.Measure(chosen(t, job)[0], ggufx.TypeQ4_0, 0, &w)
 			return err
 		},
-		"Run":    func(w ggufx.Watch) error { return job.Run(path("job"), &ggufx.RunOptions{Watch: w}) },
+		"Run":    func(w ggufx.Watch) error { return job.Run(path("job"), &ggufx.JobRunOptions{Watch: w}) },
 		"Finish": func(w ggufx.Watch) error { return plan(t).Finish(path("shards"), &w) },
 	}
 }

@@ -25,7 +25,7 @@ func run() error {
 		return err
 	}
 	defer rt.Close()
-	kv, err := rt.NewKV(&ggufx.KVOptions{Layers: 1, KVHeads: kvHeads, QHeads: qHeads,
+	kv, err := rt.NewKVCache(&ggufx.KVOptions{NumLayers: 1, KVHeads: kvHeads, QHeads: qHeads,
 		HeadDimK: dim, TypeK: ggufx.KVGX4, TypeV: ggufx.KVGX4})
 	if err != nil {
 		return err

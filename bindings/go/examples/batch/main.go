@@ -23,17 +23,17 @@ func main() {
 	defer rt.Close()
 	file := try(rt.Open(os.Args[1], nil))
 	defer file.Close()
-	model, tokenizer := try(rt.NewModel(file)), try(ggufx.NewTokenizer(file))
+	model, tokenizer := try(rt.NewModel(file, nil)), try(file.NewTokenizer())
 	defer model.Close()
 	defer tokenizer.Close()
-	session := try(model.NewSession(&ggufx.SessionOptions{Sequences: len(prompts)}))
+	session := try(model.NewSession(&ggufx.SessionOptions{Sequences: uint32(len(prompts))}))
 	defer session.Close()
-	vocab := try(model.Info()).Vocab
-	sampler := try(rt.NewSampler(vocab, nil))
+	vocab := int(try(model.Info()).Vocab)
+	sampler := try(rt.NewSampler(uint32(vocab), nil))
 	defer sampler.Close()
 	texts, items := make([][]int32, len(prompts)), make([]ggufx.BatchItem, len(prompts))
 	for i, prompt := range prompts {
-		texts[i] = try(tokenizer.Encode(prompt, ggufx.TokenizeAddSpecial))
+		texts[i] = try(tokenizer.Tokenize(prompt, ggufx.TokenizeAddSpecial))
 		items[i] = ggufx.BatchItem{Sequence: uint32(i), Tokens: texts[i]}
 	}
 	for step := 0; step < 12; step++ {
@@ -45,6 +45,6 @@ func main() {
 		}
 	}
 	for _, text := range texts {
-		fmt.Println(try(tokenizer.Decode(text, 0)))
+		fmt.Println(try(tokenizer.Detokenize(text, 0)))
 	}
 }

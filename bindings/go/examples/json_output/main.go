@@ -27,21 +27,22 @@ func main() {
 	defer rt.Close()
 	file := try(rt.Open(os.Args[1], nil))
 	defer file.Close()
-	model, tokenizer := try(rt.NewModel(file)), try(ggufx.NewTokenizer(file))
+	model, tokenizer := try(rt.NewModel(file, nil)), try(file.NewTokenizer())
 	defer model.Close()
 	defer tokenizer.Close()
 	session := try(model.NewSession(nil))
 	defer session.Close()
 	logits := make([]float32, try(model.Info()).Vocab)
-	sampler := try(rt.NewSampler(len(logits), nil))
+	sampler := try(rt.NewSampler(uint32(len(logits)), nil))
 	defer sampler.Close()
-	grammar := try(rt.NewJSONGrammar(tokenizer, schema, ggufx.GrammarCompact))
+	grammar := try(rt.NewGrammar(tokenizer, &ggufx.GrammarOptions{Kind: ggufx.GrammarKindJSONSchema, Text: schema,
+		Flags: ggufx.GrammarCompact}))
 	defer grammar.Close()
 	matcher := try(grammar.NewMatcher())
 	defer matcher.Close()
 	var ids []int32
-	next := try(tokenizer.Encode("Once upon a time", ggufx.TokenizeAddSpecial))
-	for !try(matcher.Info()).Ended {
+	next := try(tokenizer.Tokenize("Once upon a time", ggufx.TokenizeAddSpecial))
+	for try(matcher.Info()).Flags&ggufx.MatcherEnded == 0 {
 		if err := session.Decode(next, nil); err != nil {
 			log.Fatal(err)
 		}
@@ -52,5 +53,5 @@ func main() {
 		ids = append(ids, try(id, err))
 		next = ids[len(ids)-1:]
 	}
-	fmt.Println(try(tokenizer.Decode(ids, 0)))
+	fmt.Println(try(tokenizer.Detokenize(ids, 0)))
 }

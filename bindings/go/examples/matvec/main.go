@@ -33,7 +33,7 @@ func run(path string) error {
 	for i := range x {
 		x[i] = float32(i%7) - 3
 	}
-	if err := w.MatVec(rt, y, x, nil); err != nil {
+	if err := rt.Matvec(y, w, x, nil); err != nil {
 		return err
 	}
 	last := len(y) - 1

@@ -30,16 +30,16 @@ func run(path string) error {
 	if err != nil {
 		return err
 	}
-	rowBytes, err := ggufx.TypeQ4_K.RowBytes(info.Ne[0])
+	rowBytes, err := ggufx.RowBytes(ggufx.TypeQ4_K, info.Ne[0])
 	if err != nil {
 		return err
 	}
 	before, after := make([]float32, info.Rows*info.Ne[0]), make([]float32, info.Rows*info.Ne[0])
 	blocks := make([]byte, info.Rows*rowBytes)
-	if err := tensor.Dequantize(rt, before, 0, info.Rows); err != nil {
+	if err := rt.Dequantize(before, tensor, 0, info.Rows); err != nil {
 		return err
 	}
-	if err := rt.QuantizeBlocks(blocks, ggufx.TypeQ4_K, before, int(info.Ne[0]), nil); err != nil {
+	if err := rt.QuantizeBlocks(blocks, ggufx.TypeQ4_K, before, int(info.Rows), int(info.Ne[0]), nil); err != nil {
 		return err
 	}
 	if err := rt.DequantizeBlocks(after, ggufx.TypeQ4_K, blocks); err != nil {

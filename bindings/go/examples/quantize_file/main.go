@@ -1,4 +1,4 @@
-// Quantizes a whole model by the recipe Q4_K_M, to the same bytes as the reference quantizer.
+// Quantizes a whole model to Q4_K_M, to the same bytes as the reference quantizer.
 // usage: quantize_file MODEL.gguf OUT.gguf
 // SPDX-License-Identifier: MIT
 package main
@@ -22,13 +22,13 @@ func run(from, to string) error {
 		return err
 	}
 	defer file.Close()
-	recipe, err := ggufx.FileTypeFromName("Q4_K_M")
+	mix, err := ggufx.FileTypeFromName("Q4_K_M")
 	if err != nil {
 		return err
 	}
 	// The demo's model is Q8_0 already.
-	options := &ggufx.QuantizerOptions{Flags: ggufx.JobAllowRequantize}
-	job, err := rt.NewQuantizer(file, recipe, options)
+	options := &ggufx.JobOptions{Flags: ggufx.JobAllowRequantize}
+	job, err := rt.QuantizeJob(file, mix, options)
 	if err != nil {
 		return err
 	}

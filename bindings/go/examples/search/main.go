@@ -25,7 +25,7 @@ func main() {
 	defer rt.Close()
 	file := try(rt.Open(os.Args[1], nil))
 	defer file.Close()
-	model, tokenizer := try(rt.NewModel(file)), try(ggufx.NewTokenizer(file))
+	model, tokenizer := try(rt.NewModel(file, nil)), try(file.NewTokenizer())
 	defer model.Close()
 	defer tokenizer.Close()
 	embedder := try(model.NewEmbedder(&ggufx.EmbedOptions{Pooling: ggufx.PoolingMean,
@@ -33,9 +33,9 @@ func main() {
 	defer embedder.Close()
 	var ids [][]int32
 	for _, text := range texts {
-		ids = append(ids, try(tokenizer.Encode(text, 0)))
+		ids = append(ids, try(tokenizer.Tokenize(text, 0)))
 	}
-	vectors, n := try(embedder.Embed(ids, nil)), embedder.Info().Dimensions
+	vectors, n := try(embedder.EmbedTexts(ids, nil)), int(try(embedder.Info()).Dimensions)
 	cosine := func(text int) (sum float32) {
 		for i := 0; i < n; i++ {
 			sum += vectors[text*n+i] * vectors[3*n+i]

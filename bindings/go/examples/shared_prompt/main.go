@@ -26,19 +26,19 @@ func main() {
 	defer rt.Close()
 	file := try(rt.Open(os.Args[1], nil))
 	defer file.Close()
-	model, tokenizer := try(rt.NewModel(file)), try(ggufx.NewTokenizer(file))
+	model, tokenizer := try(rt.NewModel(file, nil)), try(file.NewTokenizer())
 	defer model.Close()
 	defer tokenizer.Close()
 	session := try(model.NewSession(&ggufx.SessionOptions{Sequences: 3}))
 	defer session.Close()
 	sampler := try(rt.NewSampler(try(model.Info()).Vocab, nil))
 	defer sampler.Close()
-	ids := try(tokenizer.Encode(prompt, ggufx.TokenizeAddSpecial))
+	ids := try(tokenizer.Tokenize(prompt, ggufx.TokenizeAddSpecial))
 	all := ggufx.BatchItem{Tokens: ids, Want: ggufx.WantNone, Mark: true}
 	try(session.DecodeBatch([]ggufx.BatchItem{all}, nil, nil))
 	for i, text := range []string{" Nib was", " The sun"} {
-		item := ggufx.BatchItem{Sequence: uint32(i + 1), Tokens: try(tokenizer.Encode(text, 0))}
-		if err := session.CopySequence(0, item.Sequence, uint64(len(ids))); err != nil {
+		item := ggufx.BatchItem{Sequence: uint32(i + 1), Tokens: try(tokenizer.Tokenize(text, 0))}
+		if err := session.SequenceCopy(0, item.Sequence, uint64(len(ids))); err != nil {
 			log.Fatal(err)
 		}
 		more, row := item.Tokens, try(session.DecodeBatch([]ggufx.BatchItem{item}, nil, nil))
@@ -48,7 +48,7 @@ func main() {
 			item.Tokens = more[len(more)-1:]
 			row = try(session.DecodeBatch([]ggufx.BatchItem{item}, nil, nil))
 		}
-		fmt.Println(try(tokenizer.Decode(more, 0)))
+		fmt.Println(try(tokenizer.Detokenize(more, 0)))
 	}
 	memory := try(session.Memory())
 	fmt.Printf("%d tokens, %d shared pages\n", memory.Tokens, memory.SharedPages)

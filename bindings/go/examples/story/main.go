@@ -25,7 +25,7 @@ func generate(session *ggufx.Session, sampler *ggufx.Sampler, tokenizer *ggufx.T
 		if err != nil {
 			return nil, err
 		}
-		token, err := tokenizer.Token(id)
+		token, err := tokenizer.TokenInfo(id)
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +49,7 @@ func main() {
 	defer rt.Close()
 	file := try(rt.Open(os.Args[1], nil))
 	defer file.Close()
-	model, tokenizer := try(rt.NewModel(file)), try(ggufx.NewTokenizer(file))
+	model, tokenizer := try(rt.NewModel(file, nil)), try(file.NewTokenizer())
 	defer model.Close()
 	defer tokenizer.Close()
 	session := try(model.NewSession(nil))
@@ -57,7 +57,7 @@ func main() {
 	vocab := try(model.Info()).Vocab
 	sampler := try(rt.NewSampler(vocab, nil))
 	defer sampler.Close()
-	ids := try(tokenizer.Encode("Once upon a time", ggufx.TokenizeAddSpecial))
+	ids := try(tokenizer.Tokenize("Once upon a time", ggufx.TokenizeAddSpecial))
 	ids = try(generate(session, sampler, tokenizer, ids, make([]float32, vocab)))
-	fmt.Println(try(tokenizer.Decode(ids, 0)))
+	fmt.Println(try(tokenizer.Detokenize(ids, 0)))
 }
