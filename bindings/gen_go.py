@@ -42,7 +42,7 @@ class Writer(Structs):
             check = self.length_check(call, v, n)
             return check, f"address({n})" if v.type == "void" else f"(*C.{base_of(v.c.type)})(address({n}))"
         if v.kind == "object":
-            how = self.use(v)
+            how = self.use(v, call)
             at = self.receiver(v.object) if v is self.home(call) else n
             if v.optional:
                 return [f"var {c} *C.{v.object}", f"if {at} != nil {{\n\t{c} = {at}.enter(run, {how})\n}}"], c
@@ -194,6 +194,12 @@ class Writer(Structs):
         numbers = self.remembered(v.object) if call.kind == "constructor" else {}
         return f"&{go}{{{', '.join([hold, *(lower(n) for n in numbers)])}}}"
 
+    def together(self, call, made):
+        """The object whose lock a new one shares."""
+        other = self.surface.classes[made.object].together
+        found = next((v for v in call.arguments if v.kind == "object" and v.way == "in" and v.object == other), None)
+        return found and (self.receiver(other) if found is self.home(call) else lower(found.name))
+
     def gives_error(self, call):
         return call.fails or call.result is None or call.result.type == "int32_t" and call.result.kind == "number"
 
@@ -268,13 +274,15 @@ class Writer(Structs):
             if not values and not made and not keep:
                 return [f"return run.done({invoked})"]
             good = [self.made(call, made)] if made else values
+            if made and (other := self.together(call, made)):
+                keep.append(f"run.together = {other}.handle")
             if call.kind == "constructor":
                 for n, (options, f) in self.remembered(made.object).items():
                     o = lower(options.name)
                     keep += [f"var {lower(n)} {self.number(f)}",
                              f"if {o} != nil {{\n\t{lower(n)} = {o}.{self.fields[options.struct][n]}\n}}"]
             head = [f"if err := run.done({invoked}); err != nil {{\n\treturn {self.failed(call, 'err')}\n}}"]
-            if len(head[0]) > WIDTH:
+            if len(head[0].split("\n")[0]) > WIDTH - 4:
                 head = [f"err {'=' if len(call.outputs) > 1 else ':='} run.done({invoked})", f"if err != nil {{\n\treturn {self.failed(call, 'err')}\n}}"]
             return head + keep + [f"return {', '.join([*good, 'nil'])}"]
         if call.result is None:

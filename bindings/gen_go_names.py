@@ -90,8 +90,10 @@ class Names:
         return words("_".join([verb, *self.surface.structs.get(call.owner, self.surface.classes[call.owner]).c
                                .removeprefix("ggufx_").split("_"), *rest]))
 
-    def use(self, v):
+    def use(self, v, call=None):
         """How a call uses an object; one that no call changes needs no lock."""
+        if call and not call.locks:
+            return "beside"
         return "alone" if v.exclusive and self.surface.classes[v.object].mutable else "shared"
 
     def home(self, call):
@@ -167,8 +169,9 @@ class Names:
         doc = self.told(doc, names)
         if any(v.kind == "bool" for v in call.outputs):
             doc = whether(doc)
-        if call.errors:
-            doc += "\n\nErrors: " + ", ".join(constant("Status", e) for e in call.errors) + "."
+        grows = any(v.two_call for v in call.outputs)  # the call is made again with more room
+        if errors := [constant("Status", e) for e in call.errors if not (grows and e == "CAPACITY")]:
+            doc += "\n\nErrors: " + ", ".join(errors) + "."
         return comment(named(self.call_name(call), doc))
 
     def number(self, v):

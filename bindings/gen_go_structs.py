@@ -137,9 +137,12 @@ class Structs(Names):
                     into(p.struct, self.outs)
                 elif p.type in self.surface.structs:
                     into(p.type, self.outs)
-        for call in self.calls:
+        for call in self.surface.calls:
             for v in call.arguments:
-                if v.kind in ("options", "struct", "structs") and v.way == "in":
+                if not call.go:  # by hand; the structs of arrays are generated
+                    if v.kind == "structs" and v.way == "in":
+                        into(v.struct, self.ins)
+                elif v.kind in ("options", "struct", "structs") and v.way == "in":
                     into(v.struct, self.ins)
                 elif v.way == "out" and v.struct:
                     into(v.struct, self.outs)
@@ -167,7 +170,7 @@ class Structs(Names):
             if v.name == "flags" and re.fullmatch(r"\w+\*?\.?", doc):
                 doc = ""
             doc = whether(doc) if v.kind == "bool" else doc
-            doc = doc[:1].upper() + doc[1:] if re.match("[a-z]+ ", doc) else doc
+            doc = doc[:1].upper() + doc[1:] if re.match("[a-z]+[ ,]", doc) else doc
             fields.append((comment(doc, "\t") if doc else "", names[v.name], kind))
         doc = named(go, self.told(struct.doc, names) if struct.doc else self.purpose(struct))
         text = "\n" + comment(doc) + f"type {go} struct {{\n{aligned(fields)}}}\n"
@@ -243,7 +246,7 @@ class Structs(Names):
             return [f"{to}, to.{v.length} = run.copied({at})"]
         if v.kind == "progress":
             return [f"{to} = run.watch(&{at})"]
-        if v.kind == "options":
+        if v.kind in ("options", "struct"):
             return [f"{to} = one[C.{v.struct}](run, {at})"]
         if v.kind == "object":
             held = f"\n\trun.held = append(run.held, {at}.handle)" if v.keeps else ""

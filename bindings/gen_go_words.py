@@ -112,7 +112,7 @@ def comment(text, indent=""):
 
 def without(text, names):
     """A contract without sentences that only C needs: about capacities, sizes of structs, and ends of texts."""
-    gone = re.compile(r"struct_size|NUL-terminated" + "".join(rf"|\b{n}\b" for n in names))
+    gone = re.compile(r"struct_size|NUL-terminated|\bout`? is as before|^options may be NULL" + "".join(rf"|\b{n}\b" for n in names))
     parts = []
     for part in re.split(r"(\n\s*\n)", text):
         if gone.search(part) and not part.startswith((" ", "-")) and not any(map(model.ROW.match, part.split("\n"))):

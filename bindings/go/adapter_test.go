@@ -63,8 +63,8 @@ func TestSequencesHaveTheirOwnAdapters(t *testing.T) {
 	s := must[*ggufx.Session](t)(model.NewSession(o))
 	ok(t, s.SetAdapters(1, []ggufx.AdapterUse{{lora, 1}}))
 	ok(t, s.SetAdapters(2, []ggufx.AdapterUse{{lora, 0.5}, {control, 1}}))
-	rows := decoded(t, s, ggufx.BatchItem{Sequence: 0, Tokens: tokensA}, ggufx.BatchItem{Sequence: 1, Tokens: tokensA},
-		ggufx.BatchItem{Sequence: 2, Tokens: tokensA})
+	rows := decoded(t, s, lastOf(0, tokensA), lastOf(1, tokensA),
+		lastOf(2, tokensA))
 	plain, own, both := rows[:row], rows[row:2*row], rows[2*row:]
 	check(t, !equal(plain, own) && !equal(own, both) && !equal(plain, both))
 	check(t, fails(t, s.SetAdapters(1, nil), ggufx.StatusState).Index == 1)
@@ -74,7 +74,7 @@ func TestSequencesHaveTheirOwnAdapters(t *testing.T) {
 	ok(t, s.SequenceCopy(1, 3, 4))
 	ok(t, lora.Close())
 	ok(t, s.SequenceTruncate(1, 0))
-	check(t, equal(decoded(t, s, ggufx.BatchItem{Sequence: 1, Tokens: tokensA}), own))
+	check(t, equal(decoded(t, s, lastOf(1, tokensA)), own))
 	err := s.SetAdapters(0, []ggufx.AdapterUse{{control, 1}, {lora, 1}})
 	check(t, errors.Is(err, os.ErrClosed), err)
 	fails(t, s.SetAdapters(0, []ggufx.AdapterUse{{nil, 1}}), ggufx.StatusArgument)

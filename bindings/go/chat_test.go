@@ -89,37 +89,13 @@ func TestFormatsHaveNames(t *testing.T) {
 	check(t, found)
 }
 
-func TestNoTextOfAUserIsAControlToken(t *testing.T) {
-	rt := newRuntime(t)
-	f := demo(t, rt)
-	tokenizer := must[*ggufx.Tokenizer](t)(f.NewTokenizer())
-	chat := newChat(t, rt, f, ggufx.ChatOptions{Text: template})
-	request := &ggufx.ChatRequest{MessagesJSON: hello, Flags: ggufx.ChatGenerate}
-	ids := must[[]int32](t)(chat.Tokenize(tokenizer, request, 0))
-	count := func(ids []int32, id int32) (n int) {
-		for _, i := range ids {
-			if i == id {
-				n++
-			}
-		}
-		return n
-	}
-	check(t, ids[0] == 1 && count(ids, 1) == 1 && count(ids, 2) == 1, ids)
-	text, _, err := chat.Render(request)
-	ok(t, err)
-	check(t, count(must[[]int32](t)(tokenizer.Tokenize(text, ggufx.TokenizeParseSpecial)), 2) == 2)
-	with := must[[]int32](t)(chat.Tokenize(tokenizer, request, ggufx.TokenizeAddSpecial))
-	check(t, reflect.DeepEqual(with, ids), with)
-	_, err = chat.Tokenize(tokenizer, request, 64)
-	fails(t, err, ggufx.StatusArgument)
-}
-
 func TestATemplateShowsItsFormats(t *testing.T) {
 	rt := newRuntime(t)
 	for text, want := range map[string]ggufx.ChatFacts{
 		template:      {},
 		"{{ tools }}": {Flags: ggufx.ChatFeaturesTakesTools},
-		calls: {Flags: ggufx.ChatFeaturesTakesTools | ggufx.ChatFeaturesCalls | ggufx.ChatFeaturesReasons, CallForm: ggufx.ChatCallFormNamed,
+		calls: {Flags: ggufx.ChatFeaturesTakesTools | ggufx.ChatFeaturesCalls | ggufx.ChatFeaturesReasons,
+			CallForm:      ggufx.ChatCallFormNamed,
 			ReasoningOpen: "<think>", ReasoningClose: "</think>", CallPrefix: "[CALL]",
 			CallMiddle: "[ID]ggufxid01[ARGS]", CallEnd: "[END]"},
 		tags: {Flags: ggufx.ChatFeaturesCalls, CallForm: ggufx.ChatCallFormTagged, CallPrefix: `<call name="`,

@@ -130,7 +130,7 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 			if err != nil {
 				return err
 			}
-			row, err := session.DecodeBatch([]ggufx.BatchItem{{Sequence: 1, Tokens: []int32{1}}}, nil, nil)
+			row, err := session.DecodeBatch([]ggufx.BatchItem{lastOf(1, []int32{1})}, nil, nil)
 			return right(len(row) == 1024, err)
 		})},
 		{"Session.Memory", alone(&one, func() error {

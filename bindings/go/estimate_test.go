@@ -28,15 +28,3 @@ func TestEstimate(t *testing.T) {
 	fails(t, err, ggufx.StatusArgument)
 	check(t, must[ggufx.EstimateFacts](t)(rt.Estimate(f, nil)).Context >= 128)
 }
-
-func TestRecommend(t *testing.T) {
-	rt, o := newRuntime(t), asked()
-	f := demo(t, rt)
-	whole := must[ggufx.EstimateFacts](t)(rt.Recommend(f, &o))
-	o.MemoryBytes = whole.TotalBytes - 1
-	less := must[ggufx.EstimateFacts](t)(rt.Recommend(f, &o))
-	check(t, less.TotalBytes < whole.TotalBytes && less.Loss > whole.Loss, whole, less)
-	o.MemoryBytes = 1000
-	_, err := rt.Recommend(f, &o)
-	fails(t, err, ggufx.StatusCapacity)
-}

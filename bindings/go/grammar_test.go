@@ -60,7 +60,8 @@ func TestAMatcherFollowsAText(t *testing.T) {
 func TestWhatIsSampledFits(t *testing.T) {
 	rt := newRuntime(t)
 	tokenizer := must[*ggufx.Tokenizer](t)(demo(t, rt).NewTokenizer())
-	grammar := must[*ggufx.Grammar](t)(rt.NewGrammar(tokenizer, &ggufx.GrammarOptions{Kind: ggufx.GrammarKindJSONSchema, Text: `{"type":"array","items":{"enum":["é",1]},"minItems":1,"maxItems":3}`, Flags: ggufx.GrammarCompact}))
+	grammar := must[*ggufx.Grammar](t)(rt.NewGrammar(tokenizer, &ggufx.GrammarOptions{Kind: ggufx.GrammarKindJSONSchema,
+		Text: `{"type":"array","items":{"enum":["é",1]},"minItems":1,"maxItems":3}`, Flags: ggufx.GrammarCompact}))
 	logits := make([]float32, 1024)
 	for seed := uint64(0); seed < 20; seed++ {
 		sampler := must[*ggufx.Sampler](t)(rt.NewSampler(1024, &ggufx.SamplerOptions{Temperature: 1, Seed: seed}))
@@ -96,10 +97,10 @@ func TestFaultsOfGrammarsAreTold(t *testing.T) {
 	_, err := rt.NewGrammar(tokenizer, &ggufx.GrammarOptions{Text: "root ::= x"})
 	fails(t, err, ggufx.StatusMalformed)
 	check(t, strings.Contains(err.Error(), "line 1, column 10"), err)
-	_, err = rt.NewGrammar(tokenizer, &ggufx.GrammarOptions{Kind: ggufx.GrammarKindJSONSchema, Text: `{"items":{"uniqueItems":true}}`, Flags: 0})
+	_, err = rt.NewGrammar(tokenizer, &ggufx.GrammarOptions{Kind: ggufx.GrammarKindJSONSchema, Text: `{"items":{"uniqueItems":true}}`})
 	fails(t, err, ggufx.StatusUnsupported)
 	check(t, strings.Contains(err.Error(), "#/items: 'uniqueItems' is supported"), err)
-	_, err = rt.NewGrammar(tokenizer, &ggufx.GrammarOptions{Kind: ggufx.GrammarKindJSONSchema, Text: "false", Flags: 0})
+	_, err = rt.NewGrammar(tokenizer, &ggufx.GrammarOptions{Kind: ggufx.GrammarKindJSONSchema, Text: "false"})
 	fails(t, err, ggufx.StatusValue)
 	var none *ggufx.Grammar
 	_, err = none.NewMatcher()

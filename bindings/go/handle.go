@@ -16,7 +16,9 @@ type handle struct {
 	state   atomic.Uint64 // calls that run, objects that need it, busy, closed
 	destroy func(p unsafe.Pointer)
 	owner   *handle      // that a borrowed object belongs to; else nil
+	owned   string       // name of the owner for errors
 	holds   []*handle    // that must outlive it
+	with    *handle      // whose lock it shares; else nil
 	kept    []*functions // of the program, which the object calls
 }
 
@@ -29,11 +31,12 @@ const (
 )
 
 // use of an object by a call.
-type use bool
+type use int
 
 const (
-	shared use = false // beside others
-	alone  use = true
+	shared use = iota // beside others that are shared
+	alone             // no other call
+	beside            // also beside one that is alone
 )
 
 // newHandle takes an object, which is destroyed at the latest when its handle is unreachable.
@@ -43,16 +46,17 @@ func newHandle(p unsafe.Pointer, destroy func(p unsafe.Pointer)) *handle {
 	return h
 }
 
-// enter begins a call, which leave ends; what: name of the object for errors.
-func (h *handle) enter(what string, how use) error {
+// enter begins a call, which leave ends; what: name of the object for errors; held: it may be closed,
+// because another object needs it.
+func (h *handle) enter(what string, how use, held bool) error {
 	for {
 		n := h.state.Load()
 		next := n + oneCall
 		switch {
-		case n&closed != 0:
+		case n&closed != 0 && !held:
 			return &Error{Status: StatusArgument, Offset: None, Index: None,
 				Message: "the " + what + " is closed", cause: os.ErrClosed}
-		case n&busy != 0 || (how == alone && n&calls != 0):
+		case how != beside && (n&busy != 0 || (how == alone && n&calls != 0)):
 			return &Error{Status: StatusState, Offset: None, Index: None,
 				Message: "another call is using the " + what}
 		case how == alone:
@@ -90,7 +94,7 @@ func (h *handle) free() {
 }
 
 func (h *handle) close() error {
-	for h.owner == nil {
+	for h != nil && h.owner == nil {
 		n := h.state.Load()
 		if n&closed != 0 {
 			break

@@ -49,20 +49,6 @@ func chosen(t testing.TB, q *ggufx.Quantizer) (all []int) {
 	return all
 }
 
-func TestFileTypes(t *testing.T) {
-	n, q4 := ggufx.FileTypeCount(), must[uint32](t)(ggufx.FileTypeFromName("Q4_K"))
-	found := 0
-	for i := 0; i < n; i++ {
-		if facts := must[ggufx.FileTypeFacts](t)(ggufx.FileTypeAt(i)); facts.FileType == q4 {
-			check(t, facts == ggufx.FileTypeFacts{Name: "Q4_K_M", FileType: 15, Type: ggufx.TypeQ4_K}, facts)
-			found++
-		}
-	}
-	check(t, n > 20 && found == 1, n, found)
-	_, err := ggufx.FileTypeFromName("Q4_Q")
-	fails(t, err, ggufx.StatusNotFound)
-}
-
 func TestPlan(t *testing.T) {
 	q := plan(t)
 	info, at := must[ggufx.JobFacts](t)(q.Info()), chosen(t, q)
@@ -107,17 +93,6 @@ func TestCancelledRunIsResumed(t *testing.T) {
 	check(t, tensors[chosen(t, q)[0]].RMSE > 0 || tensors[len(tensors)-1].RMSE > 0)
 }
 
-func TestShards(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "shards.gguf")
-	fails(t, plan(t).Finish(path, nil), ggufx.StatusNotFound)
-	ok(t, plan(t).Run(path, &ggufx.JobRunOptions{Shard: 1, Shards: 2}))
-	fails(t, plan(t).Finish(path, nil), ggufx.StatusState)
-	ok(t, plan(t).Run(path, &ggufx.JobRunOptions{Shard: 2, Shards: 2}))
-	ok(t, plan(t).Finish(path, nil))
-	f := must[*ggufx.File](t)(newRuntime(t).Open(path, nil))
-	check(t, f.TensorCount() > 0)
-}
-
 func TestPanicInRun(t *testing.T) {
 	q := plan(t)
 	defer func() { check(t, recover() == "seen enough") }()
@@ -130,24 +105,6 @@ func copyOf(t testing.TB, rt *ggufx.Runtime, f *ggufx.File, options *ggufx.Write
 	ok(t, w.CopyMeta(f))
 	ok(t, w.CopyTensors(f))
 	return w
-}
-
-func TestFilesOfRanks(t *testing.T) {
-	rt, path := newRuntime(t), filepath.Join(t.TempDir(), "rank.gguf")
-	w := must[*ggufx.Writer](t)(rt.NewWriter(nil))
-	ok(t, w.CopyRank(demo(t, rt), 1, 2, []uint32{3, 1}, 0))
-	ok(t, w.Write(path, nil))
-	f := must[*ggufx.File](t)(rt.Open(path, nil))
-	_, err := rt.NewModel(f, nil)
-	fails(t, err, ggufx.StatusMismatch)
-	fails(t, w.CopyRank(f, 1, 2, []uint32{3, 1}, 0), ggufx.StatusUnsupported)
-	fails(t, w.CopyRank(demo(t, rt), 2, 2, nil, ggufx.GroupOptionsLayers), ggufx.StatusArgument)
-	fails(t, w.CopyRank(demo(t, rt), 0, 3, []uint32{3, 1}, 0), ggufx.StatusArgument)
-	layers := must[*ggufx.Writer](t)(rt.NewWriter(nil))
-	ok(t, layers.CopyRank(demo(t, rt), 1, 2, nil, ggufx.GroupOptionsLayers))
-	ok(t, layers.Write(path, nil))
-	f = must[*ggufx.File](t)(rt.Open(path, nil))
-	must[*ggufx.Meta](t)(f.Meta("ggufx.rank.layers"))
 }
 
 func TestEdit(t *testing.T) {

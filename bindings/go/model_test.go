@@ -185,15 +185,6 @@ func TestLayersAndOtherKeys(t *testing.T) {
 	check(t, len(seen) == 3 && errors.Is(err, context.Canceled), seen)
 }
 
-func TestWhatASessionTakes(t *testing.T) {
-	rt := newRuntime(t)
-	model := must[*ggufx.Model](t)(rt.NewModel(demo(t, rt), nil))
-	session := must[*ggufx.Session](t)(model.NewSession(nil))
-	check(t, must[ggufx.SessionFacts](t)(session.Info()) == ggufx.SessionFacts{512, 512, ggufx.KVF16, ggufx.KVF16, 1, 0})
-	session = must[*ggufx.Session](t)(model.NewSession(&ggufx.SessionOptions{Context: 600, Batch: 7, TypeK: ggufx.KVF32, Sequences: 3}))
-	check(t, must[ggufx.SessionFacts](t)(session.Info()) == ggufx.SessionFacts{600, 7, ggufx.KVF32, ggufx.KVF16, 3, 0})
-}
-
 func TestTextsBecomeVectors(t *testing.T) {
 	rt := newRuntime(t)
 	f := demo(t, rt)

@@ -131,7 +131,7 @@ func (r *Runtime) Info() (RuntimeFacts, error) {
 //
 // Devices are not opened. An empty list is no error.
 //
-// Errors: StatusArgument, StatusMemory, StatusLimit, StatusCapacity.
+// Errors: StatusArgument, StatusMemory, StatusLimit.
 func (r *Runtime) DeviceList(options *DeviceOptions) ([]DeviceFacts, error) {
 	run := begin()
 	defer run.end()
@@ -174,8 +174,7 @@ func (r *Runtime) EmbedderEstimate(file *File, options *EmbedOptions) (uint64, e
 		return 0, run.err
 	}
 	out := slot[C.uint64_t](run)
-	err := run.done(C.ggufx_embedder_estimate(out, cRt, cFile, cOptions, run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_embedder_estimate(out, cRt, cFile, cOptions, run.e)); err != nil {
 		return 0, err
 	}
 	return uint64(*out), nil
@@ -207,8 +206,7 @@ func (r *Runtime) Estimate(file *File, options *EstimateOptions) (EstimateFacts,
 	}
 	var out C.ggufx_estimate_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := run.done(C.ggufx_estimate(&out, cRt, cFile, cOptions, run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_estimate(&out, cRt, cFile, cOptions, run.e)); err != nil {
 		return EstimateFacts{}, err
 	}
 	return estimateFactsOf(&out), nil
@@ -249,8 +247,7 @@ func (r *Runtime) Recommend(file *File, options *EstimateOptions) (EstimateFacts
 	}
 	var out C.ggufx_estimate_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := run.done(C.ggufx_recommend(&out, cRt, cFile, cOptions, run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_recommend(&out, cRt, cFile, cOptions, run.e)); err != nil {
 		return EstimateFacts{}, err
 	}
 	return estimateFactsOf(&out), nil
@@ -271,8 +268,7 @@ func (r *Runtime) KVEstimate(options *KVOptions, nTokens uint64) (uint64, error)
 		return 0, run.err
 	}
 	out := slot[C.uint64_t](run)
-	err := run.done(C.ggufx_kv_estimate(out, cRt, cOptions, C.uint64_t(nTokens), run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_kv_estimate(out, cRt, cOptions, C.uint64_t(nTokens), run.e)); err != nil {
 		return 0, err
 	}
 	return uint64(*out), nil
@@ -374,8 +370,6 @@ func (r *Runtime) MatmulID(y []float32, ldy int, w *Tensor, ids []uint32, nUsed 
 //   - rows: [len(rows)] as `rows` of MeasureOptions got them.
 //   - nChunks: number of their chunks, of nContext tokens each; copied to the facts.
 //   - flags: MeasureCompared with saved logits; _SAME_MODEL is copied to the facts.
-//
-// After a failure *out is as before.
 //
 // Errors: StatusArgument, StatusMemory, StatusValue.
 func (r *Runtime) MeasureTotal(rows []MeasureRow, nChunks uint64, nContext uint32,
@@ -689,8 +683,7 @@ func (r *Runtime) NewGrammar(tokenizer *Tokenizer, options *GrammarOptions) (*Gr
 		return nil, run.err
 	}
 	made := slot[*C.ggufx_grammar](run)
-	err := run.done(C.ggufx_grammar_create(made, cRt, cTokenizer, cOptions, run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_grammar_create(made, cRt, cTokenizer, cOptions, run.e)); err != nil {
 		return nil, err
 	}
 	return &Grammar{run.hold(unsafe.Pointer(*made), destroyGrammar, nil, r.handle)}, nil
@@ -839,8 +832,7 @@ func (r *Runtime) NewSampler(nVocab uint32, options *SamplerOptions) (*Sampler, 
 		return nil, run.err
 	}
 	made := slot[*C.ggufx_sampler](run)
-	err := run.done(C.ggufx_sampler_create(made, cRt, C.uint32_t(nVocab), cOptions, run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_sampler_create(made, cRt, C.uint32_t(nVocab), cOptions, run.e)); err != nil {
 		return nil, err
 	}
 	return &Sampler{run.hold(unsafe.Pointer(*made), destroySampler, nil, r.handle)}, nil
@@ -881,8 +873,7 @@ func (r *Runtime) NewStop(texts []string) (*Stop, error) {
 		return nil, run.err
 	}
 	made := slot[*C.ggufx_stop](run)
-	err := run.done(C.ggufx_stop_create(made, cRt, cTexts, C.size_t(len(texts)), run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_stop_create(made, cRt, cTexts, C.size_t(len(texts)), run.e)); err != nil {
 		return nil, err
 	}
 	return &Stop{run.hold(unsafe.Pointer(*made), destroyStop, nil, r.handle)}, nil
@@ -954,7 +945,7 @@ func destroyChat(p unsafe.Pointer) { C.ggufx_chat_destroy((*C.ggufx_chat)(p)) }
 // that.
 //
 // Errors: StatusArgument, StatusMemory, StatusMalformed, StatusLimit, StatusUnsupported,
-// StatusCapacity, StatusCancelled, StatusMismatch, StatusValue.
+// StatusCancelled, StatusMismatch, StatusValue.
 func (c *Chat) Render(request *ChatRequest) (text string, runs []ChatRun, err error) {
 	run := begin()
 	defer run.end()
@@ -1000,7 +991,7 @@ func (c *Chat) Render(request *ChatRequest) (text string, runs []ChatRun, err er
 // nothing is added at the end.
 //
 // Errors: StatusArgument, StatusMemory, StatusMalformed, StatusLimit, StatusUnsupported,
-// StatusCapacity, StatusCancelled, StatusMismatch, StatusValue, StatusVocab.
+// StatusCancelled, StatusMismatch, StatusValue, StatusVocab.
 func (c *Chat) Tokenize(tokenizer *Tokenizer, request *ChatRequest, flags TokenizeFlags) ([]int32, error) {
 	run := begin()
 	defer run.end()
@@ -1126,8 +1117,7 @@ func (c *ChatParser) Info() (ChatParserFacts, error) {
 	}
 	var out C.ggufx_chat_parser_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := run.done(C.ggufx_chat_parser_info(&out, cParser, run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_chat_parser_info(&out, cParser, run.e)); err != nil {
 		return ChatParserFacts{}, err
 	}
 	return chatParserFactsOf(&out), nil
@@ -1235,8 +1225,7 @@ func (e *Embedder) Info() (EmbedderFacts, error) {
 	}
 	var out C.ggufx_embedder_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := run.done(C.ggufx_embedder_info(&out, cEmbedder, run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_embedder_info(&out, cEmbedder, run.e)); err != nil {
 		return EmbedderFacts{}, err
 	}
 	return embedderFactsOf(&out), nil
@@ -1331,8 +1320,7 @@ func (f *File) MetaAt(index int) (MetaEntry, error) {
 	}
 	var out C.ggufx_meta_entry
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := run.done(C.ggufx_file_meta_at(&out, cFile, cIndex, run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_file_meta_at(&out, cFile, cIndex, run.e)); err != nil {
 		return MetaEntry{}, err
 	}
 	return metaEntryOf(&out), nil
@@ -1448,8 +1436,7 @@ func (f *File) MetaString(index int) (string, error) {
 		return "", run.err
 	}
 	out, outLength := slot[*C.char](run), slot[C.size_t](run)
-	err := run.done(C.ggufx_file_meta_string(out, outLength, cFile, cIndex, run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_file_meta_string(out, outLength, cFile, cIndex, run.e)); err != nil {
 		return "", err
 	}
 	return string(view(*out, *outLength)), nil
@@ -1628,8 +1615,8 @@ func (f *File) Validate(flags ValidateFlags, report func(finding Finding) error,
 // The file may be opened for metadata only. The wording may change between versions.
 //
 // Errors: StatusArgument, StatusMemory, StatusIO, StatusLimit, StatusType, StatusUnsupported,
-// StatusCapacity, StatusCancelled, StatusMismatch, StatusDevice, StatusKvtype, StatusShape,
-// StatusSplit, StatusHparam, StatusMissing.
+// StatusCancelled, StatusMismatch, StatusDevice, StatusKvtype, StatusShape, StatusSplit,
+// StatusHparam, StatusMissing.
 func (f *File) Graph() (string, error) {
 	run := begin()
 	defer run.end()
@@ -1708,8 +1695,7 @@ func (t *Tensor) Upload(device *Device, watch *Watch) (*Tensor, error) {
 		return nil, run.err
 	}
 	made := slot[*C.ggufx_tensor](run)
-	err := run.done(C.ggufx_tensor_upload(made, cDevice, cW, progress, run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_tensor_upload(made, cDevice, cW, progress, run.e)); err != nil {
 		return nil, err
 	}
 	return &Tensor{run.hold(unsafe.Pointer(*made), destroyTensor, t.handle)}, nil
@@ -1982,8 +1968,7 @@ func (i *Imatrix) At(index int) (ImatrixEntry, error) {
 	}
 	var out C.ggufx_imatrix_entry
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := run.done(C.ggufx_imatrix_at(&out, cImatrix, cIndex, run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_imatrix_at(&out, cImatrix, cIndex, run.e)); err != nil {
 		return ImatrixEntry{}, err
 	}
 	return imatrixEntryOf(&out), nil
@@ -2019,8 +2004,7 @@ func (i *Imatrix) Dataset(index int) (string, error) {
 		return "", run.err
 	}
 	out, outLength := slot[*C.char](run), slot[C.size_t](run)
-	err := run.done(C.ggufx_imatrix_dataset(out, outLength, cImatrix, cIndex, run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_imatrix_dataset(out, outLength, cImatrix, cIndex, run.e)); err != nil {
 		return "", err
 	}
 	return string(view(*out, *outLength)), nil
@@ -2129,8 +2113,7 @@ func (q *Quantizer) TensorAt(index int) (JobTensor, error) {
 	}
 	var out C.ggufx_job_tensor
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := run.done(C.ggufx_job_tensor_at(&out, cJob, cIndex, run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_job_tensor_at(&out, cJob, cIndex, run.e)); err != nil {
 		return JobTensor{}, err
 	}
 	return jobTensorOf(&out), nil
@@ -2815,8 +2798,7 @@ func (kv *KVCache) Stats(layer uint32) (KVFacts, error) {
 	}
 	var out C.ggufx_kv_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := run.done(C.ggufx_kv_stats(&out, cKV, C.uint32_t(layer), run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_kv_stats(&out, cKV, C.uint32_t(layer), run.e)); err != nil {
 		return KVFacts{}, err
 	}
 	return kvFactsOf(&out), nil
@@ -2845,7 +2827,7 @@ func destroyTokenizer(p unsafe.Pointer) { C.ggufx_tokenizer_destroy((*C.ggufx_to
 
 // Tokenize tokenizes a UTF-8 text. Invalid bytes become byte tokens if the vocabulary has them.
 //
-// Errors: StatusArgument, StatusMemory, StatusLimit, StatusUnsupported, StatusCapacity, StatusVocab.
+// Errors: StatusArgument, StatusMemory, StatusLimit, StatusUnsupported, StatusVocab.
 func (t *Tokenizer) Tokenize(text string, flags TokenizeFlags) ([]int32, error) {
 	run := begin()
 	defer run.end()
@@ -2875,7 +2857,7 @@ func (t *Tokenizer) Tokenize(text string, flags TokenizeFlags) ([]int32, error) 
 //   - "?", "!", ".", ",", "'s", "'m", "'re", "'ve": the space before them
 //   - "'" between two spaces: both
 //
-// Errors: StatusArgument, StatusCapacity.
+// Errors: StatusArgument.
 func (t *Tokenizer) Detokenize(ids []int32, flags DetokenizeFlags) (string, error) {
 	run := begin()
 	defer run.end()
@@ -2909,8 +2891,7 @@ func (t *Tokenizer) TokenInfo(id int32) (TokenFacts, error) {
 	}
 	var out C.ggufx_token_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := run.done(C.ggufx_token_info(&out, cTokenizer, C.int32_t(id), run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_token_info(&out, cTokenizer, C.int32_t(id), run.e)); err != nil {
 		return TokenFacts{}, err
 	}
 	return tokenFactsOf(&out), nil
@@ -2928,8 +2909,7 @@ func (t *Tokenizer) Info() (TokenizerFacts, error) {
 	}
 	var out C.ggufx_tokenizer_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := run.done(C.ggufx_tokenizer_info(&out, cTokenizer, run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_tokenizer_info(&out, cTokenizer, run.e)); err != nil {
 		return TokenizerFacts{}, err
 	}
 	return tokenizerFactsOf(&out), nil
@@ -2991,8 +2971,7 @@ func (m *Model) NewAdapter(file *File, options *AdapterOptions) (*Adapter, error
 		return nil, run.err
 	}
 	made := slot[*C.ggufx_adapter](run)
-	err := run.done(C.ggufx_adapter_create(made, cModel, cFile, cOptions, run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_adapter_create(made, cModel, cFile, cOptions, run.e)); err != nil {
 		return nil, err
 	}
 	return &Adapter{run.hold(unsafe.Pointer(*made), destroyAdapter, nil, m.handle)}, nil
@@ -3049,8 +3028,7 @@ func (m *Model) Layer(layer uint32) (LayerFacts, error) {
 	}
 	var out C.ggufx_layer_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := run.done(C.ggufx_model_layer(&out, cModel, C.uint32_t(layer), run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_model_layer(&out, cModel, C.uint32_t(layer), run.e)); err != nil {
 		return LayerFacts{}, err
 	}
 	return layerFactsOf(&out), nil
@@ -3280,8 +3258,7 @@ func (s *Session) Memory() (SessionMemoryFacts, error) {
 	}
 	var out C.ggufx_session_memory_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := run.done(C.ggufx_session_memory(&out, cSession, run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_session_memory(&out, cSession, run.e)); err != nil {
 		return SessionMemoryFacts{}, err
 	}
 	return sessionMemoryFactsOf(&out), nil
@@ -3387,7 +3364,6 @@ func (s *Session) LoadPath(sequence uint32, path string) error {
 // 32 rows and 4 bytes per prediction. The documentation ("File format notes") describes the format.
 //
 // session must be empty and hold nContext tokens; it is empty again afterwards. options may be nil.
-// After a failure no file is left, and *out is as before.
 //
 // Errors: StatusArgument, StatusMemory, StatusIO, StatusTruncated, StatusMagic, StatusVersion,
 // StatusMalformed, StatusCancelled, StatusChecksum, StatusMismatch, StatusState, StatusValue.
@@ -3420,7 +3396,7 @@ func (s *Session) Measure(tokens []int32, nContext uint32, bos int32,
 //   - watch: counts tokens; nil: none.
 //
 // session must be empty and hold the context and the longest continuation; it is empty again
-// afterwards. The context is computed once. After a failure `out` is as before.
+// afterwards. The context is computed once.
 //
 // Errors: StatusArgument, StatusMemory, StatusCapacity, StatusCancelled, StatusState, StatusValue.
 func (s *Session) MeasureEndings(context, endings []int32, nTokens []uint, watch *Watch) ([]float64,
@@ -3568,8 +3544,7 @@ func (s *Session) NewSpeculator(options *SpeculatorOptions) (*Speculator, error)
 		return nil, run.err
 	}
 	made := slot[*C.ggufx_speculator](run)
-	err := run.done(C.ggufx_speculator_create(made, cSession, cOptions, run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_speculator_create(made, cSession, cOptions, run.e)); err != nil {
 		return nil, err
 	}
 	return &Speculator{run.hold(unsafe.Pointer(*made), destroySpeculator, nil, s.handle)}, nil
@@ -3803,8 +3778,7 @@ func (s *Speculator) Info() (SpeculatorFacts, error) {
 	}
 	var out C.ggufx_speculator_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := run.done(C.ggufx_speculator_info(&out, cSpeculator, run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_speculator_info(&out, cSpeculator, run.e)); err != nil {
 		return SpeculatorFacts{}, err
 	}
 	return speculatorFactsOf(&out), nil
@@ -4076,8 +4050,7 @@ func (w *Writer) Info(options *WriteOptions) (WriterFacts, error) {
 	}
 	var out C.ggufx_writer_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := run.done(C.ggufx_writer_info(&out, cWriter, cOptions, run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_writer_info(&out, cWriter, cOptions, run.e)); err != nil {
 		return WriterFacts{}, err
 	}
 	return writerFactsOf(&out), nil
@@ -4160,8 +4133,7 @@ func (w *Writer) EditInfo(file *File, options *EditOptions) (EditFacts, error) {
 	}
 	var out C.ggufx_edit_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := run.done(C.ggufx_edit_info(&out, cWriter, cFile, cOptions, run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_edit_info(&out, cWriter, cFile, cOptions, run.e)); err != nil {
 		return EditFacts{}, err
 	}
 	return editFactsOf(&out), nil
@@ -4195,8 +4167,7 @@ func (w *Writer) EditWrite(file *File, path string, options *EditOptions) (EditF
 	}
 	var out C.ggufx_edit_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := run.done(C.ggufx_edit_write(&out, cWriter, cFile, cPath, cOptions, run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_edit_write(&out, cWriter, cFile, cPath, cOptions, run.e)); err != nil {
 		return EditFacts{}, err
 	}
 	return editFactsOf(&out), nil
@@ -4346,8 +4317,7 @@ func RowBytes(typ TensorType, n uint64) (uint64, error) {
 	run := begin()
 	defer run.end()
 	out := slot[C.uint64_t](run)
-	err := run.done(C.ggufx_row_bytes(out, C.uint32_t(typ), C.uint64_t(n), run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_row_bytes(out, C.uint32_t(typ), C.uint64_t(n), run.e)); err != nil {
 		return 0, err
 	}
 	return uint64(*out), nil
@@ -4361,8 +4331,7 @@ func KVTypeInfo(typ KVType) (KVTypeFacts, error) {
 	defer run.end()
 	var out C.ggufx_kv_type_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := run.done(C.ggufx_kv_type_info(&out, C.uint32_t(typ), run.e))
-	if err != nil {
+	if err := run.done(C.ggufx_kv_type_info(&out, C.uint32_t(typ), run.e)); err != nil {
 		return KVTypeFacts{}, err
 	}
 	return kvTypeFactsOf(&out), nil

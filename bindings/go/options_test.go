@@ -105,29 +105,6 @@ func TestSessionOptions(t *testing.T) {
 	check(t, calls == 8, calls)
 }
 
-func TestSamplerOptions(t *testing.T) {
-	rt, logits := newRuntime(t), []float32{0, 1, 2, 3}
-	draws := func(o ggufx.SamplerOptions) (ids [30]int32) {
-		o.Temperature = 100
-		sampler := must[*ggufx.Sampler](t)(rt.NewSampler(4, &o))
-		for i := range ids {
-			ids[i], _, _ = sampler.Sample(logits)
-		}
-		return ids
-	}
-	var last [30]int32
-	for i := range last {
-		last[i] = 3
-	}
-	for _, o := range []ggufx.SamplerOptions{{TopK: 1}, {TopP: 0.01}, {MinP: 0.9}} {
-		check(t, draws(o) == last, o)
-	}
-	two := draws(ggufx.SamplerOptions{MinP: 0.2}) // of the top probability; not top-p
-	check(t, two != last && draws(ggufx.SamplerOptions{TopP: 0.2}) == last, two)
-	check(t, draws(ggufx.SamplerOptions{Seed: 1}) != draws(ggufx.SamplerOptions{Seed: 2}))
-	check(t, draws(ggufx.SamplerOptions{Seed: 1}) == draws(ggufx.SamplerOptions{Seed: 1}))
-}
-
 func TestQuantizerOptions(t *testing.T) {
 	rt := newRuntime(t)
 	f, recipe := demo(t, rt), must[uint32](t)(ggufx.FileTypeFromName("q4_0"))
@@ -172,15 +149,4 @@ func TestFileAndRuntimeOptions(t *testing.T) {
 	var data bytes.Buffer
 	ok(t, w.WriteStream(func(_ uint32, p []byte) error { data.Write(p); return nil }, nil))
 	check(t, data.Bytes()[4] == 2 && must[ggufx.FileFacts](t)(must[*ggufx.File](t)(rt.OpenMemory(data.Bytes(), nil)).Info()).Version == 2)
-}
-
-func TestOpenLimits(t *testing.T) {
-	rt := newRuntime(t)
-	for _, o := range []ggufx.OpenOptions{{MaxMetadataBytes: 1000}, {MaxKeys: 32}, {MaxTensors: 37}, {MaxStringBytes: 10}} {
-		o := o
-		_, err := rt.Open(modelPath(t), &o)
-		fails(t, err, ggufx.StatusLimit)
-	}
-	o := ggufx.OpenOptions{MaxKeys: 33, MaxTensors: 38, MaxStringBytes: 4096}
-	check(t, must[*ggufx.File](t)(rt.Open(modelPath(t), &o)).TensorCount() == 38)
 }

@@ -22,6 +22,7 @@ type running struct {
 	entered   []entered
 	memory    []unsafe.Pointer // of C, freed at the end
 	held      []*handle        // that the new object needs
+	together  *handle          // whose lock the new object shares
 	functions *functions       // of the program, called until the end
 	kept      *functions       // called later, too, if an object adopts them
 }
@@ -61,18 +62,38 @@ func (run *running) fail(err error) {
 	}
 }
 
-// enter counts the call in on an object; it returns nil after a failure.
+// enter counts the call in on an object, and on the one whose lock it shares.
 func (run *running) enter(h *handle, what string, how use) unsafe.Pointer {
-	p := h.p
-	if h.owner != nil {
-		what, h = "owner of the "+what, h.owner
-	}
-	if err := h.enter(what, how); err != nil {
-		run.fail(err)
+	if h == nil { // of a struct that no call made
+		run.fail(argument("the %s is empty", what))
 		return nil
 	}
-	run.entered = append(run.entered, entered{h, how})
+	p := h.p
+	if h.owner != nil {
+		what, h = h.owned, h.owner
+	}
+	run.use(h, what, how, false)
+	if run.err == nil && h.with != nil && how != beside && !run.uses(h.with) {
+		run.use(h.with, what, how, true)
+	}
 	return p
+}
+
+func (run *running) use(h *handle, what string, how use, held bool) {
+	if err := h.enter(what, how, held); err != nil {
+		run.fail(err)
+		return
+	}
+	run.entered = append(run.entered, entered{h, how})
+}
+
+func (run *running) uses(h *handle) bool {
+	for _, other := range run.entered {
+		if other.handle == h {
+			return true
+		}
+	}
+	return false
 }
 
 // done returns the error of a call, with that of a function of the program, whose panic goes on.
@@ -95,6 +116,12 @@ func (run *running) done(status C.ggufx_status) error {
 func (run *running) hold(p unsafe.Pointer, destroy func(unsafe.Pointer), like *handle, holds ...*handle) *handle {
 	h := newHandle(p, destroy)
 	h.holds = append(holds, run.held...)
+	if h.with = run.together; h.with == nil && like != nil {
+		h.with = like.with
+	}
+	if h.with != nil {
+		h.holds = append(h.holds, h.with)
+	}
 	for _, other := range h.holds {
 		other.state.Add(oneHold)
 	}

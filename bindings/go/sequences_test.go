@@ -36,6 +36,11 @@ func aloneLogits(t testing.TB, tokens []int32) []float32 {
 	return all
 }
 
+// lastOf are tokens of a sequence, of which the last one's logits are wanted.
+func lastOf(sequence uint32, tokens []int32) ggufx.BatchItem {
+	return ggufx.BatchItem{Sequence: sequence, Tokens: tokens, Flags: ggufx.BatchLogits}
+}
+
 func lastRow(logits []float32) []float32 { return logits[len(logits)-row:] }
 
 func equal(a, b []float32) bool {
@@ -59,12 +64,12 @@ func lengths(s *ggufx.Session) [3]uint64 {
 func TestSequencesHaveTheBitsOfSessionsOfTheirOwn(t *testing.T) {
 	a, b, s := aloneLogits(t, tokensA), aloneLogits(t, tokensB), newSession(t, sequenceOptions())
 	check(t, !equal(lastRow(a), lastRow(b)))
-	first := decoded(t, s, ggufx.BatchItem{Sequence: 2, Tokens: tokensB[:2], Want: ggufx.WantNone},
-		ggufx.BatchItem{Sequence: 0, Tokens: tokensA[:3], Want: ggufx.WantAll})
+	first := decoded(t, s, ggufx.BatchItem{Sequence: 2, Tokens: tokensB[:2]},
+		ggufx.BatchItem{Sequence: 0, Tokens: tokensA[:3], Flags: ggufx.BatchAllLogits})
 	check(t, equal(first, a[:3*row]))
 	out := make([]float32, 2*row)
-	got, err := s.DecodeBatch([]ggufx.BatchItem{{Sequence: 0, Tokens: tokensA[3:]},
-		{Sequence: 2, Tokens: tokensB[2:]}}, out, nil)
+	got, err := s.DecodeBatch([]ggufx.BatchItem{{Sequence: 0, Tokens: tokensA[3:], Flags: ggufx.BatchLogits},
+		{Sequence: 2, Tokens: tokensB[2:], Flags: ggufx.BatchLogits}}, out, nil)
 	ok(t, err)
 	check(t, &got[0] == &out[0] && equal(out[:row], lastRow(a)) && equal(out[row:], lastRow(b)))
 	check(t, lengths(s) == [3]uint64{5, 0, 3} && s.SequenceLength(9) == 0 && s.Length() == 5)
@@ -76,7 +81,7 @@ func TestProductsOfACallHaveFlagsOfTheirOwn(t *testing.T) {
 	o.MatmulFlags = 0
 	plain := newSession(t, o)
 	o.MatmulFlags = ggufx.MatmulF32
-	f32, item := newSession(t, o), ggufx.BatchItem{Sequence: 1, Tokens: tokensA}
+	f32, item := newSession(t, o), lastOf(1, tokensA)
 	want := decoded(t, f32, item)
 	check(t, !equal(decoded(t, plain, item), want))
 	again := func(s *ggufx.Session, flags ggufx.MatmulFlags) []float32 {
@@ -92,19 +97,19 @@ func TestSequencesAreCopiedAndCut(t *testing.T) {
 		prompt = append(prompt, id)
 	}
 	long := lastRow(aloneLogits(t, append(append([]int32{}, prompt...), 9)))
-	check(t, len(decoded(t, s, ggufx.BatchItem{Sequence: 0, Tokens: prompt, Want: ggufx.WantNone, Mark: true})) == 0)
+	check(t, len(decoded(t, s, ggufx.BatchItem{Sequence: 0, Tokens: prompt, Flags: ggufx.BatchMark})) == 0)
 	before := must[ggufx.SessionMemoryFacts](t)(s.Memory())
 	check(t, before.Tokens == 71 && before.SharedPages == 0, before)
 	ok(t, s.SequenceCopy(0, 1, 71))
 	after := must[ggufx.SessionMemoryFacts](t)(s.Memory())
 	check(t, after.Tokens == 142 && after.SharedPages > 0 && after.CacheBytes > 0, after)
-	both := decoded(t, s, ggufx.BatchItem{Sequence: 1, Tokens: []int32{9}}, ggufx.BatchItem{Tokens: []int32{9}})
+	both := decoded(t, s, lastOf(1, []int32{9}), lastOf(0, []int32{9}))
 	check(t, equal(both[:row], long) && equal(both[row:], long))
 	ok(t, s.SequenceTruncate(1, 0))
 	check(t, lengths(s) == [3]uint64{72, 0, 0})
-	decoded(t, s, ggufx.BatchItem{Sequence: 1, Tokens: tokensA, Want: ggufx.WantNone})
+	decoded(t, s, ggufx.BatchItem{Sequence: 1, Tokens: tokensA})
 	ok(t, s.SequenceTruncate(1, 3))
-	got := decoded(t, s, ggufx.BatchItem{Sequence: 1, Tokens: tokensA[3:]})
+	got := decoded(t, s, lastOf(1, tokensA[3:]))
 	check(t, equal(got, lastRow(aloneLogits(t, tokensA))))
 	fails(t, s.SequenceCopy(0, 1, 2), ggufx.StatusState)
 	fails(t, s.SequenceCopy(0, 3, 2), ggufx.StatusArgument)
@@ -118,7 +123,7 @@ func (b torn) Read([]byte) (int, error) { return 0, b.err }
 
 func TestSequencesAreSavedAndLoaded(t *testing.T) {
 	from, to := newSession(t, sequenceOptions()), newSession(t, sequenceOptions())
-	decoded(t, from, ggufx.BatchItem{Sequence: 1, Tokens: tokensA[:4], Want: ggufx.WantNone}, ggufx.BatchItem{Tokens: tokensB})
+	decoded(t, from, ggufx.BatchItem{Sequence: 1, Tokens: tokensA[:4]}, lastOf(0, tokensB))
 	var data bytes.Buffer
 	ok(t, from.Save(1, &data))
 	path := filepath.Join(t.TempDir(), "sequence")
@@ -126,7 +131,7 @@ func TestSequencesAreSavedAndLoaded(t *testing.T) {
 	check(t, bytes.Equal(must[[]byte](t)(os.ReadFile(path)), data.Bytes()))
 	ok(t, to.Load(2, bytes.NewReader(data.Bytes())))
 	ok(t, to.LoadPath(0, path))
-	both := decoded(t, to, ggufx.BatchItem{Sequence: 2, Tokens: tokensA[4:]}, ggufx.BatchItem{Tokens: tokensA[4:]})
+	both := decoded(t, to, lastOf(2, tokensA[4:]), lastOf(0, tokensA[4:]))
 	want := lastRow(aloneLogits(t, tokensA))
 	check(t, equal(both[:row], want) && equal(both[row:], want))
 	err := to.Load(2, bytes.NewReader(data.Bytes()[:data.Len()-1]))
@@ -153,19 +158,19 @@ func TestABatchFailsAsAWhole(t *testing.T) {
 	o := sequenceOptions()
 	o.Context = 16
 	s, five := newSession(t, o), []int32{5}
-	decoded(t, s, ggufx.BatchItem{Tokens: tokensA}, ggufx.BatchItem{Sequence: 1, Tokens: tokensB})
-	good := ggufx.BatchItem{Tokens: five}
+	decoded(t, s, lastOf(0, tokensA), lastOf(1, tokensB))
+	good := lastOf(0, five)
 	refused := func(status ggufx.Status, items ...ggufx.BatchItem) uint64 {
 		t.Helper()
 		_, err := s.DecodeBatch(items, nil, nil)
 		return fails(t, err, status).Index
 	}
-	check(t, refused(ggufx.StatusArgument, good, ggufx.BatchItem{Sequence: 3, Tokens: five}) == 1)
-	check(t, refused(ggufx.StatusArgument, good, ggufx.BatchItem{Sequence: 1, Tokens: five}, good) == 2)
-	check(t, refused(ggufx.StatusArgument, good, ggufx.BatchItem{Sequence: 1, Tokens: []int32{5, 4000}}) == 1)
+	check(t, refused(ggufx.StatusArgument, good, lastOf(3, five)) == 1)
+	check(t, refused(ggufx.StatusArgument, good, lastOf(1, five), good) == 2)
+	check(t, refused(ggufx.StatusArgument, good, lastOf(1, []int32{5, 4000})) == 1)
 	check(t, refused(ggufx.StatusArgument, good, ggufx.BatchItem{Sequence: 1}) == 1)
-	check(t, refused(ggufx.StatusCapacity, good, ggufx.BatchItem{Sequence: 1, Tokens: make([]int32, 14)}) == 1)
-	refused(ggufx.StatusArgument, ggufx.BatchItem{Tokens: five, Want: 9})
+	check(t, refused(ggufx.StatusCapacity, good, lastOf(1, make([]int32, 14))) == 1)
+	refused(ggufx.StatusArgument, ggufx.BatchItem{Tokens: five, Flags: 1 << 20})
 	_, err := s.DecodeBatch([]ggufx.BatchItem{good}, make([]float32, 1023), nil)
 	fails(t, err, ggufx.StatusArgument)
 	both := ggufx.MatmulTiles | ggufx.MatmulBatchInvariant
@@ -200,11 +205,15 @@ func TestTextsAreEdited(t *testing.T) {
 		ids[i], places[i] = int32(300+i), int32(i)
 		ok(t, rt.Dequantize(rows[i*width:(i+1)*width], table, uint64(ids[i]), 1))
 	}
-	items := []ggufx.BatchItem{{Tokens: ids, Hidden: ggufx.HiddenAll},
-		{Sequence: 1, Rows: rows, Positions: places, Hidden: ggufx.HiddenLast}}
+	items := []ggufx.BatchItem{{Tokens: ids, Flags: ggufx.BatchLogits | ggufx.BatchAllEmbed},
+		{Sequence: 1, Embeddings: rows, Positions: places, Flags: ggufx.BatchLogits | ggufx.BatchEmbed}}
 	hidden := make([]float32, 41*width)
-	both := must[[]float32](t)(s.DecodeBatch(items, nil, &ggufx.BatchOptions{Hidden: hidden}))
+	both := must[[]float32](t)(s.DecodeBatch(items, nil, &ggufx.BatchOptions{Embeddings: hidden}))
 	check(t, equal(both[:row], both[row:]) && equal(hidden[39*width:40*width], hidden[40*width:]))
+	ok(t, s.SequenceTruncate(2, 0))
+	alone := decoded(t, s, ggufx.BatchItem{Sequence: 2, Embeddings: rows[:3*width], Flags: ggufx.BatchAllLogits})
+	check(t, len(alone) == 3*row && s.SequenceLength(2) == 3)
+	ok(t, s.SequenceTruncate(2, 0))
 	check(t, must[ggufx.SessionMemoryFacts](t)(s.Memory()).EmbeddedBytes >= uint64(4*len(rows)))
 	ok(t, s.SequenceRemove(0, 4, 10))
 	ok(t, s.SequenceShift(0, 4, 26, -10))
@@ -213,10 +222,10 @@ func TestTextsAreEdited(t *testing.T) {
 	check(t, len(left) == 30 && left[3] == 303 && left[4] == 314 && positions[29] == 29)
 	fails(t, s.SequenceRemove(0, 4, 27), ggufx.StatusArgument)
 	fails(t, s.SequenceShift(0, 4, 2, 5), ggufx.StatusArgument)
-	_, err = s.DecodeBatch([]ggufx.BatchItem{{Tokens: ids, Positions: places[1:]}}, nil, nil)
+	_, err = s.DecodeBatch([]ggufx.BatchItem{{Tokens: ids, Positions: places[1:], Flags: ggufx.BatchLogits}}, nil, nil)
 	fails(t, err, ggufx.StatusArgument)
 	before := must[ggufx.SessionMemoryFacts](t)(s.Memory()).TokensLeft
-	_, err = s.DecodeBatch([]ggufx.BatchItem{{Sequence: 2, Tokens: make([]int32, 300)}}, nil, nil)
+	_, err = s.DecodeBatch([]ggufx.BatchItem{lastOf(2, make([]int32, 300))}, nil, nil)
 	check(t, fails(t, err, ggufx.StatusCapacity).Index == 0)
 	check(t, must[ggufx.SessionMemoryFacts](t)(s.Memory()).TokensLeft == before)
 	var all bytes.Buffer

@@ -91,71 +91,29 @@ func ggufxGoLayer(user unsafe.Pointer, layer C.uint32_t, first C.uint64_t, n C.s
 	}))
 }
 
-// Want selects the logits of an item to compute.
-type Want uint32
-
-const (
-	WantLast Want = iota // one row: the logits after its last token
-	WantNone             // no row
-	WantAll              // a row for each of its tokens
-)
-
-// Hidden selects the hidden states of an item to return, those after the last norm.
-type Hidden uint32
-
-const (
-	HiddenNone Hidden = iota // no row
-	HiddenLast               // hidden state of its last token
-	HiddenAll                // a row for each of its tokens
-)
-
-// BatchItem is tokens to append to a sequence.
-type BatchItem struct {
-	Sequence uint32 // another one in each item of a call
-	Tokens   []int32
-	Want     Want
-	Mark     bool // sets a checkpoint at the end of these tokens
-	// Embedding rows for the first layer instead of those of the tokens; nil: the tokens' own.
-	// Without Tokens, the number of Rows counts.
-	Rows      []float32
-	Positions []int32 // ascending, one for each token; nil: without gaps
-	Hidden    Hidden
-}
-
 // BatchOptions of DecodeBatch; nil is the default.
 type BatchOptions struct {
 	MatmulFlags *MatmulFlags // matmul flags of this call; nil: the session's
-	Hidden      []float32    // filled with the rows that items request by Hidden
+	Embeddings  []float32    // filled with the hidden states that items request
 	Watch       Watch
 }
 
-// write fills in an item of rows of a width, and counts the rows of its results.
-func (item *BatchItem) write(run *running, to *C.ggufx_batch_item, width int, logits, hidden *int) {
-	n := len(item.Tokens)
-	if n == 0 && len(item.Rows) > 0 {
-		n = len(item.Rows) / width
+// rows that items request: one with a flag, or one for each token with another.
+func rows(items []C.ggufx_batch_item, last, all BatchFlags) (n int) {
+	for _, item := range items {
+		switch flags := BatchFlags(item.flags); {
+		case flags&all != 0:
+			n += int(item.n_tokens)
+		case flags&last != 0:
+			n++
+		}
 	}
-	run.equal("Positions", len(item.Positions), item.Positions == nil, n)
-	if item.Want > WantAll || item.Hidden > HiddenAll {
-		run.fail(argument("no such Want or Hidden: %d, %d", item.Want, item.Hidden))
-		return
-	}
-	rows := [3]int{0, 1, n}
-	wanted := [3]int{1, 0, 2}[item.Want]
-	*logits += rows[wanted]
-	*hidden += rows[item.Hidden]
-	flags := [3]BatchFlags{0, BatchLogits, BatchAllLogits}[wanted] | [3]BatchFlags{0, BatchEmbed, BatchAllEmbed}[item.Hidden]
-	if item.Mark {
-		flags |= BatchMark
-	}
-	to.sequence, to.flags = C.uint32_t(item.Sequence), C.uint32_t(flags)
-	to.tokens, to.n_tokens = (*C.int32_t)(place(run, item.Tokens)), C.size_t(n)
-	to.embeddings, to.n_embeddings = (*C.float)(place(run, item.Rows)), C.size_t(len(item.Rows))
-	to.positions = (*C.int32_t)(place(run, item.Positions))
+	return n
 }
 
 // DecodeBatch appends tokens to many sequences, all or nothing, and returns the rows of logits that
-// the items request, in their order: in logits, or nil: in a new slice.
+// the items request, in their order: in logits, or nil: in a new slice. Without Tokens and Positions the
+// number of Embeddings counts.
 //
 // Errors: StatusArgument and StatusCapacity (Index: the item), StatusCancelled, StatusValue.
 func (s *Session) DecodeBatch(items []BatchItem, logits []float32, options *BatchOptions) ([]float32, error) {
@@ -165,12 +123,15 @@ func (s *Session) DecodeBatch(items []BatchItem, logits []float32, options *Batc
 	if run.err != nil {
 		return nil, run.err
 	}
-	model, cItems, nLogits, nHidden := s.modelFacts(run), alloc[C.ggufx_batch_item](run, len(items)), 0, 0
-	for i := range items {
-		items[i].write(run, &unsafe.Slice(cItems, len(items))[i], int(model.n_embedding), &nLogits, &nHidden)
+	model, cItems := s.modelFacts(run), list[C.ggufx_batch_item](run, items)
+	all := unsafe.Slice(cItems, len(items))
+	for i := range all {
+		if all[i].n_tokens == 0 { // embeddings alone
+			all[i].n_tokens = all[i].n_embeddings / C.size_t(model.n_embedding)
+		}
 	}
 	if logits == nil {
-		logits = make([]float32, nLogits*int(model.n_vocab))
+		logits = make([]float32, rows(all, BatchLogits, BatchAllLogits)*int(model.n_vocab))
 	}
 	var o BatchOptions
 	if options != nil {
@@ -186,7 +147,7 @@ func (s *Session) DecodeBatch(items []BatchItem, logits []float32, options *Batc
 		return nil, run.err
 	}
 	err := run.done(C.ggufx_go_decode_batch(cSession, cItems, C.size_t(len(items)), (*C.float)(address(logits)),
-		C.size_t(len(logits)), (*C.float)(address(o.Hidden)), C.size_t(len(o.Hidden)), to, run.e))
+		C.size_t(len(logits)), (*C.float)(address(o.Embeddings)), C.size_t(len(o.Embeddings)), to, run.e))
 	if err != nil {
 		return nil, err
 	}

@@ -92,6 +92,33 @@ func runtimeFactsOf(from *C.ggufx_runtime_facts) (to RuntimeFacts) {
 	return to
 }
 
+// BatchItem: tokens to append to a sequence. Unused fields must be 0.
+type BatchItem struct {
+	// Below n_sequences; each item of a call has another one
+	Sequence uint32
+	Flags    BatchFlags
+	// Read by the call only; nil: with embeddings alone
+	Tokens []int32
+	// f32 [n_tokens][n_embedding], finite: the input of the first layer, such as an image or a soft
+	// prompt. nil: the embeddings of the tokens. They replace the rows of token_embd, including the
+	// factor that some models apply. Learned positions are added as usual. `tokens` are then only
+	// used if a model looks ids up elsewhere; nil means id 0. The rows are kept as long as their
+	// tokens may be recomputed.
+	Embeddings []float32
+	// Positions, ascending, after that of the sequence's last token; nil: without gaps
+	Positions []int32
+}
+
+func (o *BatchItem) write(run *running, to *C.ggufx_batch_item) {
+	to.sequence = C.uint32_t(o.Sequence)
+	to.flags = C.uint32_t(o.Flags)
+	to.tokens = (*C.int32_t)(place(run, o.Tokens))
+	to.embeddings = (*C.float)(place(run, o.Embeddings))
+	to.positions = (*C.int32_t)(place(run, o.Positions))
+	to.n_tokens = C.size_t(run.same("Tokens, Positions", len(o.Tokens), len(o.Positions)))
+	to.n_embeddings = C.size_t(len(o.Embeddings))
+}
+
 // SessionMemoryFacts: result of Session.Memory.
 type SessionMemoryFacts struct {
 	// Bytes allocated for keys, values and states
@@ -1396,11 +1423,11 @@ type TokenizerFacts struct {
 	Kind string
 	// Tokens of the vocabulary
 	Tokens uint32
-	// id, or -1
+	// Id, or -1
 	Bos int32
-	// id, or -1
+	// Id, or -1
 	Eos int32
-	// id, or -1
+	// Id, or -1
 	Unknown int32
 	// pre-tokenizer of BPE: "llama-bpe", else nil; valid for the life of the process
 	Pre string
@@ -1706,7 +1733,7 @@ func candidateOf(from *C.ggufx_candidate) (to Candidate) {
 type LogitBias struct {
 	// Token of the vocabulary
 	ID int32
-	// finite, or -infinity
+	// Finite, or -infinity
 	Bias float32
 }
 

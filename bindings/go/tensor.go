@@ -25,7 +25,7 @@ func (f *File) tensor(file *C.ggufx_file, i C.size_t) *Tensor {
 	if p == nil {
 		return nil
 	}
-	return &Tensor{&handle{p: unsafe.Pointer(p), owner: f.handle}}
+	return &Tensor{&handle{p: unsafe.Pointer(p), owner: f.handle, owned: "tensor's file"}}
 }
 
 // Tensor finds a tensor by its name. It is usable until the file is closed.

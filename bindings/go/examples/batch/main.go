@@ -34,7 +34,7 @@ func main() {
 	texts, items := make([][]int32, len(prompts)), make([]ggufx.BatchItem, len(prompts))
 	for i, prompt := range prompts {
 		texts[i] = try(tokenizer.Tokenize(prompt, ggufx.TokenizeAddSpecial))
-		items[i] = ggufx.BatchItem{Sequence: uint32(i), Tokens: texts[i]}
+		items[i] = ggufx.BatchItem{Sequence: uint32(i), Tokens: texts[i], Flags: ggufx.BatchLogits}
 	}
 	for step := 0; step < 12; step++ {
 		rows := try(session.DecodeBatch(items, nil, nil))

@@ -34,10 +34,10 @@ func main() {
 	sampler := try(rt.NewSampler(try(model.Info()).Vocab, nil))
 	defer sampler.Close()
 	ids := try(tokenizer.Tokenize(prompt, ggufx.TokenizeAddSpecial))
-	all := ggufx.BatchItem{Tokens: ids, Want: ggufx.WantNone, Mark: true}
+	all := ggufx.BatchItem{Tokens: ids, Flags: ggufx.BatchMark}
 	try(session.DecodeBatch([]ggufx.BatchItem{all}, nil, nil))
 	for i, text := range []string{" Nib was", " The sun"} {
-		item := ggufx.BatchItem{Sequence: uint32(i + 1), Tokens: try(tokenizer.Tokenize(text, 0))}
+		item := ggufx.BatchItem{Sequence: uint32(i + 1), Tokens: try(tokenizer.Tokenize(text, 0)), Flags: ggufx.BatchLogits}
 		if err := session.SequenceCopy(0, item.Sequence, uint64(len(ids))); err != nil {
 			log.Fatal(err)
 		}
