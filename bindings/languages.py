@@ -78,6 +78,15 @@ def camel(c_name):
     return "".join(w.capitalize() for w in c_name.removeprefix("ggufx_").split("_"))
 
 
+# Enumerations whose members C# writes as C does: names of types.
+SHARP_SAME = ("TensorType", "KvType", "TypeFlags", "CpuFeatures", "MetaType")
+
+
+def sharp_member(enumeration, member):
+    """NOT_FOUND -> NotFound"""
+    return member if enumeration in SHARP_SAME else "".join(w[:1] + w[1:].lower() for w in member.split("_"))
+
+
 def sharp_type(c, handles, in_struct):
     """Pointers stay pointers; an object is its SafeHandle, but an address inside of a struct."""
     tokens = re.findall(r"\*|\w+", c.replace("const", "").replace("struct ", ""))

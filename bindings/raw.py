@@ -9,6 +9,7 @@ import re
 import sys
 import textwrap
 
+import gen_csharp
 import gen_go
 import gen_go_words
 import gen_python
@@ -28,7 +29,7 @@ ENUMERATIONS = API.enumerations.values()
 ENUMERATION_OF = {c.name: e for e in ENUMERATIONS for c in e.constants}
 PLAIN = [(name, value) for name, value in CONSTANTS.items() if name not in ENUMERATION_OF]
 SURFACE = surface.read(API)
-GENERATORS = [gen_go, gen_python, gen_rust]  # of the safe layers
+GENERATORS = [gen_csharp, gen_go, gen_python, gen_rust]  # of the safe layers
 NOTE = "// Written by bindings/raw.py from include/ggufx; a test compares them.\n" \
        "// SPDX-License-Identifier: MIT\n"
 
@@ -128,29 +129,12 @@ def sharp_handles():
     """Every object's SafeHandle, but a tensor's, which may be borrowed."""
     texts = [
         f"    internal sealed class {languages.camel(n)}Handle : LibraryHandle\n"
-        f"    {{\n        private {languages.camel(n)}Handle() {{ }}\n\n"
-        "        protected override bool ReleaseHandle()\n        {\n"
-        f"            NativeMethods.{n}_destroy(handle);\n            return true;\n        }}\n"
+        f"    {{\n        internal static readonly {languages.camel(n)}Handle None = new {languages.camel(n)}Handle();\n\n"
+        f"        private {languages.camel(n)}Handle() {{ }}\n\n"
+        f"        protected override void Destroy() {{ NativeMethods.{n}_destroy(handle); }}\n"
         "    }\n" for n in OBJECTS if n != "ggufx_tensor"]
     return (NOTE + "\nnamespace Ggufx\n{\n" + "\n".join(texts) +
             "}\n")
-
-
-def sharp_constants():
-    text = NOTE + USING
-    for e in ENUMERATIONS:
-        same = e.title in ("TensorType", "KvType", "TypeFlags", "CpuFeatures", "MetaType")
-        lines = "".join(f"        /// <summary>{c.name}.</summary>\n        {m if same else words(m)} = {c.value},\n"
-                        for m, c in e.members())
-        none = "        /// <summary>No flag.</summary>\n        None = 0,\n" if e.is_flags else ""
-        flags = "    [Flags]\n" if e.is_flags else ""
-        text += (f"    /// <summary>{summary(e)}.</summary>\n{flags}    public enum {e.title} : "
-                 f"{languages.SHARP[e.type]}\n    {{\n{none}{lines}    }}\n\n")
-    lines = "".join(f"        /// <summary>{n}.</summary>\n"
-                    f"        public const uint {words(n.removeprefix('GGUFX_'))} = {v};\n"
-                    for n, v in PLAIN)
-    return (text + "    /// <summary>Numbers with a meaning of their own.</summary>\n"
-            f"    public static class Constants\n    {{\n{lines}    }}\n}}\n")
 
 
 # ---- Go ------------------------------------------------------------------------------------------
@@ -227,7 +211,6 @@ FILES = {
     "bindings/csharp/src/NativeMethods.Functions.cs": sharp_functions,
     "bindings/csharp/src/NativeStructs.cs": sharp_structs,
     "bindings/csharp/src/NativeHandles.cs": sharp_handles,
-    "bindings/csharp/src/Enums.cs": sharp_constants,
     "bindings/go/ids.go": go_constants,
 }
 for generator in GENERATORS:

@@ -19,14 +19,14 @@ static class Attend
     {
         var options = new KvOptions
         {
-            Layers = 1, KvHeads = KvHeads, QHeads = QHeads, HeadDimK = Dim, TypeK = KvType.GX4, TypeV = KvType.GX4,
+            NLayers = 1, KvHeads = KvHeads, QHeads = QHeads, HeadDimK = Dim, TypeK = KvType.GX4, TypeV = KvType.GX4,
         };
         using (var rt = new Runtime())
         using (var kv = new KvCache(rt, options))
         {
             float[] k = Numbers(Tokens * KvHeads * Dim), to = new float[QHeads * Dim];
-            kv.Append(0, 0, Tokens, k, k);
-            kv.Attend(to, null, 0, 0, Numbers(QHeads * Dim), 1);
+            kv.Append(0, 0, Tokens, k, v: k);
+            kv.Attend(to, 0, 0, Numbers(QHeads * Dim), 1);
             Console.WriteLine(string.Format(CultureInfo.InvariantCulture,
                 "{0} tokens, out[0] = {1:F6}, out[255] = {2:F6}", Tokens, (double)to[0], (double)to[255]));
         }

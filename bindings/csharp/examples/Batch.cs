@@ -19,19 +19,19 @@ static class Batch
         {
             int vocab = (int)model.Info.Vocab;
             float logprob;
-            var next = prompts.Select(p => tokenizer.Encode(p, TokenizeFlags.AddSpecial)).ToArray();
+            var next = prompts.Select(p => tokenizer.Tokenize(p, TokenizeFlags.AddSpecial)).ToArray();
             var texts = next.Select(ids => new List<int>(ids)).ToArray();
             for (int step = 0; step < 12; step++)
             {
                 var items = next.Select((ids, i) => new BatchItem((uint)i, ids)).ToArray();
-                float[] rows = session.DecodeBatch(items);
+                float[] rows = session.DecodeRows(items);
                 for (int i = 0; i < texts.Length; i++)
                 {
                     next[i] = new[] { sampler.Sample(rows.AsSpan(i * vocab, vocab), out logprob) };
                     texts[i].Add(next[i][0]);
                 }
             }
-            foreach (var text in texts) Console.WriteLine(tokenizer.Decode(text.ToArray()));
+            foreach (var text in texts) Console.WriteLine(tokenizer.DetokenizeText(text.ToArray()));
         }
     }
 }

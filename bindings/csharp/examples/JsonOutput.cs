@@ -19,13 +19,13 @@ static class JsonOutput
         using (var tokenizer = new Tokenizer(file))
         using (var session = new Session(model))
         using (var sampler = new Sampler(rt, model.Info.Vocab))
-        using (var grammar = Grammar.JsonSchema(rt, tokenizer, Schema, GrammarFlags.Compact))
+        using (var grammar = new Grammar(rt, tokenizer, new GrammarOptions { Kind = GrammarKind.JsonSchema, Flags = GrammarFlags.Compact, Text = Schema }))
         using (var matcher = new Matcher(grammar))
         {
             var logits = new float[model.Info.Vocab];
-            int[] next = tokenizer.Encode("Once upon a time", TokenizeFlags.AddSpecial);
+            int[] next = tokenizer.Tokenize("Once upon a time", TokenizeFlags.AddSpecial);
             var ids = new List<int>();
-            while (!matcher.Info.Ended)
+            while ((matcher.Info.Flags & MatcherFlags.Ended) == 0)
             {
                 float logprob;
                 session.Decode(next);
@@ -33,7 +33,7 @@ static class JsonOutput
                 next = new[] { sampler.SampleMatching(matcher, logits, out logprob) };
                 ids.Add(next[0]);
             }
-            Console.WriteLine(tokenizer.Decode(ids.ToArray()));
+            Console.WriteLine(tokenizer.DetokenizeText(ids.ToArray()));
         }
     }
 }

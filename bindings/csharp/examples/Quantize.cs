@@ -14,13 +14,13 @@ static class Quantize
         {
             var tensor = file.Tensor("token_embd.weight");
             var info = tensor.Info;
-            var type = TensorType.Q4_K.Info();
+            var type = TensorType.Q4_K.TypeInfo();
             ulong n = info.Ne[0] * info.Rows;
             float[] before = new float[n], after = new float[n];
             var blocks = new byte[n / type.BlockValues * type.BlockBytes];
-            tensor.Dequantize(rt, before, 0, info.Rows);
-            Blocks.Quantize(rt, blocks, TensorType.Q4_K, before, (int)info.Ne[0]);
-            Blocks.Dequantize(rt, after, TensorType.Q4_K, blocks);
+            rt.Dequantize(before, tensor, 0, info.Rows);
+            rt.QuantizeBlocks(blocks, TensorType.Q4_K, before, (long)info.Rows, (long)info.Ne[0]);
+            rt.DequantizeBlocks(after, TensorType.Q4_K, blocks);
             double sum = 0;
             for (int i = 0; i < after.Length; i++)
             {

@@ -18,7 +18,7 @@ static class Search
         using (var tokenizer = new Tokenizer(file))
         using (var embedder = new Embedder(model, options))
         {
-            float[] vectors = embedder.Embed(texts.Select(text => tokenizer.Encode(text)).ToArray());
+            float[] vectors = embedder.Embed(texts.Select(text => tokenizer.Tokenize(text)).ToArray());
             int n = (int)embedder.Info.Dimensions;
             Func<int, float> cosine = text =>
                 Enumerable.Range(0, n).Sum(i => vectors[text * n + i] * vectors[3 * n + i]);

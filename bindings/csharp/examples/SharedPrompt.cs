@@ -19,24 +19,24 @@ static class SharedPrompt
         using (var session = new Session(model, new SessionOptions { Sequences = 3 }))
         using (var sampler = new Sampler(rt, model.Info.Vocab))
         {
-            int[] ids = tokenizer.Encode(Prompt, TokenizeFlags.AddSpecial);
-            session.DecodeBatch(new[] { new BatchItem(0, ids, Want.None, mark: true) });
+            int[] ids = tokenizer.Tokenize(Prompt, TokenizeFlags.AddSpecial);
+            session.DecodeRows(new[] { new BatchItem(0, ids, BatchFlags.Mark) });
             uint to = 0;
             foreach (string text in new[] { " Nib was", " The sun" })
             {
-                session.CopySequence(0, ++to, (ulong)ids.Length);
-                int[] next = tokenizer.Encode(text);
+                session.SequenceCopy(0, ++to, (ulong)ids.Length);
+                int[] next = tokenizer.Tokenize(text);
                 var more = new List<int>(next);
                 for (int i = 0; i < 9; i++)
                 {
                     float logprob;
-                    float[] row = session.DecodeBatch(new[] { new BatchItem(to, next) });
+                    float[] row = session.DecodeRows(new[] { new BatchItem(to, next) });
                     next = new[] { sampler.Sample(row, out logprob) };
                     if (i < 8) more.Add(next[0]);
                 }
-                Console.WriteLine(tokenizer.Decode(more.ToArray()));
+                Console.WriteLine(tokenizer.DetokenizeText(more.ToArray()));
             }
-            SessionMemory memory = session.Memory;
+            SessionMemoryFacts memory = session.Memory();
             Console.WriteLine(memory.Tokens + " tokens, " + memory.SharedPages + " shared pages");
         }
     }

@@ -16,7 +16,7 @@ static class Story
         using (var sampler = new Sampler(rt, model.Info.Vocab))
         {
             var logits = new float[model.Info.Vocab];
-            int[] next = tokenizer.Encode("Once upon a time", TokenizeFlags.AddSpecial);
+            int[] next = tokenizer.Tokenize("Once upon a time", TokenizeFlags.AddSpecial);
             var ids = new List<int>(next);
             while (ids.Count < 40)
             {
@@ -24,11 +24,11 @@ static class Story
                 session.Logits(logits);
                 float logprob;
                 int id = sampler.Sample(logits, out logprob);
-                if ((tokenizer.Token(id).Flags & TokenFlags.End) != 0) break;
+                if ((tokenizer.TokenInfo(id).Flags & TokenFlags.End) != 0) break;
                 ids.Add(id);
                 next = new[] { id };
             }
-            Console.WriteLine(tokenizer.Decode(ids.ToArray()));
+            Console.WriteLine(tokenizer.DetokenizeText(ids.ToArray()));
         }
     }
 }

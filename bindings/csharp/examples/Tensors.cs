@@ -12,7 +12,7 @@ static class Tensors
             foreach (var tensor in file.Tensors)
             {
                 var info = tensor.Info;
-                Console.WriteLine("{0} {1} {2} x {3}", info.Name, info.Type.Info().Name, info.Ne[0], info.Rows);
+                Console.WriteLine("{0} {1} {2} x {3}", info.Name, info.Type.TypeInfo().Name, info.Ne[0], info.Rows);
             }
     }
 }

@@ -42,20 +42,28 @@ namespace Ggufx
         private byte[] Part(ReadOnlySpan<int> ids, DetokenizeFlags flags)
         {
             var bytes = new byte[8 * ids.Length + 8];
-            for (;;)
+            UIntPtr needed;
+            NativeError e;
+            int status;
+            do
             {
-                UIntPtr needed;
-                NativeError e;
-                int status;
                 fixed (int* from = &MemoryMarshal.GetReference(ids))
                 fixed (byte* to = bytes)
                 fixed (NativeDetokenizeState* state = &_state)
                     status = NativeMethods.ggufx_detokenize_part(to, Native.Size(bytes.Length), &needed, state, _tokenizer.Handle, from, Native.Size(ids.Length), (uint)flags, &e);
-                bool larger = status == (int)Status.Capacity && (int)needed > bytes.Length;
-                if (!larger) Check.Ok(status, &e);
-                Array.Resize(ref bytes, (int)needed);
-                if (!larger) return bytes;
             }
+            while (Native.Grows(status, ref bytes, needed));
+            Check.Ok(status, &e);
+            return Native.Cut(bytes, needed);
+        }
+    }
+
+    public sealed unsafe partial class Tokenizer
+    {
+        /// <summary>The text of ids, whose bytes are UTF-8.</summary>
+        public string DetokenizeText(ReadOnlySpan<int> ids, DetokenizeFlags flags = 0)
+        {
+            return Encoding.UTF8.GetString(Detokenize(ids, flags));
         }
     }
 }

@@ -1,6 +1,7 @@
 // Exceptions of the library, by status code; each has Status, Offset, Index and SystemError.
 // SPDX-License-Identifier: MIT
 using System;
+using System.Runtime.ExceptionServices;
 using System.Threading;
 
 namespace Ggufx
@@ -63,8 +64,14 @@ namespace Ggufx
             if (status != (int)Status.Ok) throw Of(status, record, null);
         }
 
-        internal static Exception Of(int status, NativeError* record, Hook hook)
+        internal static bool IsIo(int status) { return status == (int)Status.Io || status == (int)Status.Truncated; }
+
+        /// The exception of a failed call; that of a function which an object keeps takes precedence.
+        internal static Exception Of(int status, NativeError* record, Scope scope)
         {
+            Exception thrown = Thrown.Take();
+            Exception inner = scope != null && scope.Caught != null ? scope.Caught : thrown;
+            if (inner != null && !IsIo(status)) ExceptionDispatchInfo.Capture(inner).Throw();
             var failure = new Failure
             {
                 Status = (Status)status,
@@ -78,13 +85,18 @@ namespace Ggufx
             {
                 case Status.Argument: return new GgufxArgumentException(failure);
                 case Status.Cancelled:
-                    return new GgufxCanceledException(failure, hook == null ? default(CancellationToken) : hook.Token);
+                    return new GgufxCanceledException(failure, scope == null ? default(CancellationToken) : scope.Token);
                 case Status.Io:
                 case Status.NotFound:
                 case Status.Truncated:
-                    return new GgufxIOException(failure, hook == null ? null : hook.Caught);
+                    return new GgufxIOException(failure, inner);
                 default: return new GgufxException(failure);
             }
+        }
+
+        internal static Exception Error(Status status, string message)
+        {
+            return new GgufxException(new Failure { Status = status, Message = message });
         }
 
         internal static Exception Argument(string message)
@@ -92,9 +104,21 @@ namespace Ggufx
             return new GgufxArgumentException(new Failure { Status = Status.Argument, Message = message });
         }
 
+        internal static void Given(object what, string name)
+        {
+            if (what == null) throw new ArgumentNullException(name);
+        }
+
         internal static void Length(long there, long wanted, string what)
         {
             if (there != wanted) throw Argument($"ARGUMENT: {there} {what}, not {wanted}");
+        }
+
+        /// The one length of two arrays, each of which may be empty.
+        internal static int Same(string names, int a, int b)
+        {
+            if (a != 0 && b != 0 && a != b) throw Argument($"ARGUMENT: {names} have {a} and {b} elements");
+            return Math.Max(a, b);
         }
     }
 }

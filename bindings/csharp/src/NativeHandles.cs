@@ -5,68 +5,56 @@ namespace Ggufx
 {
     internal sealed class AdapterHandle : LibraryHandle
     {
+        internal static readonly AdapterHandle None = new AdapterHandle();
+
         private AdapterHandle() { }
 
-        protected override bool ReleaseHandle()
-        {
-            NativeMethods.ggufx_adapter_destroy(handle);
-            return true;
-        }
+        protected override void Destroy() { NativeMethods.ggufx_adapter_destroy(handle); }
     }
 
     internal sealed class ChatHandle : LibraryHandle
     {
+        internal static readonly ChatHandle None = new ChatHandle();
+
         private ChatHandle() { }
 
-        protected override bool ReleaseHandle()
-        {
-            NativeMethods.ggufx_chat_destroy(handle);
-            return true;
-        }
+        protected override void Destroy() { NativeMethods.ggufx_chat_destroy(handle); }
     }
 
     internal sealed class ChatParserHandle : LibraryHandle
     {
+        internal static readonly ChatParserHandle None = new ChatParserHandle();
+
         private ChatParserHandle() { }
 
-        protected override bool ReleaseHandle()
-        {
-            NativeMethods.ggufx_chat_parser_destroy(handle);
-            return true;
-        }
+        protected override void Destroy() { NativeMethods.ggufx_chat_parser_destroy(handle); }
     }
 
     internal sealed class DeviceHandle : LibraryHandle
     {
+        internal static readonly DeviceHandle None = new DeviceHandle();
+
         private DeviceHandle() { }
 
-        protected override bool ReleaseHandle()
-        {
-            NativeMethods.ggufx_device_destroy(handle);
-            return true;
-        }
+        protected override void Destroy() { NativeMethods.ggufx_device_destroy(handle); }
     }
 
     internal sealed class EmbedderHandle : LibraryHandle
     {
+        internal static readonly EmbedderHandle None = new EmbedderHandle();
+
         private EmbedderHandle() { }
 
-        protected override bool ReleaseHandle()
-        {
-            NativeMethods.ggufx_embedder_destroy(handle);
-            return true;
-        }
+        protected override void Destroy() { NativeMethods.ggufx_embedder_destroy(handle); }
     }
 
     internal sealed class FileHandle : LibraryHandle
     {
+        internal static readonly FileHandle None = new FileHandle();
+
         private FileHandle() { }
 
-        protected override bool ReleaseHandle()
-        {
-            NativeMethods.ggufx_file_destroy(handle);
-            return true;
-        }
+        protected override void Destroy() { NativeMethods.ggufx_file_destroy(handle); }
     }
 
     internal sealed class GeneratorHandle : LibraryHandle
@@ -82,144 +70,118 @@ namespace Ggufx
 
     internal sealed class GrammarHandle : LibraryHandle
     {
+        internal static readonly GrammarHandle None = new GrammarHandle();
+
         private GrammarHandle() { }
 
-        protected override bool ReleaseHandle()
-        {
-            NativeMethods.ggufx_grammar_destroy(handle);
-            return true;
-        }
+        protected override void Destroy() { NativeMethods.ggufx_grammar_destroy(handle); }
     }
 
     internal sealed class ImatrixHandle : LibraryHandle
     {
+        internal static readonly ImatrixHandle None = new ImatrixHandle();
+
         private ImatrixHandle() { }
 
-        protected override bool ReleaseHandle()
-        {
-            NativeMethods.ggufx_imatrix_destroy(handle);
-            return true;
-        }
+        protected override void Destroy() { NativeMethods.ggufx_imatrix_destroy(handle); }
     }
 
     internal sealed class JobHandle : LibraryHandle
     {
+        internal static readonly JobHandle None = new JobHandle();
+
         private JobHandle() { }
 
-        protected override bool ReleaseHandle()
-        {
-            NativeMethods.ggufx_job_destroy(handle);
-            return true;
-        }
+        protected override void Destroy() { NativeMethods.ggufx_job_destroy(handle); }
     }
 
     internal sealed class KvHandle : LibraryHandle
     {
+        internal static readonly KvHandle None = new KvHandle();
+
         private KvHandle() { }
 
-        protected override bool ReleaseHandle()
-        {
-            NativeMethods.ggufx_kv_destroy(handle);
-            return true;
-        }
+        protected override void Destroy() { NativeMethods.ggufx_kv_destroy(handle); }
     }
 
     internal sealed class MatcherHandle : LibraryHandle
     {
+        internal static readonly MatcherHandle None = new MatcherHandle();
+
         private MatcherHandle() { }
 
-        protected override bool ReleaseHandle()
-        {
-            NativeMethods.ggufx_matcher_destroy(handle);
-            return true;
-        }
+        protected override void Destroy() { NativeMethods.ggufx_matcher_destroy(handle); }
     }
 
     internal sealed class ModelHandle : LibraryHandle
     {
+        internal static readonly ModelHandle None = new ModelHandle();
+
         private ModelHandle() { }
 
-        protected override bool ReleaseHandle()
-        {
-            NativeMethods.ggufx_model_destroy(handle);
-            return true;
-        }
+        protected override void Destroy() { NativeMethods.ggufx_model_destroy(handle); }
     }
 
     internal sealed class RuntimeHandle : LibraryHandle
     {
+        internal static readonly RuntimeHandle None = new RuntimeHandle();
+
         private RuntimeHandle() { }
 
-        protected override bool ReleaseHandle()
-        {
-            NativeMethods.ggufx_runtime_destroy(handle);
-            return true;
-        }
+        protected override void Destroy() { NativeMethods.ggufx_runtime_destroy(handle); }
     }
 
     internal sealed class SamplerHandle : LibraryHandle
     {
+        internal static readonly SamplerHandle None = new SamplerHandle();
+
         private SamplerHandle() { }
 
-        protected override bool ReleaseHandle()
-        {
-            NativeMethods.ggufx_sampler_destroy(handle);
-            return true;
-        }
+        protected override void Destroy() { NativeMethods.ggufx_sampler_destroy(handle); }
     }
 
     internal sealed class SessionHandle : LibraryHandle
     {
+        internal static readonly SessionHandle None = new SessionHandle();
+
         private SessionHandle() { }
 
-        protected override bool ReleaseHandle()
-        {
-            NativeMethods.ggufx_session_destroy(handle);
-            return true;
-        }
+        protected override void Destroy() { NativeMethods.ggufx_session_destroy(handle); }
     }
 
     internal sealed class SpeculatorHandle : LibraryHandle
     {
+        internal static readonly SpeculatorHandle None = new SpeculatorHandle();
+
         private SpeculatorHandle() { }
 
-        protected override bool ReleaseHandle()
-        {
-            NativeMethods.ggufx_speculator_destroy(handle);
-            return true;
-        }
+        protected override void Destroy() { NativeMethods.ggufx_speculator_destroy(handle); }
     }
 
     internal sealed class StopHandle : LibraryHandle
     {
+        internal static readonly StopHandle None = new StopHandle();
+
         private StopHandle() { }
 
-        protected override bool ReleaseHandle()
-        {
-            NativeMethods.ggufx_stop_destroy(handle);
-            return true;
-        }
+        protected override void Destroy() { NativeMethods.ggufx_stop_destroy(handle); }
     }
 
     internal sealed class TokenizerHandle : LibraryHandle
     {
+        internal static readonly TokenizerHandle None = new TokenizerHandle();
+
         private TokenizerHandle() { }
 
-        protected override bool ReleaseHandle()
-        {
-            NativeMethods.ggufx_tokenizer_destroy(handle);
-            return true;
-        }
+        protected override void Destroy() { NativeMethods.ggufx_tokenizer_destroy(handle); }
     }
 
     internal sealed class WriterHandle : LibraryHandle
     {
+        internal static readonly WriterHandle None = new WriterHandle();
+
         private WriterHandle() { }
 
-        protected override bool ReleaseHandle()
-        {
-            NativeMethods.ggufx_writer_destroy(handle);
-            return true;
-        }
+        protected override void Destroy() { NativeMethods.ggufx_writer_destroy(handle); }
     }
 }

@@ -1,49 +1,14 @@
-// Sessions, and the perplexity of a text.
+// Tokens of one conversation, and of many at once.
 // SPDX-License-Identifier: MIT
 using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Linq;
 using System.Runtime.InteropServices;
 using System.Threading;
 
 namespace Ggufx
 {
-    /// <summary>Options of a session; 0 is the default.</summary>
-    public sealed class SessionOptions
-    {
-        /// <summary>Tokens of the conversation; 0: the trained context, 8192 where that is more.</summary>
-        public uint Context { get; set; }
-        /// <summary>Tokens computed at once; 0: 512.</summary>
-        public uint Batch { get; set; }
-        /// <summary>Type of the cache's keys.</summary>
-        public KvType TypeK { get; set; }
-        /// <summary>Type of the cache's values.</summary>
-        public KvType TypeV { get; set; }
-        /// <summary>Flags of the products.</summary>
-        public MatmulFlags MatmulFlags { get; set; }
-        /// <summary>States of recurrent layers kept for Truncate; 0: 8, or Constants.SessionNoCheckpoints.</summary>
-        public uint Checkpoints { get; set; }
-        /// <summary>Conversations, each of Context tokens; 0: 1.</summary>
-        public uint Sequences { get; set; }
-        /// <summary>Total tokens of the sequences' shared memory; 0: each has its own.</summary>
-        public ulong ContextTotal { get; set; }
-    }
-
-    /// <summary>Options of a session with defaults filled in.</summary>
-    public sealed class SessionInfo
-    {
-        /// <summary>Tokens that it holds at most.</summary>
-        public uint Context { get; internal set; }
-        /// <summary>Tokens computed at once.</summary>
-        public uint Batch { get; internal set; }
-        /// <summary>Type of the cache's keys.</summary>
-        public KvType TypeK { get; internal set; }
-        /// <summary>Type of the cache's values.</summary>
-        public KvType TypeV { get; internal set; }
-        /// <summary>Conversations that it holds.</summary>
-        public uint Sequences { get; internal set; }
-        /// <summary>Total tokens of the sequences' shared memory; 0: each has its own.</summary>
-        public ulong ContextTotal { get; internal set; }
-    }
-
     /// <summary>Inputs and outputs of a layer's attention; valid during the call only.</summary>
     public readonly unsafe ref struct AttentionView
     {
@@ -81,147 +46,99 @@ namespace Ggufx
     /// <summary>Looks at attention; false ends the decode with CANCELLED.</summary>
     public delegate bool AttentionHook(AttentionView view);
 
-    /// <summary>Perplexity of a text.</summary>
-    public sealed unsafe class Perplexity
+    internal sealed class ShownAttention
     {
-        /// <summary>The perplexity.</summary>
-        public double Value { get; private set; }
-        /// <summary>Its standard error.</summary>
-        public double StandardError { get; private set; }
-        /// <summary>Chunks so far.</summary>
-        public ulong Chunks { get; private set; }
-        /// <summary>Tokens read.</summary>
-        public ulong Tokens { get; private set; }
-        /// <summary>Tokens scored.</summary>
-        public ulong Scored { get; private set; }
+        internal AttentionHook Hook;
+        internal int[][] Widths; // of each layer
+    }
 
-        internal Perplexity(NativePerplexityFacts* p)
+    public partial struct BatchItem
+    {
+        /// <summary>Tokens for a sequence, another one in each item of a call; the logits after the last one.</summary>
+        public BatchItem(uint sequence, int[] tokens, BatchFlags flags = BatchFlags.Logits) : this()
         {
-            Value = p->perplexity;
-            StandardError = p->standard_error;
-            Chunks = p->n_chunks;
-            Tokens = p->n_tokens;
-            Scored = p->n_scored;
+            Sequence = sequence;
+            Tokens = tokens;
+            Flags = flags;
         }
     }
 
-    /// <summary>Session: KV cache, position and last logits of one sequence, or of
-    /// several.</summary>
-    public sealed unsafe partial class Session : IDisposable
+    public sealed partial class LayerFacts
     {
-        private readonly SessionHandle _made;
-
-        internal SessionHandle Handle { get { return _made.Live(this); } }
-        private readonly int[][] _widths; // of the layers
-        private readonly int _vocab, _width;
-
-        /// <summary>Create a session and allocate all its memory.</summary>
-        public Session(Model model, SessionOptions options = null)
+        /// Values per token of queries, keys, values (none where they are part of the keys), results.
+        internal int[] Widths()
         {
-            options = options ?? new SessionOptions();
-            var info = model.Info;
+            uint v = (Flags & LayerFlags.VInK) != 0 ? 0 : KvHeads * HeadDimV;
+            return new[] { (int)(Heads * HeadDimK), (int)(KvHeads * HeadDimK), (int)v, (int)(Heads * HeadDimV) };
+        }
+    }
+
+    public sealed unsafe partial class Session
+    {
+        private int[][] _widths; // of the layers
+        private int _vocab;
+
+        partial void Created(Model model, SessionOptions options)
+        {
+            ModelFacts info = model.Info;
             _vocab = (int)info.Vocab;
-            _width = (int)info.Embedding;
             _widths = new int[info.Layers][];
             for (uint i = 0; i < info.Layers; i++) _widths[i] = model.Layer(i).Widths();
-            var o = default(NativeSessionOptions);
-            o.struct_size = (uint)sizeof(NativeSessionOptions);
-            o.n_context = options.Context;
-            o.n_batch = options.Batch;
-            o.type_k = (uint)options.TypeK;
-            o.type_v = (uint)options.TypeV;
-            o.matmul_flags = (uint)options.MatmulFlags;
-            o.n_checkpoints = options.Checkpoints;
-            o.n_sequences = options.Sequences;
-            o.n_context_total = options.ContextTotal;
-            NativeError e;
-            Check.Ok(NativeMethods.ggufx_session_create(out _made, model.Handle, &o, &e), &e);
         }
 
-        /// <summary>Close it. Does not wait: a call that runs on another thread ends with its result and frees it.</summary>
-        public void Dispose() { _made.Dispose(); }
-
-        /// <summary>Options with defaults filled in.</summary>
-        public SessionInfo Info
+        /// <summary>Decode, and look at the attention of each layer.</summary>
+        public void Decode(ReadOnlySpan<int> tokens, AttentionHook attention, DecodeOptions options = null,
+            Span<float> logits = default(Span<float>))
         {
-            get
-            {
-                var o = default(NativeSessionFacts);
-                o.struct_size = (uint)sizeof(NativeSessionFacts);
-                NativeError e;
-                Check.Ok(NativeMethods.ggufx_session_info(&o, Handle, &e), &e);
-                return new SessionInfo { Context = o.n_context, Batch = o.n_batch, TypeK = (KvType)o.type_k, TypeV = (KvType)o.type_v, Sequences = o.n_sequences, ContextTotal = o.n_context_total };
-            }
-        }
-
-        /// <summary>Append tokens and compute the logits after the last one, all or nothing;
-        /// allLogits is empty, or filled with those of every token.</summary>
-        public void Decode(ReadOnlySpan<int> tokens, Span<float> allLogits = default(Span<float>), AttentionHook attention = null,
-            CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
-        {
-            var o = default(NativeDecodeOptions);
-            o.struct_size = (uint)sizeof(NativeDecodeOptions);
-            NativeProgress native;
-            var shown = default(NativeAttentionHook);
+            Check.Given(attention, "attention");
+            NativeDecodeOptions native = DecodeOptions.Blank();
             NativeError e;
-            var hook = Hook.Watching(token, progress);
-            o.progress = Hook.Fill(hook, &native);
-            if (attention != null)
+            using (Handle.Changing())
+            using (var scope = Scope.New())
             {
-                hook = hook ?? new Hook();
-                hook.OnLayer = attention;
-                hook.Widths = _widths;
+                DecodeOptions.Of(options, &native, scope);
+                var shown = default(NativeAttentionHook);
                 shown.struct_size = (uint)sizeof(NativeAttentionHook);
-                shown.user = hook.User;
+                shown.user = scope.User(new ShownAttention { Hook = attention, Widths = _widths });
                 shown.layer = Functions.Layer;
-                o.attention = &shown;
-            }
-            try
-            {
-                fixed (int* from = &MemoryMarshal.GetReference(tokens))
-                fixed (float* all = &MemoryMarshal.GetReference(allLogits))
+                native.attention = &shown;
+                fixed (int* from = &Native.First(tokens))
+                fixed (float* to = &MemoryMarshal.GetReference(logits))
                 {
-                    if (allLogits.Length != 0)
-                    {
-                        o.flags = (uint)DecodeFlags.AllLogits;
-                        o.logits = all;
-                        o.n_logits = Native.Size(allLogits.Length);
-                    }
-                    Hook.End(hook, NativeMethods.ggufx_session_decode(Handle, from, Native.Size(tokens.Length), &o, &e), &e);
+                    native.logits = to;
+                    native.n_logits = Native.Size(logits.Length);
+                    scope.End(NativeMethods.ggufx_session_decode(Handle, from, Native.Size(tokens.Length), &native, &e), &e);
                 }
             }
-            finally { if (hook != null) hook.Dispose(); }
         }
 
-        /// <summary>The logits after the last token.</summary>
-        public void Logits(Span<float> to)
+        /// <summary>DecodeBatch with a new array for the rows of logits that the items ask for, in their order.</summary>
+        public float[] DecodeRows(IReadOnlyList<BatchItem> items, BatchOptions options = null)
         {
-            NativeError e;
-            fixed (float* p = &MemoryMarshal.GetReference(to))
-                Check.Ok(NativeMethods.ggufx_session_logits(p, Native.Size(to.Length), Handle, &e), &e);
+            int rows = 0;
+            foreach (BatchItem item in items)
+            {
+                int all = item.Tokens == null ? 0 : item.Tokens.Length;
+                rows += (item.Flags & BatchFlags.AllLogits) != 0 ? all : (item.Flags & BatchFlags.Logits) != 0 ? 1 : 0;
+            }
+            var logits = new float[(long)rows * _vocab];
+            DecodeBatch(items, options, logits);
+            return logits;
         }
 
-        /// <summary>Tokens in the conversation.</summary>
-        public ulong Length { get { return NativeMethods.ggufx_session_length(Handle); } }
-
-        /// <summary>Keep the first nTokens; the logits are gone until the next decode.</summary>
-        public void Truncate(ulong nTokens)
+        /// <summary>Log-probabilities of several continuations of one context, each summed over its
+        /// tokens. The session must be empty; it is empty again afterwards.</summary>
+        public double[] MeasureEndings(ReadOnlySpan<int> context, int[][] endings, CancellationToken token = default(CancellationToken),
+            IProgress<Progress> progress = null)
         {
-            NativeError e;
-            Check.Ok(NativeMethods.ggufx_session_truncate(Handle, nTokens, &e), &e);
+            long[] lengths = Array.ConvertAll(endings, ending => (long)ending.Length);
+            return MeasureEndings(context, endings.SelectMany(ending => ending).ToArray(), lengths, token, progress);
         }
 
-        /// <summary>Score tokens in chunks of nContext, bos (unless -1) first in each; report may
-        /// return false to stop.</summary>
-        public Perplexity Score(ReadOnlySpan<int> tokens, uint nContext, int bos, Func<Perplexity, bool> report = null)
-        {
-            var o = default(NativePerplexityFacts);
-            o.struct_size = (uint)sizeof(NativePerplexityFacts);
-            NativeError e;
-            using (var hook = new Hook { OnChunk = report ?? (p => true) })
-                fixed (int* from = &MemoryMarshal.GetReference(tokens))
-                    Hook.End(hook, NativeMethods.ggufx_perplexity(&o, Handle, from, Native.Size(tokens.Length), nContext, bos, Functions.Chunk, hook.User, &e), &e);
-            return new Perplexity(&o);
-        }
+        /// <summary>Write a snapshot of a sequence, or of Constants.SessionAll.</summary>
+        public void Save(uint sequence, Stream to) { Save(sequence, Streams.Writer(to)); }
+
+        /// <summary>Replace a sequence, or all, by a snapshot; whole or not at all.</summary>
+        public void Load(uint sequence, Stream from) { Load(sequence, Streams.Reader(from)); }
     }
 }

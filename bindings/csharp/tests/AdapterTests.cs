@@ -21,7 +21,7 @@ public static partial class Tests
         {
             float[] values = Numbers((int)t.Value.Aggregate(1UL, (n, extent) => n * extent));
             byte[] data = MemoryMarshal.AsBytes<float>(values).ToArray();
-            w.Add(Tensor.Wrap(rt, TensorType.F32, t.Value, data, t.Key));
+            w.AddTensor(Tensor.Wrap(rt, TensorType.F32, t.Value, data, t.Key));
         }
         string path = Path.GetTempFileName();
         w.Write(path);
@@ -46,23 +46,23 @@ public static partial class Tests
     {
         var model = new Model(Rt, Demo());
         var lora = new Adapter(model, LoraFile());
-        var control = new Adapter(model, ControlVector(Rt), 0, 1);
+        var control = new Adapter(model, ControlVector(Rt), new AdapterOptions { LastLayer = 1 });
         That(lora.Info.Kind == AdapterKind.Lora && lora.Info.Targets == 1 && lora.Info.Rank == 2);
         That(control.Info.Kind == AdapterKind.Control && control.Info.Targets == 1 && control.Info.Rank == 0);
         var s = new Session(model, new SessionOptions { Context = 16, Sequences = 4, MatmulFlags = MatmulFlags.BatchInvariant });
         s.SetAdapters(1, new AdapterUse(lora));
         s.SetAdapters(2, new AdapterUse(lora, 0.5f), new AdapterUse(control));
-        float[] rows = s.DecodeBatch(new uint[] { 0, 1, 2 }.Select(i => new BatchItem(i, TokensA)).ToArray());
+        float[] rows = s.DecodeRows(new uint[] { 0, 1, 2 }.Select(i => new BatchItem(i, TokensA)).ToArray());
         float[][] each = Enumerable.Range(0, 3).Select(i => rows.Skip(i * Row).Take(Row).ToArray()).ToArray();
         That(!each[0].SequenceEqual(each[1]) && !each[1].SequenceEqual(each[2]) && !each[0].SequenceEqual(each[2]));
         That(Fails(Status.State, () => s.SetAdapters(1)).Index == 1);
         Fails(Status.State, () => s.SetAdapters(Constants.AdapterAllSequences));
-        Fails(Status.Mismatch, () => s.CopySequence(1, 3, 2));
+        Fails(Status.Mismatch, () => s.SequenceCopy(1, 3, 2));
         s.SetAdapters(3, new AdapterUse(lora));
-        s.CopySequence(1, 3, 4);
+        s.SequenceCopy(1, 3, 4);
         lora.Dispose();
-        s.TruncateSequence(1, 0);
-        That(s.DecodeBatch(new[] { new BatchItem(1, TokensA) }).SequenceEqual(each[1]));
+        s.SequenceTruncate(1, 0);
+        That(s.DecodeRows(new[] { new BatchItem(1, TokensA) }).SequenceEqual(each[1]));
         Throws<ObjectDisposedException>(() => s.SetAdapters(0, new AdapterUse(control), new AdapterUse(lora)));
         Fails(Status.Argument, () => s.SetAdapters(0, default(AdapterUse)));
         var other = new Session(new Model(Rt, Demo()));
@@ -87,9 +87,9 @@ public static partial class Tests
         lora.AddRows(rows, number, 5, 2, 0.5f);
         var wanted = Enumerable.Range(0, 2 * Width).Select(i => 0.5f * (a[2 * (5 + i / Width)] * a[i % Width] + a[2 * (5 + i / Width) + 1] * a[Width + i % Width]));
         That(Near(rows, wanted.ToArray(), 1e-6));
-        Fails(Status.Argument, () => lora.AddRows(rows, number, Width - 1, 2));
-        var without = Estimate.Of(Rt, file);
-        var with = Estimate.Of(Rt, file, new EstimateOptions { Adapters = new[] { of } });
+        Fails(Status.Argument, () => lora.AddRows(rows, number, Width - 1, 2, 1));
+        var without = Rt.Estimate(file);
+        var with = Rt.Estimate(file, new EstimateOptions { Adapters = new[] { of } });
         That(with.AdapterBytes > lora.Info.MemoryBytes && with.TotalBytes == without.TotalBytes + with.AdapterBytes + with.AdapterFileBytes);
     }
 }

@@ -25,19 +25,19 @@ public static partial class Tests
         var w = Demo().Tensor("blk.0.attn_q.weight");
         float[] x = Numbers(512), y = new float[512], one = Numbers(256), z = new float[256];
         That(Allocated(() => w.MatVec(Rt, one)) >= 100 * 1024); // a new array is seen
-        AllocatesNothing("MatVec", () => w.MatVec(Rt, z, one));
-        AllocatesNothing("MatMul", () => w.MatMul(Rt, y, 0, x, 0, 2));
+        AllocatesNothing("MatVec", () => Rt.Matvec(z, w, one));
+        AllocatesNothing("MatMul", () => Rt.Matmul(y, 0, w, x, 0, 2));
         var rows = new[] { 256, 256 };
         var twice = new[] { w, w };
-        AllocatesNothing("MatVecMany", () => Tensor.MatVecMany(Rt, y, rows, twice, one));
-        AllocatesNothing("Dequantize", () => w.Dequantize(Rt, y, 3, 2));
+        AllocatesNothing("MatVecMany", () => Rt.MatvecMany(y, rows, twice, one));
+        AllocatesNothing("Dequantize", () => Rt.Dequantize(y, w, 3, 2));
         var blocks = new byte[2 * 272];
-        AllocatesNothing("Quantize", () => Blocks.Quantize(Rt, blocks, TensorType.Q8_0, x, 256));
-        AllocatesNothing("DequantizeBlocks", () => Blocks.Dequantize(Rt, y, TensorType.Q8_0, blocks));
+        AllocatesNothing("Quantize", () => Rt.QuantizeBlocks(blocks, TensorType.Q8_0, x, 2, 256));
+        AllocatesNothing("DequantizeBlocks", () => Rt.DequantizeBlocks(y, TensorType.Q8_0, blocks));
         var experts = Tensor.Wrap(Rt, TensorType.Q8_0, new ulong[] { 256, 1, 2 }, blocks, "experts");
         var ids = new uint[] { 1, 0 };
         var results = new float[2];
-        AllocatesNothing("MatMulId", () => experts.MatMulId(Rt, results, 0, ids, 2, one, 0));
+        AllocatesNothing("MatMulId", () => Rt.MatmulId(results, 0, experts, ids, 2, one, 0, 1));
     }
 
     static void TestCachesAllocateNothing()
@@ -50,18 +50,18 @@ public static partial class Tests
         var half = new ushort[64];
         AllocatesNothing("Append", () =>
         {
-            kv.Append(0, 0, 1, k, k);
+            kv.Append(0, 0, 1, k, v: k);
             kv.Truncate(0, 5);
-            kv.AppendHalf(0, 0, 1, HalfFormat.Bf16, half, half);
+            kv.AppendHalf(0, 0, 1, HalfFormat.Bf16, half, v: half);
             kv.Truncate(0, 5);
             kv.AppendBatch(0, sequences, at, both, both);
             kv.Truncate(1, 5);
             kv.Truncate(0, 5);
         });
-        AllocatesNothing("Attend", () => kv.Attend(to, null, 0, 0, q, 1));
-        AllocatesNothing("AttendBatch", () => kv.AttendBatch(two, null, 0, sequences, queries));
-        AllocatesNothing("Read", () => kv.Read(k, null, 0, 0, 1, 1));
-        AllocatesNothing("Scores", () => kv.Scores(scores, 0, 0, q, 1));
+        AllocatesNothing("Attend", () => kv.Attend(to, 0, 0, q, 1));
+        AllocatesNothing("AttendBatch", () => kv.AttendBatch(two, 0, sequences, queries));
+        AllocatesNothing("Read", () => kv.Read(0, 0, 1, 1, k: k));
+        AllocatesNothing("Scores", () => kv.Scores(scores, 0, 0, q, 1, 0));
     }
 
     static void TestAConversationAllocatesNothing()
@@ -70,15 +70,15 @@ public static partial class Tests
         var session = new Session(model);
         var embedder = new Embedder(model, new EmbedOptions { Context = 4, Batch = 4 });
         var row = new float[256];
-        var lengths = new[] { new UIntPtr(1) };
+        var lengths = new[] { 1L };
         var sampler = new Sampler(Rt, 1024);
         var ids = new[] { 1 };
         var logits = new float[1024];
         var items = new[] { new BatchItem(0, ids) };
         AllocatesNothing("DecodeBatch", () =>
         {
-            session.TruncateSequence(0, 0);
-            session.DecodeBatch(items, logits);
+            session.SequenceTruncate(0, 0);
+            session.DecodeBatch(items, null, logits);
         });
         AllocatesNothing("Decode", () =>
         {

@@ -11,9 +11,9 @@ public static partial class Tests
 {
     static readonly float[] ChainLogits = { 0.5f, 3, 2.5f, -1, 2.9f, 0 };
 
-    static Sampler NewChain(params Link[] links)
+    static Sampler NewChain(params SamplerLink[] links)
     {
-        var sampler = Sampler.Chain(Rt, 6, 7);
+        var sampler = Sampler.CreateChain(Rt, 6, 7);
         foreach (var link in links) sampler.Add(link);
         return sampler;
     }
@@ -32,45 +32,45 @@ public static partial class Tests
 
     static void TestEveryLinkDoesWhatItSays()
     {
-        Action<Link, int[]> only = (link, ids) => That(Draws(NewChain(link)).All(ids.Contains), link.Kind);
-        only(new Link { Kind = LinkKind.TopK, K = 1 }, new[] { 1 });
-        only(new Link { Kind = LinkKind.TopP, P = 0.5f }, new[] { 1, 4 });
-        only(new Link { Kind = LinkKind.MinP, P = 0.5f }, new[] { 1, 2, 4 });
-        only(new Link { Kind = LinkKind.Typical, P = 0.4f }, new[] { 4, 2 });
-        only(new Link { Kind = LinkKind.TopNSigma, NSigma = 0.3f }, new[] { 1, 4 });
-        only(new Link { Kind = LinkKind.Xtc, Probability = 1, Threshold = 0.2f }, new[] { 2, 0, 3, 5 });
-        only(new Link { Kind = LinkKind.Temperature }, new[] { 1 });
+        Action<SamplerLink, int[]> only = (link, ids) => That(Draws(NewChain(link)).All(ids.Contains), link.Kind);
+        only(new SamplerLink { Kind = LinkKind.TopK, K = 1 }, new[] { 1 });
+        only(new SamplerLink { Kind = LinkKind.TopP, P = 0.5f }, new[] { 1, 4 });
+        only(new SamplerLink { Kind = LinkKind.MinP, P = 0.5f }, new[] { 1, 2, 4 });
+        only(new SamplerLink { Kind = LinkKind.Typical, P = 0.4f }, new[] { 4, 2 });
+        only(new SamplerLink { Kind = LinkKind.TopNSigma, NSigma = 0.3f }, new[] { 1, 4 });
+        only(new SamplerLink { Kind = LinkKind.Xtc, Probability = 1, Threshold = 0.2f }, new[] { 2, 0, 3, 5 });
+        only(new SamplerLink { Kind = LinkKind.Temperature }, new[] { 1 });
         var biases = new[]
         {
             new LogitBias { Id = 1, Bias = float.NegativeInfinity }, new LogitBias { Id = 4, Bias = -100 },
             new LogitBias { Id = 2, Bias = -100 }, new LogitBias { Id = 0, Bias = 20 },
         };
-        only(new Link { Kind = LinkKind.Bias, Biases = biases }, new[] { 0 });
-        only(new Link { Kind = LinkKind.Mirostat, Version = 2, Tau = 0.1f }, new[] { 1 });
-        only(new Link { Kind = LinkKind.Host, Host = OnlyThree }, new[] { 3 });
+        only(new SamplerLink { Kind = LinkKind.Bias, Biases = biases }, new[] { 0 });
+        only(new SamplerLink { Kind = LinkKind.Mirostat, Version = 2, Tau = 0.1f }, new[] { 1 });
+        only(new SamplerLink { Kind = LinkKind.Host, Link = OnlyThree }, new[] { 3 });
     }
 
     static void TestLinksSeeWhatWasAccepted()
     {
-        var greedy = new Link { Kind = LinkKind.TopK, K = 1 };
-        var sampler = NewChain(new Link { Kind = LinkKind.Penalties, Last = 8, Frequency = 0.3f, Presence = 0.3f }, greedy);
+        var greedy = new SamplerLink { Kind = LinkKind.TopK, K = 1 };
+        var sampler = NewChain(new SamplerLink { Kind = LinkKind.Penalties, Last = 8, Frequency = 0.3f, Presence = 0.3f }, greedy);
         foreach (int wanted in new[] { 1, 4, 2, 1 })
         {
             float p;
             That(sampler.Sample(ChainLogits, out p) == wanted, wanted);
-            sampler.Accept(wanted);
+            sampler.Accept(new[] { wanted });
         }
-        sampler = NewChain(new Link { Kind = LinkKind.Dry, Last = 16, Multiplier = 9, Base = 1.5f, AllowedLength = 2 }, greedy);
-        sampler.Accept(2, 5, 1, 0, 2, 5); // 1 would extend the repeat
+        sampler = NewChain(new SamplerLink { Kind = LinkKind.Dry, Last = 16, Multiplier = 9, Base = 1.5f, AllowedLength = 2 }, greedy);
+        sampler.Accept(new[] { 2, 5, 1, 0, 2, 5 }); // 1 would extend the repeat
         That(Draws(sampler)[0] == 4);
         sampler.Reset();
         That(Draws(sampler)[0] == 1);
-        That(Fails(Status.Argument, () => sampler.Accept(2, 6)).Index == 1);
+        That(Fails(Status.Argument, () => sampler.Accept(new[] { 2, 6 })).Index == 1);
     }
 
     static void TestClonesGoOnAsTheFirstOne()
     {
-        var first = NewChain(new Link { Kind = LinkKind.Temperature, Temperature = 2 });
+        var first = NewChain(new SamplerLink { Kind = LinkKind.Temperature, Temperature = 2 });
         int[] before = Draws(first);
         var second = first.Clone();
         int[] after = Draws(second);
@@ -83,19 +83,19 @@ public static partial class Tests
 
     static void TestAHostMayStopOrThrow()
     {
-        Fails(Status.Cancelled, () => Draws(NewChain(new Link { Kind = LinkKind.Host, Host = list => false })));
-        var sampler = NewChain(new Link { Kind = LinkKind.Host, Host = list => { throw new InvalidOperationException("of the program"); } });
+        Fails(Status.Cancelled, () => Draws(NewChain(new SamplerLink { Kind = LinkKind.Host, Link = list => false })));
+        var sampler = NewChain(new SamplerLink { Kind = LinkKind.Host, Link = list => { throw new InvalidOperationException("of the program"); } });
         var clone = sampler.Clone();
         sampler.Dispose(); // the clone keeps the custom sampler
         sampler = null;
         GC.Collect();
         GC.WaitForPendingFinalizers();
         That(Throws<InvalidOperationException>(() => Draws(clone)).Message == "of the program");
-        var last = NewChain(new Link { Kind = LinkKind.Mirostat, Version = 1 });
-        Fails(Status.State, () => last.Add(new Link { Kind = LinkKind.TopK, K = 1 }));
-        Fails(Status.Argument, () => NewChain(new Link { Kind = LinkKind.MinP, P = 1.5f }));
+        var last = NewChain(new SamplerLink { Kind = LinkKind.Mirostat, Version = 1 });
+        Fails(Status.State, () => last.Add(new SamplerLink { Kind = LinkKind.TopK, K = 1 }));
+        Fails(Status.Argument, () => NewChain(new SamplerLink { Kind = LinkKind.MinP, P = 1.5f }));
         var twice = new[] { new LogitBias { Id = 1, Bias = 1 }, new LogitBias { Id = 1, Bias = 1 } };
-        Fails(Status.Duplicate, () => NewChain(new Link { Kind = LinkKind.Bias, Biases = twice }));
+        Fails(Status.Duplicate, () => NewChain(new SamplerLink { Kind = LinkKind.Bias, Biases = twice }));
     }
 
     static Session GuessingSession()
@@ -109,7 +109,7 @@ public static partial class Tests
         var ids = new List<int>();
         var logits = new float[1024];
         using (var session = GuessingSession())
-        using (var sampler = Sampler.Chain(Rt, 1024, 3))
+        using (var sampler = Sampler.CreateChain(Rt, 1024, 3))
         {
             session.Decode(prompt);
             while (ids.Count < 60)
@@ -123,13 +123,13 @@ public static partial class Tests
         return ids.ToArray();
     }
 
-    static int[] GuessedText(int[] prompt, SpeculatorOptions options, out SpeculatorInfo info)
+    static int[] GuessedText(int[] prompt, SpeculatorOptions options, out SpeculatorFacts info)
     {
         var all = new List<int>();
         int[] ids = new int[20];
         var logprobs = new float[20];
         var session = GuessingSession();
-        using (var sampler = Sampler.Chain(Rt, 1024, 3))
+        using (var sampler = Sampler.CreateChain(Rt, 1024, 3))
         using (var speculator = new Speculator(session, options))
         {
             session.Decode(prompt);
@@ -149,7 +149,7 @@ public static partial class Tests
 
     static void TestGuessesChangeNoId()
     {
-        SpeculatorInfo info;
+        SpeculatorFacts info;
         int[] prompt = Enumerable.Range(0, 40).Select(i => 300 + i % 8).ToArray(), wanted = PlainText(prompt);
         That(GuessedText(prompt, new SpeculatorOptions { Match = 2 }, out info).SequenceEqual(wanted));
         That(GuessedText(prompt, new SpeculatorOptions { Draft = GuessingSession() }, out info).SequenceEqual(wanted));
@@ -175,8 +175,8 @@ public static partial class Tests
         var plain = new Speculator(session);
         Fails(Status.State, () => plain.Next(ids, new float[0], sampler));
         session.Decode(new[] { 1, 300 });
-        var matcher = new Matcher(new Grammar(Rt, new Tokenizer(Demo()), "root ::= \"once\""));
-        while (!matcher.Info.Ended) plain.Next(ids, new float[0], sampler, matcher);
+        var matcher = new Matcher(Gbnf(Rt, new Tokenizer(Demo()), "root ::= \"once\""));
+        while (!Ended(matcher)) plain.Next(ids, new float[0], sampler, matcher);
         session.Decode(new[] { 1 });
         plain.Next(ids, new float[0], sampler);
         ulong length = session.Length;
@@ -188,7 +188,7 @@ public static partial class Tests
         var throws = new Speculator(session, new SpeculatorOptions { Guess = guess });
         session.Decode(new[] { 1 });
         Throws<InvalidOperationException>(() => { while (true) throws.Next(ids, new float[0], sampler); });
-        Fails(Status.Argument, () => new Speculator(session, new SpeculatorOptions { Most = 32 }));
+        Fails(Status.Argument, () => new Speculator(session, new SpeculatorOptions { NDraft = 32 }));
         Fails(Status.Argument, () => new Speculator(SmallSession()));
         throws.Dispose();
         Throws<ObjectDisposedException>(() => throws.Next(ids, new float[0], sampler));
@@ -200,20 +200,20 @@ public static partial class Tests
         int[] tokens = Enumerable.Range(300, 128).ToArray();
         string path = Path.GetTempFileName();
         var saved = new MemoryStream();
-        var first = session.Measure(tokens, 64, new MeasureOptions { Bos = 1, SavePath = path });
-        session.Measure(tokens, 64, new MeasureOptions { Bos = 1, Save = saved });
+        var first = session.Measure(tokens, 64, 1, new MeasureOptions { SavePath = path });
+        session.Measure(tokens, 64, 1, new MeasureOptions { Write = Streams.Writer(saved) });
         That(File.ReadAllBytes(path).SequenceEqual(saved.ToArray()));
         That(first.Chunks == 2 && first.Flags == 0 && first.Perplexity > 1);
         saved.Position = 0;
         int chunks = 0;
-        var same = session.Measure(tokens, 64, new MeasureOptions { Bos = 1, Base = saved, Report = m => ++chunks > 0 });
-        That(same.KL < 1e-6 && same.SameTop == 1 && chunks == 2, same.KL);
+        var same = session.Measure(tokens, 64, 1, new MeasureOptions { Read = Streams.Reader(saved), Report = m => ++chunks > 0 });
+        That(same.Kl < 1e-6 && same.SameTop == 1 && chunks == 2, same.Kl);
         That(same.Flags == (MeasureFlags.Compared | MeasureFlags.SameModel) && same.Perplexity == first.Perplexity);
-        Fails(Status.Mismatch, () => session.Measure(tokens.Skip(1).ToArray(), 63, new MeasureOptions { Bos = 1, BasePath = path }));
+        Fails(Status.Mismatch, () => session.Measure(tokens.Skip(1).ToArray(), 63, 1, new MeasureOptions { BasePath = path }));
         File.Delete(path);
-        Fails(Status.Io, () => session.Measure(tokens, 64, new MeasureOptions { BasePath = path }));
-        That(session.Measure(tokens, 64, new MeasureOptions { Stride = 16 }).Chunks == 5);
-        Fails(Status.Cancelled, () => session.Measure(tokens, 64, new MeasureOptions { Report = m => false }));
+        Fails(Status.Io, () => session.Measure(tokens, 64, -1, new MeasureOptions { BasePath = path }));
+        That(session.Measure(tokens, 64, -1, new MeasureOptions { Stride = 16 }).Chunks == 5);
+        Fails(Status.Cancelled, () => session.Measure(tokens, 64, -1, new MeasureOptions { Report = m => false }));
         That(session.Length == 0);
     }
 
@@ -226,30 +226,30 @@ public static partial class Tests
         int[] ids = Enumerable.Range(300, 40).ToArray(), places = Enumerable.Range(0, 40).ToArray();
         var table = Demo().Tensor("token_embd.weight");
         var rows = new float[40 * width];
-        table.Dequantize(Rt, rows, 300, 40);
+        Rt.Dequantize(rows, table, 300, 40);
         var items = new[]
         {
-            new BatchItem(0, ids) { Hidden = Hidden.All },
-            new BatchItem(1, new int[0]) { Rows = rows, Positions = places, Hidden = Hidden.Last },
+            new BatchItem(0, ids) { Flags = BatchFlags.Logits | BatchFlags.AllEmbed },
+            new BatchItem(1, new int[0]) { Embeddings = rows, Positions = places, Flags = BatchFlags.Logits | BatchFlags.Embed },
         };
         float[] both = new float[2 * Row], hidden = new float[41 * width];
-        session.DecodeBatch(items, both, hidden);
+        session.DecodeBatch(items, null, both, hidden);
         That(both.Take(Row).SequenceEqual(both.Skip(Row)));
         That(hidden.Skip(39 * width).Take(width).SequenceEqual(hidden.Skip(40 * width)));
-        That(session.Memory.RowBytes >= (ulong)(4 * rows.Length));
-        session.RemoveTokens(0, 4, 10);
-        session.ShiftTokens(0, 4, 26, -10);
-        int[] positions, left = session.Tokens(0, out positions);
+        That(session.Memory().EmbeddedBytes >= (ulong)(4 * rows.Length));
+        session.SequenceRemove(0, 4, 10);
+        session.SequenceShift(0, 4, 26, -10);
+        int[] positions, left = session.SequenceTokens(0, 0, 30, out positions);
         That(left.SequenceEqual(ids.Take(4).Concat(ids.Skip(14))) && positions.SequenceEqual(places.Take(30)));
-        Fails(Status.Argument, () => session.RemoveTokens(0, 4, 27));
-        Fails(Status.Argument, () => session.ShiftTokens(0, 4, 2, 5));
-        Fails(Status.Argument, () => session.DecodeBatch(new[] { new BatchItem(2, ids) { Positions = new int[39] } }));
-        ulong before = session.Memory.TokensLeft;
-        That(Fails(Status.Capacity, () => session.DecodeBatch(new[] { new BatchItem(2, new int[300]) })).Index == 0);
-        That(session.Memory.TokensLeft == before);
+        Fails(Status.Argument, () => session.SequenceRemove(0, 4, 27));
+        Fails(Status.Argument, () => session.SequenceShift(0, 4, 2, 5));
+        Fails(Status.Argument, () => session.DecodeRows(new[] { new BatchItem(2, ids) { Positions = new int[39] } }));
+        ulong before = session.Memory().TokensLeft;
+        That(Fails(Status.Capacity, () => session.DecodeRows(new[] { new BatchItem(2, new int[300]) })).Index == 0);
+        That(session.Memory().TokensLeft == before);
         var all = new MemoryStream();
         session.Save(Constants.SessionAll, all);
-        session.TruncateSequence(0, 0);
+        session.SequenceTruncate(0, 0);
         all.Position = 0;
         session.Load(Constants.SessionAll, all);
         That(Lengths(session, 30, 40, 0));

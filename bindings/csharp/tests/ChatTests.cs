@@ -2,6 +2,7 @@
 using System;
 using System.Collections.Generic;
 using System.Linq;
+using System.Text;
 using Ggufx;
 
 public static partial class Tests
@@ -22,28 +23,29 @@ public static partial class Tests
     static void TestAConversationIsText()
     {
         var chat = new Chat(Rt, null, new ChatOptions { Text = Template, BosToken = "<s>" });
-        var said = chat.Render(new ChatRequest { Messages = Hello, Flags = ChatFlags.Generate });
-        That(said.Text == "<s>[user]Hi </s> \u00e9</s>[assistant]", said.Text);
-        That(said.Runs.Length == 3 && said.Runs[0].End == 9 && said.Runs[1].End == 19 && said.Runs[2].End == 34);
-        That(!said.Runs[0].User && said.Runs[1].User && !said.Runs[2].User);
+        ChatRun[] runs;
+        string said = chat.Render(new ChatRequest { MessagesJson = Hello, Flags = ChatFlags.Generate }, out runs);
+        That(said == "<s>[user]Hi </s> \u00e9</s>[assistant]", said);
+        That(runs.Length == 3 && runs[0].End == 9 && runs[1].End == 19 && runs[2].End == 34);
+        That(!runs[0].User && runs[1].User && !runs[2].User);
         string many = "[" + string.Join(",", Enumerable.Repeat("{\"role\":\"user\",\"content\":\"xxx\"}", 900)) + "]";
-        said = chat.Render(new ChatRequest { Messages = many });
-        That(said.Text.Length == 3 + 900 * 13 && said.Runs.Length == 1801);
+        said = chat.Render(new ChatRequest { MessagesJson = many }, out runs);
+        That(said.Length == 3 + 900 * 13 && runs.Length == 1801);
         var more = new Chat(Rt, null, new ChatOptions { Text = "{{ enable_thinking }} {{ tools }} {{ n }} " +
             "{{ reasoning_effort }} {{ documents[0].t }} {{ strftime_now('%Y') }}" });
-        said = more.Render(new ChatRequest { Messages = "[]", Tools = "[]", Documents = "[{\"t\": 1}]", Variables = "{\"n\": 2}",
-            ReasoningEffort = "high", Flags = ChatFlags.NoThink, Clock = 0 });
-        That(said.Text == "False [] 2 high 1 1970", said.Text);
-        Fails(Status.Value, () => more.Render(new ChatRequest { Messages = "[]" }));
+        said = more.Render(new ChatRequest { MessagesJson = "[]", Tools = "[]", Documents = "[{\"t\": 1}]", Variables = "{\"n\": 2}",
+            ReasoningEffort = "high", Flags = ChatFlags.NoThink | ChatFlags.Clock });
+        That(said == "False [] 2 high 1 1970", said);
+        Fails(Status.Value, () => more.Render(new ChatRequest { MessagesJson = "[]" }));
         Fails(Status.Malformed, () => new Chat(Rt, null, new ChatOptions { Text = "{% if %}" }));
         Fails(Status.NotFound, () => new Chat(Rt, null, new ChatOptions { Format = "no such" }));
     }
 
     static void TestFormatsHaveNames()
     {
-        That(Chat.Formats.Contains("chatml"));
-        foreach (string name in Chat.Formats)
-            That(new Chat(Rt, null, new ChatOptions { Format = name }).Render(new ChatRequest { Messages = Hello }).Text.Contains("Hi"), name);
+        That(Library.ChatFormats.Contains("chatml"));
+        foreach (string name in Library.ChatFormats)
+            That(new Chat(Rt, null, new ChatOptions { Format = name }).Render(new ChatRequest { MessagesJson = Hello }).Contains("Hi"), name);
     }
 
     static void TestNoTextOfAUserIsAControlToken()
@@ -51,14 +53,14 @@ public static partial class Tests
         var file = Demo();
         var tokenizer = new Tokenizer(file);
         var chat = new Chat(Rt, file, new ChatOptions { Text = Template });
-        var request = new ChatRequest { Messages = Hello, Flags = ChatFlags.Generate };
+        var request = new ChatRequest { MessagesJson = Hello, Flags = ChatFlags.Generate };
         int[] ids = chat.Tokenize(tokenizer, request);
         That(ids[0] == 1 && ids.Count(i => i == 1) == 1 && ids.Count(i => i == 2) == 1);
-        int[] plain = tokenizer.Encode(chat.Render(request).Text, TokenizeFlags.ParseSpecial);
+        int[] plain = tokenizer.Tokenize(chat.Render(request), TokenizeFlags.ParseSpecial);
         That(plain.Count(i => i == 2) == 2);
         That(chat.Tokenize(tokenizer, request, TokenizeFlags.AddSpecial).SequenceEqual(ids));
         string many = "[" + string.Join(",", Enumerable.Repeat(Hello.Substring(1, Hello.Length - 2), 500)) + "]";
-        That(chat.Tokenize(tokenizer, new ChatRequest { Messages = many }).Length > 4000);
+        That(chat.Tokenize(tokenizer, new ChatRequest { MessagesJson = many }).Length > 4000);
         Fails(Status.Argument, () => chat.Tokenize(tokenizer, request, (TokenizeFlags)64));
     }
 
@@ -66,8 +68,9 @@ public static partial class Tests
 
     static void Shows(string text, string flags, ChatCallForm form, ChatNotation notation, params string[] texts)
     {
-        ChatInfo info = Of(text).Info;
-        string got = (info.TakesTools ? "t" : "") + (info.Calls ? "c" : "") + (info.Reasons ? "r" : "") + (info.Channels ? "h" : "");
+        ChatFacts info = Of(text).Info;
+        string got = string.Concat(new[] { "t", "c", "r", "h" }.Zip(new[] { ChatFeatures.TakesTools, ChatFeatures.Calls, ChatFeatures.Reasons, ChatFeatures.Channels },
+            (letter, flag) => (info.Flags & flag) != 0 ? letter : ""));
         That(got == flags && info.CallForm == form && info.CallNotation == notation, text + ": " + got + info.CallForm + info.CallNotation);
         var all = new[] { info.ReasoningOpen, info.ReasoningClose, info.CallPrefix, info.CallMiddle, info.CallEnd, info.CallBeforeKey,
             info.CallAfterKey, info.CallAfterKeyOther, info.CallAfterValue, info.CallQuote };
@@ -83,32 +86,64 @@ public static partial class Tests
             "\" string=\"true\">", "\" string=\"false\">", "</p>");
         Shows("<|tool_call>call:", "c", ChatCallForm.Named, ChatNotation.Quoted, "", "", "<|tool_call>call:", "", "<tool_call|>",
             "", "", "", "", "<|\"|>");
-        That(Of("<|start|><|channel|><|message|>").Info.Channels);
+        That((Of("<|start|><|channel|><|message|>").Info.Flags & ChatFeatures.Channels) != 0);
         var closed = Of(Calls);
         closed.Dispose();
         Throws<ObjectDisposedException>(() => That(closed.Info == null));
-        Throws<ObjectDisposedException>(() => new ChatParser(Rt, closed));
+        Throws<ObjectDisposedException>(() => new ChatParser(Rt, new ChatParserOptions { Chat = closed, Event = (kind, call, text) => true }));
     }
 
     static void TestAnOutputIsSplitIntoReasoningAnswerAndCalls()
     {
         string said = "hm</think>Hi[CALL]f[ID]x7[ARGS]{\"a\":1}[END][CALL]g[ARGS]{}[END]";
         var chat = Of(Calls);
-        using (var parser = new ChatParser(Rt, chat, "...<think>\n", Tools))
+        var events = new List<KeyValuePair<string, string>>();
+        Func<ChatEventKind, ulong, string, bool> add = (kind, call, text) =>
+        {
+            events.Add(new KeyValuePair<string, string>(kind + "/" + call, text));
+            return true;
+        };
+        using (var parser = new ChatParser(Rt, new ChatParserOptions { Chat = chat, Prompt = "...<think>\n", Tools = Tools, Event = add }))
         {
             chat.Dispose(); // the parser keeps the format
-            That(parser.Info.Reasoning && parser.Info.Calls == 0 && parser.Info.ReasoningClose == "</think>");
-            var events = new List<ChatEvent>();
-            foreach (char c in said) events.AddRange(parser.Feed(c.ToString()));
-            events.AddRange(parser.Feed(""));
-            events.AddRange(parser.Finish());
-            var texts = events.GroupBy(t => new { t.Kind, t.Call }).Select(g => g.Key.Kind + "/" + g.Key.Call + ":" + string.Concat(g.Select(t => t.Text)));
-            var want = new[] { (uint)ChatEventKind.Reasoning + "/0:hm", (uint)ChatEventKind.Answer + "/0:Hi", (uint)ChatEventKind.CallName + "/0:f", (uint)ChatEventKind.CallId + "/0:x7",
-                (uint)ChatEventKind.CallArguments + "/0:{\"a\":1}", (uint)ChatEventKind.CallName + "/1:g", (uint)ChatEventKind.CallArguments + "/1:{}" };
+            That(Reasoning(parser) && parser.Info.Calls == 0 && parser.Info.ReasoningClose == "</think>");
+            foreach (byte b in Encoding.UTF8.GetBytes(said)) parser.Feed(new[] { b });
+            parser.Feed("");
+            parser.Finish();
+            var texts = events.GroupBy(t => t.Key).Select(g => g.Key + ":" + string.Concat(g.Select(t => t.Value)));
+            var want = new[] { ChatEventKind.Reasoning + "/0:hm", ChatEventKind.Answer + "/0:Hi", ChatEventKind.CallName + "/0:f", ChatEventKind.CallId + "/0:x7",
+                ChatEventKind.CallArguments + "/0:{\"a\":1}", ChatEventKind.CallName + "/1:g", ChatEventKind.CallArguments + "/1:{}" };
             That(texts.SequenceEqual(want), string.Join(" ", texts));
-            That(!parser.Info.Reasoning && parser.Info.Calls == 2 && parser.Info.ReasoningClose == "");
+            That(!Reasoning(parser) && parser.Info.Calls == 2 && parser.Info.ReasoningClose == "");
             Fails(Status.State, () => parser.Feed("x"));
         }
+    }
+
+    static bool Reasoning(ChatParser parser) { return (parser.Info.Flags & ChatParserStateFlags.Reasoning) != 0; }
+
+    static string Answer(ChatParserOptions options, string text)
+    {
+        string answer = "";
+        options.Event = (kind, call, part) =>
+        {
+            answer += part;
+            return kind == ChatEventKind.Answer;
+        };
+        new ChatParser(Rt, options).Feed(text);
+        return answer;
+    }
+
+    static void TestEventsMayStopOrThrow()
+    {
+        var options = new ChatParserOptions { Event = (kind, call, text) => false };
+        Fails(Status.Cancelled, () => new ChatParser(Rt, options).Feed("x"));
+        options.Event = (kind, call, text) => { throw new FormatException("of the program"); };
+        var parser = new ChatParser(Rt, options);
+        options = null;
+        GC.Collect();
+        GC.WaitForPendingFinalizers(); // the parser keeps the function
+        That(Throws<FormatException>(() => parser.Feed("x")).Message == "of the program");
+        Fails(Status.Argument, () => new ChatParser(Rt));
     }
 
     static void TestToolsNeedAKnownFormat()
@@ -117,12 +152,11 @@ public static partial class Tests
         var known = Of(Calls);
         foreach (Chat chat in new[] { Of("{{ tools }}"), null })
         {
-            Fails(Status.Unsupported, () => new ChatParser(Rt, chat, "", Tools));
-            That(new ChatParser(Rt, chat).Feed(written).Single().Text == written);
-            var left = new ChatParser(Rt, chat, "", Tools, true).Feed(written).Single();
-            That(left.Kind == (uint)ChatEventKind.Answer && left.Text == written);
+            Fails(Status.Unsupported, () => new ChatParser(Rt, new ChatParserOptions { Chat = chat, Tools = Tools, Event = (kind, call, text) => true }));
+            That(Answer(new ChatParserOptions { Chat = chat }, written) == written);
+            That(Answer(new ChatParserOptions { Chat = chat, Tools = Tools, Flags = ChatParserFlags.NoCalls }, written) == written);
         }
-        That(new ChatParser(Rt, known, noCalls: true).Feed(written).Single().Text == written);
-        Fails(Status.Malformed, () => new ChatParser(Rt, known, "", "{"));
+        That(Answer(new ChatParserOptions { Chat = known, Flags = ChatParserFlags.NoCalls }, written) == written);
+        Fails(Status.Malformed, () => new ChatParser(Rt, new ChatParserOptions { Chat = known, Tools = "{", Event = (kind, call, text) => true }));
     }
 }

@@ -41,29 +41,29 @@ public static partial class Tests
             var embedder = Owned(new Embedder(model, new EmbedOptions { Context = 4, Batch = 4, Dimensions = 8 }));
             var adapter = Owned(new Adapter(model, ControlVector(rt)));
             var sampler = Owned(new Sampler(rt, 8));
-            var grammar = Owned(new Grammar(rt, tokenizer, "root ::= \"a\"*"));
+            var grammar = Owned(Gbnf(rt, tokenizer, "root ::= \"a\"*"));
             var matcher = Owned(new Matcher(grammar));
             var told = new Session(model, new SessionOptions { Context = 32, Batch = 1, MatmulFlags = MatmulFlags.BatchInvariant });
             told.Decode(new[] { 1 });
             var speculator = Owned(new Speculator(told));
             var greedy = Owned(new Sampler(rt, 1024));
             var kv = Owned(Filled(2));
-            var m = Owned(new Imatrix(rt, imatrix));
+            var m = Owned(Imatrix.OpenMemory(rt, imatrix));
             var writer = Owned(new Writer(rt));
-            var plan = new QuantizerOptions { Flags = JobFlags.AllowRequantize };
-            var job = Owned(new Quantizer(rt, other, FileType.FromName("q4_0"), plan));
-            string first = job.At(0).Name;
+            var plan = new JobOptions { Flags = JobFlags.AllowRequantize };
+            var job = Owned(Quantizer.Quantize(rt, other, Library.FileTypeFromName("q4_0"), plan));
+            string first = job.TensorAt(0).Name;
             float[] logits = { 0, 1, 2, 9, 4, 5, 6, 7 }, q = new float[128], rows = Numbers(32);
             Calls.Add(() => That(rt.Info.Threads == 1, "Runtime.Info"));
-            Calls.Add(() => Blocks.Quantize(rt, new byte[34], TensorType.Q8_0, rows, 32));
+            Calls.Add(() => rt.QuantizeBlocks(new byte[34], TensorType.Q8_0, rows, 1, 32));
             Calls.Add(() => That(file.Info.Tensors == 38, "File.Info"));
             Calls.Add(() => That(file.Tensor("output_norm.weight").Info.Name == "output_norm.weight", "File.Tensor"));
             Calls.Add(() => That(key.ToString() == "llama" && key.Key == "general.architecture", "Meta"));
             Calls.Add(() => That(w.Info.Name == "output_norm.weight", "Tensor.Info"));
             Calls.Add(() => That(part.Info.Ne[0] == 8, "Slice.Info"));
             Calls.Add(() => That(model.Info.Architecture == "llama", "Model.Info"));
-            Calls.Add(() => That(tokenizer.Token(2).Text.Length == 4, "Tokenizer.Token"));
-            Calls.Add(() => That(tokenizer.Encode("Once upon a time").Length > 3, "Tokenizer.Encode"));
+            Calls.Add(() => That(tokenizer.TokenInfo(2).Text.Length == 4, "Tokenizer.Token"));
+            Calls.Add(() => That(tokenizer.Tokenize("Once upon a time").Length > 3, "Tokenizer.Encode"));
             Alone(session, () =>
             {
                 if (session.Length == 4) session.Truncate(0);
@@ -72,11 +72,11 @@ public static partial class Tests
             var items = new[] { new BatchItem(1, new[] { 1 }) };
             Alone(session, () =>
             {
-                session.TruncateSequence(1, 0);
-                That(session.DecodeBatch(items).Length == 1024, "Session.DecodeBatch");
+                session.SequenceTruncate(1, 0);
+                That(session.DecodeRows(items).Length == 1024, "Session.DecodeBatch");
             });
             Alone(session, () => session.Save(1, new MemoryStream()));
-            Alone(session, () => That(session.Memory.CacheBytes > 0, "Session.Memory"));
+            Alone(session, () => That(session.Memory().CacheBytes > 0, "Session.Memory"));
             Alone(embedder, () => That(embedder.Embed(new[] { new[] { 1 } }).Length == 8, "Embedder.Embed"));
             Calls.Add(() => That(adapter.Info.Targets == 2, "Adapter.Info"));
             float logprob;
@@ -92,11 +92,11 @@ public static partial class Tests
             Calls.Add(() => new Matcher(grammar).Dispose());
             Alone(matcher, () => That(matcher.Mask().Length == 32, "Matcher.Mask"));
             Calls.Add(() => That(kv.Stats(0).Tokens == 2, "KvCache.Stats"));
-            Calls.Add(() => kv.Attend(new float[128], null, 0, 0, q, 1));
-            Calls.Add(() => That(m.Find("a.weight").Columns == 2, "Imatrix.Find"));
+            Calls.Add(() => kv.Attend(new float[128], 0, 0, q, 1));
+            Calls.Add(() => That(m.At(m.Find("a.weight")).Columns == 2, "Imatrix.Find"));
             Calls.Add(() => That(m.Dataset(0) == "text", "Imatrix.Dataset"));
             Alone(writer, () => writer.Set("a.key", true));
-            Calls.Add(() => That(job.At(0).Name == first, "Quantizer.At"));
+            Calls.Add(() => That(job.TensorAt(0).Name == first, "Quantizer.At"));
         }
 
         /// Calls everything again and again, and each no more once it said that its object is disposed.

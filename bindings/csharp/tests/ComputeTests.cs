@@ -11,8 +11,8 @@ public static partial class Tests
     {
         var file = Demo();
         var w = file.Tensor("blk.0.ffn_down.weight");
-        float[] x = Numbers(768), y = w.MatVec(Rt, x, MatmulFlags.F32), rows = new float[256 * 768];
-        w.Dequantize(Rt, rows, 0, 256);
+        float[] x = Numbers(768), y = w.MatVec(Rt, x, new MatmulOptions { Flags = MatmulFlags.F32 }), rows = new float[256 * 768];
+        Rt.Dequantize(rows, w, 0, 256);
         for (int r = 0; r < 256; r++)
         {
             double sum = 0;
@@ -22,13 +22,13 @@ public static partial class Tests
         var q = file.Tensor("blk.0.attn_q.weight");
         var k = file.Tensor("blk.0.attn_k.weight");
         float[] head = Numbers(256), one = q.MatVec(Rt, head), two = k.MatVec(Rt, head), many = new float[384], both = new float[600];
-        Tensor.MatVecMany(Rt, many, new[] { 256, 128 }, new[] { q, k }, head);
+        Rt.MatvecMany(many, new[] { 256, 128 }, new[] { q, k }, head);
         That(many.SequenceEqual(one.Concat(two)));
-        q.MatMul(Rt, both, 300, Numbers(512), 256, 2);
+        Rt.Matmul(both, 300, q, Numbers(512), 256, 2);
         That(both.Take(256).SequenceEqual(one));
-        Fails(Status.Argument, () => q.MatVec(Rt, new float[255], head));
-        Fails(Status.Argument, () => Tensor.MatVecMany(Rt, many, new[] { 256, 129 }, new[] { q, k }, head));
-        Fails(Status.Cancelled, () => q.MatVec(Rt, one, head, 0, new CancellationToken(true)));
+        Fails(Status.Argument, () => Rt.Matvec(new float[255], q, head));
+        Fails(Status.Argument, () => Rt.MatvecMany(many, new[] { 256, 129 }, new[] { q, k }, head));
+        Fails(Status.Cancelled, () => Rt.Matvec(one, q, head, new MatmulOptions { Token = new CancellationToken(true) }));
         Fails(Status.Shape, () => q.Slice(0, 1, 32));
     }
 
@@ -39,24 +39,24 @@ public static partial class Tests
         {
             var packed = new byte[2 * type.RowBytes(256)];
             var back = new float[512];
-            Blocks.Quantize(Rt, packed, type, rows, 256);
-            Blocks.Dequantize(Rt, back, type, packed);
+            Rt.QuantizeBlocks(packed, type, rows, 2, 256);
+            Rt.DequantizeBlocks(back, type, packed);
             That(Near(back, rows, 0.1), type);
         }
         var blocks = new byte[3 * 4 * 2 * 34];
-        Blocks.Quantize(Rt, blocks, TensorType.Q8_0, Numbers(3 * 4 * 64), 64);
+        Rt.QuantizeBlocks(blocks, TensorType.Q8_0, Numbers(3 * 4 * 64), 12, 64);
         float[] x = Numbers(64), y = new float[8];
         var w = Tensor.Wrap(Rt, TensorType.Q8_0, new ulong[] { 64, 4, 3 }, blocks, "experts");
-        w.MatMulId(Rt, y, 0, new uint[] { 2, 0 }, 2, x, 0);
+        Rt.MatmulId(y, 0, w, new uint[] { 2, 0 }, 2, x, 0, 1);
         That(y.Take(4).SequenceEqual(w.Slice(2, 2, 1).MatVec(Rt, x)));
-        That(Fails(Status.Argument, () => w.MatMulId(Rt, y, 0, new uint[] { 2, 3 }, 2, x, 0)).Index == 1);
-        Fails(Status.Argument, () => w.MatMulId(Rt, y, 0, new uint[] { 2, 1, 0 }, 2, x, 0));
-        Fails(Status.Argument, () => Blocks.Quantize(Rt, blocks, TensorType.IQ2_XS, rows, 256));
-        Fails(Status.Shape, () => Blocks.Quantize(Rt, blocks, TensorType.Q4_K, rows, 128));
-        Fails(Status.Argument, () => Blocks.Quantize(Rt, blocks, TensorType.Q8_0, rows, 500));
-        Fails(Status.Argument, () => Blocks.Quantize(Rt, blocks, TensorType.Q8_0, rows, 256, new float[3]));
+        That(Fails(Status.Argument, () => Rt.MatmulId(y, 0, w, new uint[] { 2, 3 }, 2, x, 0, 1)).Index == 1);
+        Fails(Status.Argument, () => Rt.MatmulId(y, 0, w, new uint[] { 2, 1, 0 }, 2, x, 0, 1));
+        Fails(Status.Argument, () => Rt.QuantizeBlocks(blocks, TensorType.IQ2_XS, rows, 2, 256));
+        Fails(Status.Shape, () => Rt.QuantizeBlocks(blocks, TensorType.Q4_K, rows, 4, 128));
+        Fails(Status.Argument, () => Rt.QuantizeBlocks(blocks, TensorType.Q8_0, rows, 1, 500));
+        Fails(Status.Argument, () => Rt.QuantizeBlocks(blocks, TensorType.Q8_0, rows, 2, 256, new QuantizeOptions { Imatrix = new float[3] }));
         rows[300] = float.NaN;
-        That(Fails(Status.Value, () => Blocks.Quantize(Rt, blocks, TensorType.Q8_0, rows, 256)).Index == 1);
+        That(Fails(Status.Value, () => Rt.QuantizeBlocks(blocks, TensorType.Q8_0, rows, 2, 256)).Index == 1);
         Fails(Status.Bounds, () => Tensor.Wrap(Rt, TensorType.Q8_0, new ulong[] { 64, 2 }, new byte[100], "w"));
     }
 
@@ -82,16 +82,25 @@ public static partial class Tests
         var jobs = new Halves();
         var rt = new Runtime(new RuntimeOptions { Executor = jobs, Isa = Isa.Scalar, Log = (level, text) => { } });
         That(rt.Info.IsaName == "scalar" && rt.Info.Threads == 2 && rt.KernelName(TensorType.Q4_K) == "scalar");
-        That(rt.KernelName((TensorType)4) == "");
+        That(rt.KernelName((TensorType)4) == null);
         float[] x = Numbers(2048);
         var blocks = new byte[2048 * 2048 / 32 * 34];
-        Blocks.Quantize(Rt, blocks, TensorType.Q8_0, Numbers(2048 * 2048), 2048);
+        Rt.QuantizeBlocks(blocks, TensorType.Q8_0, Numbers(2048 * 2048), 2048, 2048);
         var w = Tensor.Wrap(rt, TensorType.Q8_0, new ulong[] { 2048, 2048 }, blocks, "w");
         That(w.MatVec(rt, x).SequenceEqual(w.MatVec(Rt, x)) && jobs.Calls > 0);
         using (var bad = new Runtime(new RuntimeOptions { Executor = new BrokenJobs() }))
             Fails(Status.Internal, () => w.MatVec(bad, x));
         Fails(Status.Unsupported, () => new Runtime(new RuntimeOptions { Isa = (Isa)99, Log = (level, text) => { } }));
         rt.Dispose();
+    }
+
+    static void TestDevicesAreListed()
+    {
+        DeviceFacts[] devices = Rt.DeviceList();
+        That(devices.All(d => d.Id != "" && d.Name != null), devices.Length);
+        var e = Throws<GgufxException>(() => Device.Open(Rt, "no such device"));
+        That(e.Message.Contains("no such device"), e);
+        Fails(Status.Argument, () => Rt.DeviceList(new DeviceOptions { Flags = (DeviceOpenFlags)(1u << 31) }));
     }
 
     static void TestObjectsAreSharedByThreads()

@@ -14,14 +14,14 @@ public static partial class Tests
         var rt = new Runtime(new RuntimeOptions { Threads = 1 });
         var values = Enumerable.Range(0, rows * columns).Select(i => i % 17 - 8f).ToArray();
         var blocks = new byte[rows * (int)type.RowBytes((ulong)columns)];
-        Blocks.Quantize(rt, blocks, type, values, columns);
+        rt.QuantizeBlocks(blocks, type, values, rows, columns);
         var w = Tensor.Wrap(rt, type, new[] { (ulong)columns, (ulong)rows }, blocks, "w");
         float[] x = Enumerable.Repeat(1f, columns).ToArray(), y = new float[rows];
         double least = double.MaxValue;
         for (int round = 0; round < rounds; round++)
         {
             var watch = Stopwatch.StartNew();
-            for (int i = 0; i < calls; i++) w.MatVec(rt, y, x);
+            for (int i = 0; i < calls; i++) rt.Matvec(y, w, x);
             least = Math.Min(least, watch.Elapsed.TotalMilliseconds * 1e6 / calls);
         }
         return least;

@@ -6,36 +6,37 @@ public static partial class Tests
 {
     static EstimateOptions Asked()
     {
-        return new EstimateOptions { Quantizer = new QuantizerOptions { Flags = JobFlags.AllowRequantize }, Context = 128 };
+        return new EstimateOptions { Job = new JobOptions { Flags = JobFlags.AllowRequantize }, Context = 128 };
     }
 
     static void TestEstimates()
     {
         var file = Demo();
         var o = Asked();
-        var a = Estimate.Of(Rt, file, o);
+        var a = Rt.Estimate(file, o);
         That(a.FileType == Constants.EstimateAsIs && (a.Flags & EstimateFlags.Fits) != 0 && a.Context == 128);
         That(a.TotalBytes == a.FileBytes + a.RuntimeBytes + a.ModelBytes + a.KvBytes + a.SessionBytes);
-        o.Recipe = FileType.FromName("Q4_0");
+        o.FileType = Library.FileTypeFromName("Q4_0");
+        o.Flags = EstimateFlags.FileType;
         o.TypeK = KvType.Q8_0;
         o.Bandwidth = 1e10;
-        var b = Estimate.Of(Rt, file, o);
-        That(b.FileType == o.Recipe.Id && b.TypeK == KvType.Q8_0 && b.WeightBytes < a.WeightBytes);
+        var b = Rt.Estimate(file, o);
+        That(b.FileType == o.FileType && b.TypeK == KvType.Q8_0 && b.WeightBytes < a.WeightBytes);
         That(b.Loss > a.Loss && b.TokensPerSecond > 0 && a.TokensPerSecond == 0);
         o.Bandwidth = -1;
-        Fails(Status.Argument, () => Estimate.Of(Rt, file, o));
-        That(Estimate.Of(Rt, file).Context >= 128);
+        Fails(Status.Argument, () => Rt.Estimate(file, o));
+        That(Rt.Estimate(file).Context >= 128);
     }
 
     static void TestRecommendations()
     {
         var file = Demo();
         var o = Asked();
-        var whole = Estimate.Recommend(Rt, file, o);
+        var whole = Rt.Recommend(file, o);
         o.MemoryBytes = whole.TotalBytes - 1;
-        var less = Estimate.Recommend(Rt, file, o);
+        var less = Rt.Recommend(file, o);
         That(less.TotalBytes < whole.TotalBytes && less.Loss > whole.Loss);
         o.MemoryBytes = 1000;
-        Fails(Status.Capacity, () => Estimate.Recommend(Rt, file, o));
+        Fails(Status.Capacity, () => Rt.Recommend(file, o));
     }
 }

@@ -6,44 +6,56 @@ using Ggufx;
 
 public static partial class Tests
 {
+    static Grammar Gbnf(Runtime rt, Tokenizer tokenizer, string text)
+    {
+        return new Grammar(rt, tokenizer, new GrammarOptions { Kind = GrammarKind.Gbnf, Text = text });
+    }
+
+    static Grammar JsonSchema(Tokenizer tokenizer, string schema, GrammarFlags flags = 0)
+    {
+        return new Grammar(Rt, tokenizer, new GrammarOptions { Kind = GrammarKind.JsonSchema, Text = schema, Flags = flags });
+    }
+
+    static bool Ended(Matcher matcher) { return (matcher.Info.Flags & MatcherFlags.Ended) != 0; }
+
     static void TestAMatcherFollowsAText()
     {
         var tokenizer = new Tokenizer(Demo());
-        var grammar = new Grammar(Rt, tokenizer, "root ::= \" the \" [a-z]{3,6} \".\"");
+        var grammar = Gbnf(Rt, tokenizer, "root ::= \" the \" [a-z]{3,6} \".\"");
         var m = new Matcher(grammar);
         var begin = m.Info;
-        That(!begin.Whole && !begin.Ended && begin.Tokens == 0 && begin.Vocab == 1024 && begin.Words == 32);
-        int[] ids = tokenizer.Encode("the cat.");
+        That(begin.Flags == 0 && begin.Tokens == 0 && begin.Vocab == 1024 && begin.Words == 32);
+        int[] ids = tokenizer.Tokenize("the cat.");
         foreach (int id in ids)
         {
             That((m.Mask()[id / 32] >> id % 32 & 1) == 1, id);
-            m.Accept(id);
+            m.Accept(new[] { id });
         }
-        That(m.Info.Whole && m.Info.Tokens == (ulong)ids.Length);
+        That(m.Info.Flags == MatcherFlags.Whole && m.Info.Tokens == (ulong)ids.Length);
         var before = m.Clone();
-        m.Accept(2); // </s>
-        That(m.Info.Ended && !before.Info.Ended);
+        m.Accept(new[] { 2 }); // </s>
+        That(Ended(m) && !Ended(before));
         Fails(Status.State, () => m.Mask());
         before.Rollback((ulong)ids.Length);
-        That(before.Info.Equals(begin));
+        That(before.Info.Tokens == 0 && before.Info.Flags == begin.Flags);
         var words = new uint[33];
         words[32] = 1;
         before.Mask(words);
         That(words[32] == 0 && words.Take(32).SequenceEqual(before.Mask()));
         Fails(Status.Capacity, () => before.Mask(new uint[31]));
-        That(Fails(Status.Value, () => before.Accept(ids[0], ids[1], 2)).Index == 2);
-        Fails(Status.Argument, () => before.Accept(1024));
+        That(Fails(Status.Value, () => before.Accept(new[] { ids[0], ids[1], 2 })).Index == 2);
+        Fails(Status.Argument, () => before.Accept(new[] { 1024 }));
         Fails(Status.Argument, () => before.Rollback(1));
         grammar.Dispose();
         before.Accept(ids); // which keeps the grammar
         m.Dispose();
-        Throws<ObjectDisposedException>(() => m.Accept(1));
+        Throws<ObjectDisposedException>(() => m.Accept(new[] { 1 }));
     }
 
     static void TestWhatIsSampledFits()
     {
         var tokenizer = new Tokenizer(Demo());
-        var grammar = Grammar.JsonSchema(Rt, tokenizer,
+        var grammar = JsonSchema(tokenizer,
             "{\"type\":\"array\",\"items\":{\"enum\":[\"x\",null]},\"minItems\":1,\"maxItems\":2}", GrammarFlags.Compact);
         var fit = new[] { "[null]", "[\"x\"]", "[null,null]", "[\"x\",null]", "[null,\"x\"]", "[\"x\",\"x\"]" };
         for (ulong seed = 0; seed < 20; seed++)
@@ -56,10 +68,10 @@ public static partial class Tests
                 float logprob;
                 int id = sampler.SampleMatching(m, new float[1024], out logprob);
                 That(Math.Abs(logprob + Math.Log(1024)) < 1e-4, logprob);
-                if (m.Info.Ended) break;
+                if (Ended(m)) break;
                 ids.Add(id);
             }
-            string text = tokenizer.Decode(ids.ToArray(), DetokenizeFlags.KeepSpace);
+            string text = tokenizer.DetokenizeText(ids.ToArray(), DetokenizeFlags.KeepSpace);
             That(fit.Contains(text), text);
         }
     }
@@ -67,10 +79,10 @@ public static partial class Tests
     static void TestFaultsOfGrammarsAreTold()
     {
         var tokenizer = new Tokenizer(Demo());
-        var error = Fails(Status.Malformed, () => new Grammar(Rt, tokenizer, "root ::= x"));
+        var error = Fails(Status.Malformed, () => Gbnf(Rt, tokenizer, "root ::= x"));
         That(error.Message.Contains("line 1, column 10"), error.Message);
-        error = Fails(Status.Unsupported, () => Grammar.JsonSchema(Rt, tokenizer, "{\"items\":{\"uniqueItems\":true}}"));
+        error = Fails(Status.Unsupported, () => JsonSchema(tokenizer, "{\"items\":{\"uniqueItems\":true}}"));
         That(error.Message.Contains("#/items: 'uniqueItems' is supported"), error.Message);
-        Fails(Status.Value, () => Grammar.JsonSchema(Rt, tokenizer, "false"));
+        Fails(Status.Value, () => JsonSchema(tokenizer, "false"));
     }
 }

@@ -29,23 +29,23 @@ public static partial class Tests
     static void TestImatrix()
     {
         string path = Path.GetTempFileName();
-        var m = new Imatrix(Rt, OldImatrix());
+        var m = Imatrix.OpenMemory(Rt, OldImatrix());
         That(m.Info.Entries == 2 && m.Info.Datasets == 1 && m.Info.Format == ImatrixFormat.Dat);
         That(m.Dataset(0) == "text");
-        var first = m.Find("a.weight");
+        var first = m.At(m.Find("a.weight"));
         That(first.Columns == 2 && first.Values[1] == 2 * first.Values[0]);
-        m.Merge(new Imatrix(Rt, OldImatrix()));
+        m.Merge(Imatrix.OpenMemory(Rt, OldImatrix()));
         That(m.At(0).Counts[0] == 2 * first.Counts[0]);
         m.Write(path, ImatrixFormat.Gguf);
-        That(new Imatrix(Rt, path).At(0).Sums.SequenceEqual(m.At(0).Sums));
-        Fails(Status.Cancelled, () => new Imatrix(Rt, path, new CancellationToken(true)));
+        That(Imatrix.Open(Rt, path).At(0).Sums.SequenceEqual(m.At(0).Sums));
+        Fails(Status.Cancelled, () => Imatrix.Open(Rt, path, new CancellationToken(true)));
         File.Delete(path);
         m.Select(new byte[] { 0, 1 });
         That(m.At(0).Name == "b.weight");
         Fails(Status.NotFound, () => m.Find("a.weight"));
         Fails(Status.Argument, () => m.Select(new byte[] { 1, 1 }));
-        Fails(Status.NotFound, () => new Imatrix(Rt, "/nowhere/x"));
-        Fails(Status.Malformed, () => new Imatrix(Rt, OldImatrix().Take(60).ToArray()));
+        Fails(Status.NotFound, () => Imatrix.Open(Rt, "/nowhere/x"));
+        Fails(Status.Malformed, () => Imatrix.OpenMemory(Rt, OldImatrix().Take(60).ToArray()));
         Fails(Status.Io, () => m.Write("/nowhere/x", ImatrixFormat.Dat));
         m.Dispose();
     }

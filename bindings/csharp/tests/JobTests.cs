@@ -10,8 +10,8 @@ public static partial class Tests
 {
     static Quantizer Plan()
     {
-        var options = new QuantizerOptions { Flags = JobFlags.AllowRequantize };
-        var q = new Quantizer(Rt, Demo(), FileType.FromName("q4_0"), options);
+        var options = new JobOptions { Flags = JobFlags.AllowRequantize };
+        var q = Quantizer.Quantize(Rt, Demo(), Library.FileTypeFromName("q4_0"), options);
         q.Choose(t => t.Name.EndsWith("ffn_up.weight") ? TensorType.Q5_1 : (TensorType?)null);
         return q;
     }
@@ -31,10 +31,11 @@ public static partial class Tests
 
     static void TestFileTypes()
     {
-        var q4 = FileType.FromName("Q4_K");
-        That(q4.Name == "Q4_K_M" && q4.Id == 15 && q4.Type == TensorType.Q4_K);
-        That(FileType.All.Count() > 20 && FileType.All.Any(t => t.Id == q4.Id));
-        Fails(Status.NotFound, () => FileType.FromName("Q4_Q"));
+        uint id = Library.FileTypeFromName("Q4_K");
+        var q4 = Library.FileTypes.Single(t => t.FileType == id);
+        That(id == 15 && q4.Name == "Q4_K_M" && q4.Type == TensorType.Q4_K && Library.FileTypes.Count() > 20);
+        Fails(Status.NotFound, () => Library.FileTypeFromName("Q4_Q"));
+        Fails(Status.Argument, () => Library.FileTypeAt(-1));
     }
 
     static void TestPlans()
@@ -46,7 +47,7 @@ public static partial class Tests
         double coarse = q.Measure(at, TensorType.Q4_0, 4096), fine = q.Measure(at, TensorType.Q8_0, 4096);
         That(fine < coarse / 4, fine + " " + coarse);
         Fails(Status.Cancelled, () => q.Measure(at, TensorType.Q4_0, 0, new CancellationToken(true)));
-        Fails(Status.Argument, () => q.At((long)q.Info.Tensors));
+        Fails(Status.Argument, () => q.TensorAt((long)q.Info.Tensors));
         Fails(Status.Unsupported, () => q.Choose(t => TensorType.Q8_K));
         That(Chosen(q) == chosen); // a rule that fails leaves the plan
         q.Dispose();
@@ -60,16 +61,16 @@ public static partial class Tests
         var stop = new CancellationTokenSource();
         int seen = 0, again = 0;
         var progress = new Calls<Progress>(p => That(p.Done <= p.Total));
-        Fails(Status.Cancelled, () => q.Run(path, new RunOptions
+        Fails(Status.Cancelled, () => q.Run(path, new JobRunOptions
         {
             Flags = JobRunFlags.Keep, Token = stop.Token, Progress = progress,
             TensorDone = (i, t) => { if (++seen == 4) stop.Cancel(); },
         }));
         That(!File.Exists(path) && seen >= 4 && progress.Count > 0);
-        q.Run(path, new RunOptions { Flags = JobRunFlags.Resume | JobRunFlags.Measure, TensorDone = (i, t) => again++ });
+        q.Run(path, new JobRunOptions { Flags = JobRunFlags.Resume | JobRunFlags.Measure, TensorDone = (i, t) => again++ });
         That(File.ReadAllBytes(whole).SequenceEqual(File.ReadAllBytes(path)));
         That(again > 0 && again < q.Tensors.Count() && q.Tensors.Any(t => t.Rmse > 0));
-        Throws<InvalidCastException>(() => Plan().Run(path, new RunOptions { TensorDone = (i, t) => { throw new InvalidCastException(); } }));
+        Throws<InvalidCastException>(() => Plan().Run(path, new JobRunOptions { TensorDone = (i, t) => { throw new InvalidCastException(); } }));
         File.Delete(whole);
         File.Delete(path);
     }
@@ -78,9 +79,9 @@ public static partial class Tests
     {
         string path = Free();
         Fails(Status.NotFound, () => Plan().Finish(path));
-        Plan().Run(path, new RunOptions { Shard = 1, Shards = 2 });
+        Plan().Run(path, new JobRunOptions { Shard = 1, Shards = 2 });
         Fails(Status.State, () => Plan().Finish(path));
-        Plan().Run(path, new RunOptions { Shard = 2, Shards = 2 });
+        Plan().Run(path, new JobRunOptions { Shard = 2, Shards = 2 });
         Plan().Finish(path);
         That(GgufFile.Open(Rt, path).Tensors.Count() > 0);
         File.Delete(path);
@@ -88,7 +89,7 @@ public static partial class Tests
 
     static Writer CopyOf(GgufFile file, ulong reserve)
     {
-        var w = new Writer(Rt, 0, 0, reserve);
+        var w = new Writer(Rt, new WriterOptions { ReserveBytes = reserve });
         w.CopyMeta(file);
         w.CopyTensors(file);
         return w;
@@ -108,7 +109,7 @@ public static partial class Tests
         Fails(Status.Argument, () => new Writer(Rt).CopyRank(Demo(), 2, 2));
         Fails(Status.Argument, () => new Writer(Rt).CopyRank(Demo(), 0, 3, speeds));
         var layers = new Writer(Rt);
-        layers.CopyRank(Demo(), 1, 2, layers: true);
+        layers.CopyRank(Demo(), 1, 2, flags: GroupOptionsFlags.Layers);
         layers.Write(path);
         That(GgufFile.Open(Rt, path).Tensors.Count() == 38 && new System.IO.FileInfo(path).Length < 2500000);
         File.Delete(path);
@@ -121,12 +122,12 @@ public static partial class Tests
         var file = GgufFile.Open(Rt, path);
         var w = CopyOf(file, 0);
         w.Set("general.name", "edited");
-        That(w.PlanEdit(file).InPlace);
-        var done = w.Edit(file, path, EditFlags.InPlace);
+        That(w.EditInfo(file).InPlace);
+        var done = w.EditWrite(file, path, new EditOptions { Flags = EditFlags.InPlace });
         That(done.InPlace && done.Written < done.Bytes / 10, done.Written);
         w.Set("general.name", new string('x', 100000));
-        Fails(Status.Capacity, () => w.Edit(file, path, EditFlags.InPlace));
-        That(!Writer.RecoverEdit(Rt, path));
+        Fails(Status.Capacity, () => w.EditWrite(file, path, new EditOptions { Flags = EditFlags.InPlace }));
+        That(!Rt.EditRecover(path));
         File.Delete(path);
     }
 }

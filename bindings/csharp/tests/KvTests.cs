@@ -11,7 +11,7 @@ public static partial class Tests
     {
         return new KvOptions
         {
-            Layers = 2, KvHeads = 2, QHeads = 4, HeadDimK = 32, TypeK = KvType.F32, TypeV = KvType.F32,
+            NLayers = 2, KvHeads = 2, QHeads = 4, HeadDimK = 32, TypeK = KvType.F32, TypeV = KvType.F32,
             Sequences = 3, MaxTokens = 256, RopeStyle = RopeStyle.Pairs,
         };
     }
@@ -19,14 +19,14 @@ public static partial class Tests
     static KvCache Filled(int n)
     {
         var kv = new KvCache(Rt, Options());
-        for (uint layer = 0; layer < 2; layer++) kv.Append(layer, 0, n, Numbers(n * 64), Numbers(n * 64));
+        for (uint layer = 0; layer < 2; layer++) kv.Append(layer, 0, n, Numbers(n * 64), v: Numbers(n * 64));
         return kv;
     }
 
     static float[] Attended(KvCache kv, uint sequence)
     {
         var to = new float[128];
-        kv.Attend(to, null, 0, sequence, Numbers(128), 1);
+        kv.Attend(to, 0, sequence, Numbers(128), 1);
         return to;
     }
 
@@ -34,7 +34,7 @@ public static partial class Tests
     {
         var kv = Filled(5);
         float[] q = Numbers(128), k = Numbers(5 * 64), to = new float[128], lse = new float[4];
-        kv.Attend(to, lse, 0, 0, q, 1, null, new AttendOptions { Flags = AttendFlags.All });
+        kv.Attend(to, 0, 0, q, 1, lse: lse, options: new AttendOptions { Flags = AttendFlags.All });
         for (int head = 0; head < 4; head++)
         {
             int h = head;
@@ -48,7 +48,7 @@ public static partial class Tests
             }
         }
         var scores = new float[20];
-        kv.Scores(scores, 0, 0, q, 1);
+        kv.Scores(scores, 0, 0, q, 1, 0);
         That(Math.Abs(scores[0] - 2.013767) < 1e-5 && Math.Abs(scores[19] - 0.878741) < 1e-5);
         kv.Scores(scores, 0, 0, q, 1, 0.3f);
         That(Math.Abs(scores[0] - 3.417476) < 1e-5 && Math.Abs(scores[19] - 1.491272) < 1e-5);
@@ -60,29 +60,27 @@ public static partial class Tests
         float[] before = Attended(kv, 0), two = new float[256];
         kv.Copy(0, 1, 0, 10);
         That(Attended(kv, 1).SequenceEqual(before));
-        kv.AttendBatch(two, null, 0, new uint[] { 0, 1 }, Numbers(128).Concat(Numbers(128)).ToArray());
+        kv.AttendBatch(two, 0, new uint[] { 0, 1 }, Numbers(128).Concat(Numbers(128)).ToArray());
         That(two.SequenceEqual(before.Concat(before)));
         kv.Remove(1, 2, 4);
         kv.Shift(1, 4, 10, -2);
-        var at = new int[8];
-        kv.Positions(1, 0, at);
-        That(at.SequenceEqual(Enumerable.Range(0, 8)));
+        That(kv.Positions(1, 0, 8).SequenceEqual(Enumerable.Range(0, 8)));
         kv.Compact(1);
         kv.Truncate(1, 3);
         That(kv.Length(1) == 3);
-        kv.Append(0, 2, 1, Numbers(64), Numbers(64), new[] { 7 });
+        kv.Append(0, 2, 1, Numbers(64), v: Numbers(64), positions: new[] { 7 });
         kv.Rollback(2);
         kv.Reserve(2, 64);
         kv.AppendBatch(0, new uint[] { 0, 2 }, new[] { 10, 8 }, Numbers(128), Numbers(128));
-        kv.AppendHalf(1, 2, 1, HalfFormat.Bf16, Enumerable.Repeat((ushort)0x3f80, 64).ToArray(), new ushort[64]);
+        kv.AppendHalf(1, 2, 1, HalfFormat.Bf16, Enumerable.Repeat((ushort)0x3f80, 64).ToArray(), v: new ushort[64]);
         float[] k = new float[64], v = Numbers(64);
-        kv.Read(k, v, 1, 2, 0, 1);
+        kv.Read(1, 2, 0, 1, k: k, v: v);
         That(k.All(x => x == 1) && v.All(x => x == 0));
         kv.Keep(0);
         kv.Clear();
-        That(kv.Stats(Constants.KvAllLayers).Tokens == 0 && KvCache.Estimate(Rt, Options(), 64) > 64 * 64 * 4 * 2 * 2);
+        That(kv.Stats(Constants.KvAllLayers).Tokens == 0 && Rt.KvEstimate(64, Options()) > 64 * 64 * 4 * 2 * 2);
         var layered = Options();
-        layered.LayerOptions = new[] { new KvLayer { TypeK = KvType.Q8_0 }, new KvLayer() };
+        layered.Layers = new[] { new KvLayer { TypeK = KvType.Q8_0 }, new KvLayer() };
         That(new KvCache(Rt, layered).Stats(0).TypeK == KvType.Q8_0);
         var centred = Options();
         centred.TypeK = centred.TypeV = KvType.GX4;
@@ -99,10 +97,10 @@ public static partial class Tests
         other.Load(0, new MemoryStream(bytes));
         That(Attended(other, 0).SequenceEqual(Attended(kv, 0)));
         string path = Path.GetTempFileName();
-        kv.Save(Constants.KvAllSequences, path);
-        other.Load(Constants.KvAllSequences, path);
+        kv.SavePath(Constants.KvAllSequences, path);
+        other.LoadPath(Constants.KvAllSequences, path);
         File.Delete(path);
-        Fails(Status.Io, () => other.Load(0, "/nowhere/snapshot"));
+        Fails(Status.Io, () => other.LoadPath(0, "/nowhere/snapshot"));
         Fails(Status.Truncated, () => other.Load(0, new MemoryStream(bytes, 0, 100)));
         bytes[bytes.Length - 1] ^= 1;
         Fails(Status.Checksum, () => other.Load(0, new MemoryStream(bytes)));
@@ -116,17 +114,17 @@ public static partial class Tests
         var kv = Filled(80);
         ulong before = kv.Stats(0).PageBytes;
         var stop = new CancellationToken(true);
-        Fails(Status.Cancelled, () => kv.Requantize(Constants.KvAllLayers, KvType.Q8_0, null, stop));
+        Fails(Status.Cancelled, () => kv.Requantize(Constants.KvAllLayers, KvType.Q8_0, (KvType)Constants.KvKeepType, stop));
         kv.Requantize(Constants.KvAllLayers, KvType.Q8_0, KvType.Q8_0);
         That(kv.Stats(0).PageBytes < before);
         float[] k = Numbers(64), q = Numbers(128), to = new float[128];
-        Fails(Status.Argument, () => kv.Append(0, 0, 1, k, k, new[] { 80, 81 }));
-        Fails(Status.Argument, () => kv.AppendBatch(0, new uint[] { 0 }, null, k, k));
-        Fails(Status.Argument, () => kv.Append(0, 0, 2, k, k));
-        Fails(Status.Argument, () => kv.Attend(to, new float[3], 0, 0, q, 1));
-        Fails(Status.Argument, () => kv.Attend(to, null, 0, 0, q, 1, null, new AttendOptions { AlibiSlopes = new float[3] }));
-        Fails(Status.Capacity, () => kv.Append(0, 0, 200, Numbers(200 * 64), Numbers(200 * 64)));
-        Fails(Status.Cancelled, () => kv.Attend(to, null, 0, 0, q, 1, null, new AttendOptions { Token = stop }));
+        Fails(Status.Argument, () => kv.Append(0, 0, 1, k, v: k, positions: new[] { 80, 81 }));
+        Fails(Status.Argument, () => kv.AppendBatch(0, new uint[] { 0 }, new[] { 80, 81 }, k, k));
+        Fails(Status.Argument, () => kv.Append(0, 0, 2, k, v: k));
+        Fails(Status.Argument, () => kv.Attend(to, 0, 0, q, 1, lse: new float[3]));
+        Fails(Status.Argument, () => kv.Attend(to, 0, 0, q, 1, options: new AttendOptions { AlibiSlopes = new float[3] }));
+        Fails(Status.Capacity, () => kv.Append(0, 0, 200, Numbers(200 * 64), v: Numbers(200 * 64)));
+        Fails(Status.Cancelled, () => kv.Attend(to, 0, 0, q, 1, options: new AttendOptions { Token = stop }));
         Fails(Status.Argument, () => new KvCache(Rt, new KvOptions()));
         kv.Dispose();
         Throws<ObjectDisposedException>(() => kv.Length(0));

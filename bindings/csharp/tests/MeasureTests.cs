@@ -32,20 +32,29 @@ public static partial class Tests
         Throws<ObjectDisposedException>(() => stop.Reset());
     }
 
+    static float Logprob(float[] logits, int id)
+    {
+        float[] none;
+        float logprob;
+        Rt.Logprobs(0, logits, id, out none, out logprob);
+        return logprob;
+    }
+
     static void TestLogarithmsOfProbabilities()
     {
-        float[] logits = { 0.5f, 3, float.NegativeInfinity, 3, 1 }, values = new float[3];
-        var ids = new int[3];
+        float[] logits = { 0.5f, 3, float.NegativeInfinity, 3, 1 }, values;
         double sum = Math.Log(logits.Sum(x => Math.Exp(x)));
-        float chosen = Logprobs.Of(Rt, logits, ids, values, 0);
+        float chosen;
+        int[] ids = Rt.Logprobs(3, logits, 0, out values, out chosen);
         That(ids.SequenceEqual(new[] { 1, 3, 4 }));
         That(Near(values, new[] { (float)(3 - sum), (float)(3 - sum), (float)(1 - sum) }, 1e-6));
         That(Math.Abs(chosen - (0.5 - sum)) < 1e-6, chosen);
-        That(float.IsNegativeInfinity(Logprobs.Of(Rt, logits, new int[0], new float[0], 2)));
-        Fails(Status.Argument, () => Logprobs.Of(Rt, logits, new int[6], new float[6]));
-        Fails(Status.Argument, () => Logprobs.Of(Rt, logits, ids, new float[2]));
-        Fails(Status.Argument, () => Logprobs.Of(Rt, logits, ids, values, 5));
-        Fails(Status.Value, () => Logprobs.Of(Rt, new[] { 1, 2, float.NaN }, ids, values));
+        That(float.IsNegativeInfinity(Logprob(logits, 2)));
+        Fails(Status.Argument, () => Rt.Logprobs(6, logits, 0, out values, out chosen));
+        Fails(Status.Argument, () => Rt.Logprobs(-1, logits, 0, out values, out chosen));
+        Fails(Status.Argument, () => Rt.Logprobs(1L << 40, logits, 0, out values, out chosen));
+        Fails(Status.Argument, () => Logprob(logits, 5));
+        Fails(Status.Value, () => Logprob(new[] { 1, 2, float.NaN }, 0));
     }
 
     static void TestEndingsOfAContext()
@@ -53,7 +62,7 @@ public static partial class Tests
         var session = SmallSession();
         int[] context = { 1, 300, 301 };
         int[][] endings = { new[] { 302 }, new[] { 303, 304 }, new[] { 302, 305, 306 } };
-        double[] got = session.Endings(context, endings);
+        double[] got = session.MeasureEndings(context, endings);
         That(got.Length == 3);
         var logits = new float[1024];
         for (int i = 0; i < endings.Length; i++)
@@ -63,14 +72,14 @@ public static partial class Tests
             foreach (int id in endings[i])
             {
                 session.Logits(logits);
-                sum += Logprobs.Of(Rt, logits, new int[0], new float[0], id);
+                sum += Logprob(logits, id);
                 session.Decode(new[] { id });
             }
             That(Math.Abs(sum - got[i]) < 0.05, sum); // products of one column and of many have other bits
             session.Truncate(0);
         }
-        Fails(Status.Argument, () => session.Endings(context, new[] { new[] { 302 }, new int[0] }));
-        Fails(Status.Capacity, () => session.Endings(context, new[] { new int[64] }));
+        Fails(Status.Argument, () => session.MeasureEndings(context, new[] { new[] { 302 }, new int[0] }));
+        Fails(Status.Capacity, () => session.MeasureEndings(context, new[] { new int[64] }));
         That(session.Length == 0);
     }
 
@@ -78,16 +87,16 @@ public static partial class Tests
     {
         var session = SmallSession();
         int[] tokens = Enumerable.Range(300, 80).ToArray();
-        var m = Imatrix.Collect(session, tokens, 32, 1, false, "text");
+        var m = Imatrix.Collect(session, tokens, 32, 1, new ImatrixOptions { Dataset = "text" });
         That(m.Info.Chunks == 2 && m.Info.ChunkTokens == 32 && m.Dataset(0) == "text");
-        var q = m.Find("blk.0.attn_q.weight");
+        var q = m.At(m.Find("blk.0.attn_q.weight"));
         That(q.Counts.SequenceEqual(new[] { 64f }));
-        var more = Imatrix.Collect(session, tokens, 32, 1, true);
+        var more = Imatrix.Collect(session, tokens, 32, 1, new ImatrixOptions { Flags = CollectFlags.Output });
         That(more.Info.Entries == m.Info.Entries + 1);
-        That(more.Find("blk.0.attn_q.weight").Sums.SequenceEqual(q.Sums));
-        Fails(Status.Argument, () => Imatrix.Collect(session, tokens.Take(31).ToArray(), 32));
+        That(more.At(more.Find("blk.0.attn_q.weight")).Sums.SequenceEqual(q.Sums));
+        Fails(Status.Argument, () => Imatrix.Collect(session, tokens.Take(31).ToArray(), 32, -1));
         var fault = new Calls<Progress>(p => { throw new FormatException("of the program"); });
-        Throws<FormatException>(() => Imatrix.Collect(session, tokens, 32, progress: fault));
+        Throws<FormatException>(() => Imatrix.Collect(session, tokens, 32, -1, new ImatrixOptions { Progress = fault }));
         That(session.Length == 0);
     }
 }

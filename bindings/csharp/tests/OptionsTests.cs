@@ -11,7 +11,7 @@ public static partial class Tests
     static void Attends(AttendOptions options, double first, double last)
     {
         var to = new float[128];
-        Filled(5).Attend(to, null, 0, 0, Numbers(128), 1, null, options);
+        Filled(5).Attend(to, 0, 0, Numbers(128), 1, options: options);
         That(Math.Abs(to[0] - first) < 1e-5 && Math.Abs(to[127] - last) < 1e-5, to[0] + " " + to[127]);
     }
 
@@ -42,32 +42,32 @@ public static partial class Tests
             Cache(o => { o.RopeDims = 8; o.RopeFrequencies = table; }),
         })
         {
-            for (uint layer = 0; layer < 2; layer++) turned.Append(layer, 0, 1, Numbers(64), Numbers(64));
+            for (uint layer = 0; layer < 2; layer++) turned.Append(layer, 0, 1, Numbers(64), v: Numbers(64));
             turned.Shift(0, 0, 1, 1);
-            turned.Read(k, null, 0, 0, 0, 1);
+            turned.Read(0, 0, 0, 1, k: k);
             That(Near(k.Take(4).ToArray(), new[] { -1.307774f, 0.335124f, 0.702069f, 0.856494f }, 1e-5));
             That(k.Skip(8).Take(24).SequenceEqual(Numbers(64).Skip(8).Take(24)));
         }
         foreach (var n in new uint[] { 8, Constants.KvNoSinks }) // those stay F16
         {
             var sinks = Cache(o => { o.TypeK = o.TypeV = KvType.Q8_0; o.Sinks = n; });
-            sinks.Append(0, 0, 128, Numbers(128 * 64), Numbers(128 * 64));
+            sinks.Append(0, 0, 128, Numbers(128 * 64), v: Numbers(128 * 64));
             int token = n == 8 ? 6 : 2;
-            sinks.Read(k, null, 0, 0, (ulong)token, 1);
+            sinks.Read(0, 0, (ulong)token, 1, k: k);
             That(Near(k, Numbers(7 * 64).Skip(token * 64).Take(64).ToArray(), 6e-4) == (n == 8), n);
         }
         var layer0 = new KvLayer { TypeK = KvType.F32, TypeV = KvType.F32, Window = 2 };
-        var narrow = Cache(o => o.LayerOptions = new[] { layer0, new KvLayer() });
-        narrow.Append(0, 0, 5, Numbers(320), Numbers(320));
+        var narrow = Cache(o => o.Layers = new[] { layer0, new KvLayer() });
+        narrow.Append(0, 0, 5, Numbers(320), v: Numbers(320));
         That(Math.Abs(Attended(narrow, 0)[0] + 0.795041) < 1e-5);
         layer0.WindowKind = WindowKind.Chunked;
-        var chunked = Cache(o => o.LayerOptions = new[] { layer0, new KvLayer() });
-        chunked.Append(0, 0, 5, Numbers(320), Numbers(320));
+        var chunked = Cache(o => o.Layers = new[] { layer0, new KvLayer() });
+        chunked.Append(0, 0, 5, Numbers(320), v: Numbers(320));
         That(Math.Abs(Attended(chunked, 0)[0] - Numbers(320)[256]) < 1e-5); // only the token itself
         var slim = Cache(o => o.HeadDimV = 16);
-        slim.Append(0, 0, 1, Numbers(64), Numbers(32));
-        slim.Attend(new float[64], null, 0, 0, Numbers(128), 1);
-        Cache(o => { o.Flags = KvFlags.VInK; o.HeadDimV = 16; }).Append(0, 0, 1, Numbers(64), null);
+        slim.Append(0, 0, 1, Numbers(64), v: Numbers(32));
+        slim.Attend(new float[64], 0, 0, Numbers(128), 1);
+        Cache(o => { o.Flags = KvFlags.VInK; o.HeadDimV = 16; }).Append(0, 0, 1, Numbers(64));
         var data = new MemoryStream();
         Cache(o => o.Model = 7).Save(0, data);
         data.Position = 0;
@@ -95,8 +95,8 @@ public static partial class Tests
         int calls = 0;
         Fails(Status.Argument, () => new Session(model, new SessionOptions { Checkpoints = 4097 }));
         new Session(model, new SessionOptions { Checkpoints = Constants.SessionNoCheckpoints }).Dispose();
-        Fails(Status.Argument, () => Estimate.Of(Rt, Demo(), new EstimateOptions { Checkpoints = 4097 }));
-        new Session(model, new SessionOptions { Batch = 2 }).Decode(ids, null, view =>
+        Fails(Status.Argument, () => Rt.Estimate(Demo(), new EstimateOptions { Checkpoints = 4097 }));
+        new Session(model, new SessionOptions { Batch = 2 }).Decode(ids, view =>
         {
             calls++;
             return view.Tokens == 2 && view.FirstToken == (ulong)(2 * ((calls - 1) / 4));
@@ -123,22 +123,22 @@ public static partial class Tests
         That(one.SequenceEqual(Draws(new SamplerOptions { Seed = 1 })) && !one.SequenceEqual(Draws(new SamplerOptions { Seed = 2 })));
     }
 
-    static Quantizer Planned(QuantizerOptions options)
+    static Quantizer Planned(JobOptions options)
     {
         options.Flags |= JobFlags.AllowRequantize;
-        return new Quantizer(Rt, Demo(), FileType.FromName("q4_0"), options);
+        return Quantizer.Quantize(Rt, Demo(), Library.FileTypeFromName("q4_0"), options);
     }
 
     static void TestQuantizerOptions()
     {
-        Func<QuantizerOptions, TensorType> embedding = o => Planned(o).Tensors.First(t => t.Name == "token_embd.weight").To;
-        That(embedding(new QuantizerOptions { EmbeddingType = TensorType.Q5_0 }) == TensorType.Q5_0);
-        That(embedding(new QuantizerOptions { OutputType = TensorType.Q5_1 }) == TensorType.Q5_1); // it is the output, too
-        ulong more = Planned(new QuantizerOptions { ReserveBytes = 65536 }).Info.FileBytes - Planned(new QuantizerOptions()).Info.FileBytes;
+        Func<JobOptions, TensorType> embedding = o => Planned(o).Tensors.First(t => t.Name == "token_embd.weight").To;
+        That(embedding(new JobOptions { EmbeddingType = TensorType.Q5_0, Flags = JobFlags.EmbeddingType }) == TensorType.Q5_0);
+        That(embedding(new JobOptions { OutputType = TensorType.Q5_1, Flags = JobFlags.OutputType }) == TensorType.Q5_1); // it is the output, too
+        ulong more = Planned(new JobOptions { ReserveBytes = 65536 }).Info.FileBytes - Planned(new JobOptions()).Info.FileBytes;
         That(more >= 65536 && more < 65536 + 200, more);
         string path = Free();
-        var q = Planned(new QuantizerOptions { Imatrix = new Imatrix(Rt, OldImatrix()), ImatrixName = "calibration.dat" });
-        That(q.Info.MissingFromImatrix > 0);
+        var q = Planned(new JobOptions { Imatrix = Imatrix.OpenMemory(Rt, OldImatrix()), ImatrixName = "calibration.dat" });
+        That(q.Info.Missing > 0);
         q.Run(path);
         using (var file = GgufFile.Open(Rt, path)) That(file["quantize.imatrix.file"].ToString() == "calibration.dat");
         File.Delete(path);
@@ -149,13 +149,13 @@ public static partial class Tests
         var info = new Runtime(new RuntimeOptions { Threads = 3, WorkspaceBytes = 3 << 20 }).Info;
         That(info.Threads == 3 && info.WorkspaceBytes == 3 << 20, info.WorkspaceBytes);
         Fails(Status.Limit, () => GgufFile.Open(Rt, ModelPath, new OpenOptions { MaxMetadataBytes = 1000 }));
-        var w = new Writer(Rt, 0, 2);
+        var w = new Writer(Rt, new WriterOptions { Version = 2 });
         w.CopyMeta(Demo());
         w.CopyTensors(Demo());
         That(w.Info().Parts == 1 && w.Info(new WriteOptions { MaxPartTensors = 2 }).Parts == 19);
         That(w.Info(new WriteOptions { MaxPartBytes = 1 << 20 }).Parts > 2);
         var data = new MemoryStream();
-        w.Write(data);
+        w.WriteStream(data);
         That(GgufFile.Open(Rt, data.ToArray()).Info.Version == 2);
     }
 

@@ -23,7 +23,7 @@ public static partial class Tests
         holes.Remove(0, 10, 60);
         holes.Remove(0, 70, 120);
         var session = new Session(new Model(Rt, file));
-        var m = new Imatrix(Rt, OldImatrix());
+        var m = Imatrix.OpenMemory(Rt, OldImatrix());
         m.Write(path + ".imatrix", ImatrixFormat.Gguf);
         var w = CopyOf(file, 4096);
         w.Write(path + ".file");
@@ -31,31 +31,31 @@ public static partial class Tests
         var edit = CopyOf(edited, 0);
         edit.Set("general.name", "edited");
         var job = Plan();
-        Plan().Run(path + ".shards", new RunOptions { Shard = 1, Shards = 1 });
+        Plan().Run(path + ".shards", new JobRunOptions { Shard = 1, Shards = 1 });
         return new Dictionary<string, Followed>
         {
-            { "MatVec", (t, p) => q.MatVec(Rt, new Span<float>(y, 0, 256), one, 0, t, p) },
-            { "MatMul", (t, p) => q.MatMul(Rt, y, 0, x, 0, 2, 0, t, p) },
-            { "MatVecMany", (t, p) => Tensor.MatVecMany(Rt, y, new[] { 256, 256 }, new[] { q, q }, one, 0, t, p) },
-            { "MatMulId", (t, p) => experts.MatMulId(Rt, two, 0, new uint[] { 0, 1 }, 2, one, 0, 0, t, p) },
-            { "Quantize", (t, p) => Blocks.Quantize(Rt, blocks, TensorType.Q8_0, x, 256, null, QuantizeMode.Reference, t, p) },
-            { "Attend", (t, p) => kv.Attend(to, null, 0, 0, head, 1, null, new AttendOptions { Token = t, Progress = p }) },
-            { "AttendBatch", (t, p) => kv.AttendBatch(to, null, 0, new uint[] { 0 }, head, null, new AttendOptions { Token = t, Progress = p }) },
+            { "MatVec", (t, p) => Rt.Matvec(new Span<float>(y, 0, 256), q, one, new MatmulOptions { Token = t, Progress = p }) },
+            { "MatMul", (t, p) => Rt.Matmul(y, 0, q, x, 0, 2, new MatmulOptions { Token = t, Progress = p }) },
+            { "MatVecMany", (t, p) => Rt.MatvecMany(y, new[] { 256, 256 }, new[] { q, q }, one, new MatmulOptions { Token = t, Progress = p }) },
+            { "MatMulId", (t, p) => Rt.MatmulId(two, 0, experts, new uint[] { 0, 1 }, 2, one, 0, 1, new MatmulOptions { Token = t, Progress = p }) },
+            { "Quantize", (t, p) => Rt.QuantizeBlocks(blocks, TensorType.Q8_0, x, 2, 256, new QuantizeOptions { Token = t, Progress = p }) },
+            { "Attend", (t, p) => kv.Attend(to, 0, 0, head, 1, options: new AttendOptions { Token = t, Progress = p }) },
+            { "AttendBatch", (t, p) => kv.AttendBatch(to, 0, new uint[] { 0 }, head, options: new AttendOptions { Token = t, Progress = p }) },
             { "Requantize", (t, p) => kv.Requantize(Constants.KvAllLayers, KvType.Q8_0, KvType.Q8_0, t, p) },
             { "Compact", (t, p) => holes.Compact(0, t, p) },
-            { "Decode", (t, p) => session.Decode(new[] { 1 }, null, null, t, p) },
-            { "DecodeBatch", (t, p) => session.DecodeBatch(new[] { new BatchItem(0, new[] { 1 }) }, null, t, p) },
-            { "Validate", (t, p) => file.Validate(ValidateFlags.Deep, f => true, t, p) },
+            { "Decode", (t, p) => session.Decode(new[] { 1 }, new DecodeOptions { Token = t, Progress = p }) },
+            { "DecodeBatch", (t, p) => session.DecodeRows(new[] { new BatchItem(0, new[] { 1 }) }, new BatchOptions { Token = t, Progress = p }) },
+            { "Validate", (t, p) => file.Validate(f => true, ValidateFlags.Deep, t, p) },
             { "Open", (t, p) => GgufFile.Open(Rt, ModelPath, new OpenOptions { Io = IoMode.Read, Token = t, Progress = p }).Dispose() },
             { "OpenMemory", (t, p) => GgufFile.Open(Rt, data, new OpenOptions { Token = t, Progress = p }).Dispose() },
             { "OpenStream", (t, p) => GgufFile.Open(Rt, new MemoryStream(data), new OpenOptions { Token = t, Progress = p }).Dispose() },
-            { "Imatrix", (t, p) => new Imatrix(Rt, path + ".imatrix", t, p).Dispose() },
+            { "Imatrix", (t, p) => Imatrix.Open(Rt, path + ".imatrix", t, p).Dispose() },
             { "Imatrix.Write", (t, p) => m.Write(path + ".again", ImatrixFormat.Gguf, t, p) },
             { "Write", (t, p) => w.Write(path + ".out", new WriteOptions { Token = t, Progress = p }) },
-            { "WriteParts", (t, p) => w.Write((part, bytes) => { }, new WriteOptions { Token = t, Progress = p }) },
-            { "Edit", (t, p) => edit.Edit(edited, path + ".file", EditFlags.InPlace, t, p) },
+            { "WriteParts", (t, p) => w.WriteStream((part, bytes) => { }, new WriteOptions { Token = t, Progress = p }) },
+            { "Edit", (t, p) => edit.EditWrite(edited, path + ".file", new EditOptions { Flags = EditFlags.InPlace, Token = t, Progress = p }) },
             { "Measure", (t, p) => job.Measure(0, TensorType.Q4_0, 0, t, p) },
-            { "Run", (t, p) => job.Run(path + ".job", new RunOptions { Token = t, Progress = p }) },
+            { "Run", (t, p) => job.Run(path + ".job", new JobRunOptions { Token = t, Progress = p }) },
             { "Finish", (t, p) => Plan().Finish(path + ".shards", t, p) },
         };
     }

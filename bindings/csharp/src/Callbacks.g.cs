@@ -1,0 +1,220 @@
+// Written by bindings/raw.py from include/ggufx; a test compares them.
+// SPDX-License-Identifier: MIT
+#pragma warning disable 1573 // parameters whose names tell enough
+using System;
+using System.Runtime.InteropServices;
+
+namespace Ggufx
+{
+    /// <summary>Takes data; an exception ends the call.</summary>
+    public delegate void WriteFunction(ReadOnlySpan<byte> data);
+
+    /// <summary>Fills data as a whole; an exception ends the call.</summary>
+    public delegate void ReadFunction(Span<byte> data);
+
+    /// <summary>Takes data; an exception ends the call.</summary>
+    public delegate void PartWriteFunction(uint part, ReadOnlySpan<byte> data);
+
+    /// <summary>Changes the elements; false or an exception ends the call.</summary>
+    public delegate bool LinkFunction(Span<Candidate> candidates);
+
+    /// The functions of a program during one call, as the library calls them.
+    internal static unsafe class Callbacks
+    {
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        private delegate int GgufFileValidateReportFn(void* user, NativeFinding* finding);
+        internal static readonly IntPtr GgufFileValidateReport = Functions.Keep(new GgufFileValidateReportFn(OnGgufFileValidateReport));
+
+        [MonoPInvokeCallback(typeof(GgufFileValidateReportFn))]
+        private static int OnGgufFileValidateReport(void* user, NativeFinding* finding)
+        {
+            var callback = Callback.Of(user);
+            if (callback.Stopped) return (int)Status.Cancelled;
+            try
+            {
+                return ((Func<Finding, bool>)callback.Function)(new Finding(finding)) ? (int)Status.Ok : (int)Status.Cancelled;
+            }
+            catch (Exception e)
+            {
+                return callback.Ended(e);
+            }
+        }
+
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        private delegate int WriteFn(void* user, void* data, UIntPtr n);
+        internal static readonly IntPtr Write = Functions.Keep(new WriteFn(OnWrite));
+
+        [MonoPInvokeCallback(typeof(WriteFn))]
+        private static int OnWrite(void* user, void* data, UIntPtr n)
+        {
+            var callback = Callback.Of(user);
+            if (callback.Stopped) return (int)Status.Cancelled;
+            try
+            {
+                ((WriteFunction)callback.Function)(new ReadOnlySpan<byte>(data, checked((int)n)));
+                return (int)Status.Ok;
+            }
+            catch (Exception e)
+            {
+                return callback.Failed(e);
+            }
+        }
+
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        private delegate int ReadFn(void* user, void* data, UIntPtr n);
+        internal static readonly IntPtr Read = Functions.Keep(new ReadFn(OnRead));
+
+        [MonoPInvokeCallback(typeof(ReadFn))]
+        private static int OnRead(void* user, void* data, UIntPtr n)
+        {
+            var callback = Callback.Of(user);
+            if (callback.Stopped) return (int)Status.Cancelled;
+            try
+            {
+                ((ReadFunction)callback.Function)(new Span<byte>(data, checked((int)n)));
+                return (int)Status.Ok;
+            }
+            catch (Exception e)
+            {
+                return callback.Failed(e);
+            }
+        }
+
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        private delegate int SessionPerplexityReportFn(void* user, NativePerplexityFacts* running);
+        internal static readonly IntPtr SessionPerplexityReport = Functions.Keep(new SessionPerplexityReportFn(OnSessionPerplexityReport));
+
+        [MonoPInvokeCallback(typeof(SessionPerplexityReportFn))]
+        private static int OnSessionPerplexityReport(void* user, NativePerplexityFacts* running)
+        {
+            var callback = Callback.Of(user);
+            if (callback.Stopped) return (int)Status.Cancelled;
+            try
+            {
+                return ((Func<PerplexityFacts, bool>)callback.Function)(new PerplexityFacts(running)) ? (int)Status.Ok : (int)Status.Cancelled;
+            }
+            catch (Exception e)
+            {
+                return callback.Ended(e);
+            }
+        }
+
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        private delegate int PartWriteFn(void* user, uint part, void* data, UIntPtr n);
+        internal static readonly IntPtr PartWrite = Functions.Keep(new PartWriteFn(OnPartWrite));
+
+        [MonoPInvokeCallback(typeof(PartWriteFn))]
+        private static int OnPartWrite(void* user, uint part, void* data, UIntPtr n)
+        {
+            var callback = Callback.Of(user);
+            if (callback.Stopped) return (int)Status.Cancelled;
+            try
+            {
+                ((PartWriteFunction)callback.Function)(part, new ReadOnlySpan<byte>(data, checked((int)n)));
+                return (int)Status.Ok;
+            }
+            catch (Exception e)
+            {
+                return callback.Failed(e);
+            }
+        }
+
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        private delegate int ChatParserOptionsEventFn(void* user, uint kind, ulong call, byte* text, UIntPtr length);
+        internal static readonly IntPtr ChatParserOptionsEvent = Functions.Keep(new ChatParserOptionsEventFn(OnChatParserOptionsEvent));
+
+        [MonoPInvokeCallback(typeof(ChatParserOptionsEventFn))]
+        private static int OnChatParserOptionsEvent(void* user, uint kind, ulong call, byte* text, UIntPtr length)
+        {
+            var callback = Callback.Of(user);
+            if (callback.Stopped) return (int)Status.Cancelled;
+            try
+            {
+                return ((Func<ChatEventKind, ulong, string, bool>)callback.Function)((ChatEventKind)kind, call, Native.Text(text,
+                    length)) ? (int)Status.Ok : (int)Status.Cancelled;
+            }
+            catch (Exception e)
+            {
+                return callback.Ended(e);
+            }
+        }
+
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        private delegate void JobRunOptionsTensorDoneFn(void* user, UIntPtr index, NativeJobTensor* tensor);
+        internal static readonly IntPtr JobRunOptionsTensorDone = Functions.Keep(new JobRunOptionsTensorDoneFn(OnJobRunOptionsTensorDone));
+
+        [MonoPInvokeCallback(typeof(JobRunOptionsTensorDoneFn))]
+        private static void OnJobRunOptionsTensorDone(void* user, UIntPtr index, NativeJobTensor* tensor)
+        {
+            var callback = Callback.Of(user);
+            if (callback.Stopped) return;
+            try
+            {
+                ((Action<long, JobTensor>)callback.Function)((long)index, new JobTensor(tensor));
+            }
+            catch (Exception e)
+            {
+                callback.Ended(e);
+            }
+        }
+
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        private delegate int MeasureOptionsReportFn(void* user, NativeMeasureFacts* running);
+        internal static readonly IntPtr MeasureOptionsReport = Functions.Keep(new MeasureOptionsReportFn(OnMeasureOptionsReport));
+
+        [MonoPInvokeCallback(typeof(MeasureOptionsReportFn))]
+        private static int OnMeasureOptionsReport(void* user, NativeMeasureFacts* running)
+        {
+            var callback = Callback.Of(user);
+            if (callback.Stopped) return (int)Status.Cancelled;
+            try
+            {
+                return ((Func<MeasureFacts, bool>)callback.Function)(new MeasureFacts(running)) ? (int)Status.Ok : (int)Status.Cancelled;
+            }
+            catch (Exception e)
+            {
+                return callback.Ended(e);
+            }
+        }
+
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        private delegate int MeasureOptionsRowsFn(void* user, NativeMeasureRow* rows, UIntPtr n);
+        internal static readonly IntPtr MeasureOptionsRows = Functions.Keep(new MeasureOptionsRowsFn(OnMeasureOptionsRows));
+
+        [MonoPInvokeCallback(typeof(MeasureOptionsRowsFn))]
+        private static int OnMeasureOptionsRows(void* user, NativeMeasureRow* rows, UIntPtr n)
+        {
+            var callback = Callback.Of(user);
+            if (callback.Stopped) return (int)Status.Cancelled;
+            try
+            {
+                return ((Func<MeasureRow[], bool>)callback.Function)(MeasureRow.All(rows,
+                    checked((int)n))) ? (int)Status.Ok : (int)Status.Cancelled;
+            }
+            catch (Exception e)
+            {
+                return callback.Ended(e);
+            }
+        }
+
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        private delegate int LinkFn(void* user, NativeCandidate* candidates, UIntPtr n);
+        internal static readonly IntPtr Link = Functions.Keep(new LinkFn(OnLink));
+
+        [MonoPInvokeCallback(typeof(LinkFn))]
+        private static int OnLink(void* user, NativeCandidate* candidates, UIntPtr n)
+        {
+            var callback = Callback.Of(user);
+            if (callback.Stopped) return (int)Status.Cancelled;
+            try
+            {
+                return ((LinkFunction)callback.Function)(new Span<Candidate>(candidates,
+                    checked((int)n))) ? (int)Status.Ok : (int)Status.Cancelled;
+            }
+            catch (Exception e)
+            {
+                return callback.Ended(e);
+            }
+        }
+    }
+}

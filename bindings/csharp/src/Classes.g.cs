@@ -1,0 +1,3539 @@
+// Written by bindings/raw.py from include/ggufx; a test compares them.
+// SPDX-License-Identifier: MIT
+#pragma warning disable 1573 // parameters whose names tell enough
+using System;
+using System.Collections.Generic;
+using System.Runtime.InteropServices;
+using System.Threading;
+
+namespace Ggufx
+{
+    /// <summary>An adapter bound to a model. Immutable; keeps both alive.</summary>
+    public sealed unsafe partial class Adapter : IDisposable
+    {
+        private readonly AdapterHandle _made;
+
+        internal AdapterHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        /// <summary>Binds the file of an adapter to a model.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Type, Unsupported, Mismatch, Kvtype, Value, Missing.</exception>
+        /// <remarks>
+        /// <para>Tensors are read once and used in place:</para>
+        /// <list type="bullet">
+        /// <item>LoRA: "NAME.lora_a" [n, rank] and "NAME.lora_b" [rank, m] for a tensor NAME [n, m] of the model, of any type
+        /// with a matrix product. For an embedding matrix [rank, m] and [rank, n] are accepted as well. Tensors of experts have
+        /// one matrix per expert; all experts may share one A.</item>
+        /// <item>Control vector: "direction.L" [Embedding] for layer L.</item>
+        /// </list>
+        /// </remarks>
+        public Adapter(Model model, GgufFile file, AdapterOptions options = null)
+        {
+            NativeAdapterOptions optionsNative;
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_adapter_create(out _made, model.Handle, file.Handle,
+                AdapterOptions.Of(options, &optionsNative), &e), &e);
+        }
+
+        /// <summary>Describes an adapter.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public AdapterFacts Info
+        {
+            get
+            {
+                NativeError e;
+                var resultNative = default(NativeAdapterFacts);
+                resultNative.struct_size = (uint)sizeof(NativeAdapterFacts);
+                Check.Ok(NativeMethods.ggufx_adapter_info(&resultNative, Handle, &e), &e);
+                return new AdapterFacts(&resultNative);
+            }
+        }
+
+        /// <summary>Whether the adapter changes a tensor of the model's file, given by its index.</summary>
+        public bool HasTensor(long tensor)
+        {
+            return NativeMethods.ggufx_adapter_has_tensor(Handle, Native.Size(tensor, "tensor")) != 0;
+        }
+
+        /// <summary>Adds s B A to rows of a tensor of the model's file, as a merge of the adapter does.</summary>
+        /// <param name="rows">f32 [nRows][ne0].</param>
+        /// <param name="tensor">Index of the tensor in the model's file.</param>
+        /// <param name="firstRow">First row, counted through all matrices of the tensor.</param>
+        /// <exception cref="GgufxException">Argument, Memory.</exception>
+        /// <remarks>
+        /// <para>Rows of a tensor that the adapter does not change stay as they are.</para>
+        /// </remarks>
+        public void AddRows(Span<float> rows, long tensor, ulong firstRow, ulong nRows, float scale)
+        {
+            NativeError e;
+            fixed (float* pRows = &Native.First(rows))
+                Check.Ok(NativeMethods.ggufx_adapter_add_rows(pRows, Native.Size(rows.Length), Handle,
+                    Native.Size(tensor, "tensor"), firstRow, nRows, scale, &e), &e);
+        }
+    }
+
+    /// <summary>Allocator, log, executor and chosen kernels. Objects that are created from a runtime keep it alive. After a fork
+    /// the child may use and destroy objects that no other thread used at the time of the fork. The threads of the pool stay in
+    /// the parent, so calls on an inherited runtime run on the caller's thread.</summary>
+    public sealed unsafe partial class Runtime : IDisposable
+    {
+        private readonly RuntimeHandle _made;
+
+        internal Runtime(RuntimeHandle made) { _made = made; }
+
+        internal RuntimeHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        /// <summary>Describes a runtime.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public RuntimeFacts Info
+        {
+            get
+            {
+                NativeError e;
+                using (new Hold(Handle))
+                {
+                    var resultNative = default(NativeRuntimeFacts);
+                    resultNative.struct_size = (uint)sizeof(NativeRuntimeFacts);
+                    Check.Ok(NativeMethods.ggufx_runtime_info(&resultNative, Handle, &e), &e);
+                    return new RuntimeFacts(&resultNative);
+                }
+            }
+        }
+
+        /// <summary>Lists devices, with the reason if a plugin or device cannot be used.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Capacity.</exception>
+        /// <remarks>
+        /// <para>Devices are not opened. An empty list is no error.</para>
+        /// </remarks>
+        public DeviceFacts[] DeviceList(DeviceOptions options = null)
+        {
+            NativeDeviceOptions optionsNative;
+            UIntPtr resultNeeded;
+            NativeError e;
+            int status;
+            using (var scope = options == null ? null : Scope.New())
+            {
+                NativeDeviceOptions* pOptions = DeviceOptions.Of(options, &optionsNative, scope);
+                var result = new NativeDeviceFacts[64];
+                do
+                {
+                    result[0].struct_size = (uint)sizeof(NativeDeviceFacts);
+                    fixed (NativeDeviceFacts* pResult = result)
+                        status = NativeMethods.ggufx_device_list(pResult, Native.Size(result.Length), &resultNeeded, Handle,
+                            pOptions, &e);
+                }
+                while (Native.Grows(status, ref result, resultNeeded));
+                Check.Ok(status, &e);
+                return Array.ConvertAll(Native.Cut(result, resultNeeded), x => new DeviceFacts(&x));
+            }
+        }
+
+        /// <summary>Returns the exact bytes that Embedder allocates for a model of this file.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Io, Limit, Type, Unsupported, Cancelled, Mismatch, Device, Kvtype,
+        /// Shape, Split, Hparam, Missing.</exception>
+        /// <remarks>
+        /// <para>The model itself is not included: see Runtime.Estimate. The file may be opened for metadata only.</para>
+        /// </remarks>
+        public ulong EmbedderEstimate(GgufFile file, EmbedOptions options = null)
+        {
+            NativeEmbedOptions optionsNative;
+            ulong resultNative;
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_embedder_estimate(&resultNative, Handle, file.Handle,
+                EmbedOptions.Of(options, &optionsNative), &e), &e);
+            return resultNative;
+        }
+
+        /// <summary>Estimates the memory of a model, as stored or under a quantization mix (EstimateFlags.FileType).</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Type, Unsupported, Mismatch, Kvtype, Value, Shape, Overflow,
+        /// Split, Hparam, Missing.</exception>
+        /// <remarks>
+        /// <para>The file may be opened for metadata only, and may consist of its header alone.</para>
+        /// <list type="bullet">
+        /// <item>ModelBytes + KvBytes + SessionBytes are the exact bytes that the allocator returns later, for a runtime with as
+        /// many threads as rt. With ContextTotal they are the maximum.</item>
+        /// <item>FileBytes are the exact bytes that Quantizer.Run writes.</item>
+        /// <item>For a rank of a group the bytes of model, caches, sessions and those read per token are of this rank. A
+        /// quantization mix decides the packing of its messages.</item>
+        /// <item>Not included: the directory of the opened file (about 200 bytes per tensor and key), tokenizer, sampler, threads
+        /// and their stacks.</item>
+        /// </list>
+        /// </remarks>
+        public EstimateFacts Estimate(GgufFile file, EstimateOptions options = null)
+        {
+            NativeEstimateOptions optionsNative;
+            NativeError e;
+            using (var scope = options == null ? null : Scope.New())
+            {
+                var resultNative = default(NativeEstimateFacts);
+                resultNative.struct_size = (uint)sizeof(NativeEstimateFacts);
+                Check.Ok(NativeMethods.ggufx_estimate(&resultNative, Handle, file.Handle,
+                    EstimateOptions.Of(options, &optionsNative, scope), &e), &e);
+                return new EstimateFacts(&resultNative);
+            }
+        }
+
+        /// <summary>Recommends the quantization mix and KV cache types with the least loss that fit into MemoryBytes.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Type, Unsupported, Capacity, Mismatch, Kvtype, Value, Shape,
+        /// Overflow, Split, Hparam, Missing.</exception>
+        /// <remarks>
+        /// <para>They must fit with Context tokens; 0 is the default of Session. Candidates are combinations of:</para>
+        /// <list type="bullet">
+        /// <item>Weights: the file as it is, and every mix that needs no imatrix or has one. Mixes are tried if the file has no
+        /// quantized tensor or the job allows requantization. With EstimateFlags.FileType only FileType is tried.</item>
+        /// <item>KV cache types: a ladder from F16 down. If TypeK or TypeV is not KvType.DEFAULT, only these are tried.</item>
+        /// </list>
+        /// <para>facts.loss is the expected KL divergence from the file as it is with an F32 cache, in nats per token. It is the
+        /// sum of a part for the weights, proportional to the square of WeightError, and a part for keys and values. WeightError
+        /// is the root mean square, over all values, of the relative error of a type on Gaussian values. The errors are those of
+        /// the reference quantizer, with the imatrix if there is one.</para>
+        /// <para>The losses come from measurements of one small model. They rank candidates and predict no loss of another model.
+        /// If losses are equal, the candidate with fewer bytes is chosen.</para>
+        /// </remarks>
+        public EstimateFacts Recommend(GgufFile file, EstimateOptions options = null)
+        {
+            NativeEstimateOptions optionsNative;
+            NativeError e;
+            using (var scope = options == null ? null : Scope.New())
+            {
+                var resultNative = default(NativeEstimateFacts);
+                resultNative.struct_size = (uint)sizeof(NativeEstimateFacts);
+                Check.Ok(NativeMethods.ggufx_recommend(&resultNative, Handle, file.Handle,
+                    EstimateOptions.Of(options, &optionsNative, scope), &e), &e);
+                return new EstimateFacts(&resultNative);
+            }
+        }
+
+        /// <summary>Returns the bytes that a cache allocates after nTokens tokens are reserved in every sequence.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Type.</exception>
+        /// <remarks>
+        /// <para>Appending these tokens takes no more. The object of the handle is included.</para>
+        /// </remarks>
+        public ulong KvEstimate(ulong nTokens, KvOptions options = null)
+        {
+            NativeKvOptions optionsNative;
+            ulong resultNative;
+            NativeError e;
+            using (var scope = options == null ? null : Scope.New())
+            {
+                Check.Ok(NativeMethods.ggufx_kv_estimate(&resultNative, Handle, KvOptions.Of(options, &optionsNative, scope),
+                    nTokens, &e), &e);
+                return resultNative;
+            }
+        }
+
+        /// <summary>Computes y = W x for one vector.</summary>
+        /// <param name="y">f32, nY = rows values; must not overlap x.</param>
+        /// <param name="w">A tensor of any type with TypeFlags.HAS_MATVEC: rows = ne1 * ne2 * ne3, columns = ne0.</param>
+        /// <param name="x">f32, nX = ne0 values.</param>
+        /// <exception cref="GgufxException">Argument, Limit, Type, Unsupported, Cancelled.</exception>
+        /// <remarks>
+        /// <para>A NaN in x gives NaN (bits 0x7fc00000) in every y. So does an infinity with 8-bit activations; with f32
+        /// activations it follows IEEE 754. -0 is stored as +0.</para>
+        /// <para>Sums run in f32, also before their scales are applied. If |x| is above about 1e30 they can overflow to an
+        /// infinity or NaN, although the exact result is finite. An MXFP4 scale (up to 2^127) times the scale of 8- or 15-bit
+        /// activations can be infinite; codes that are 0 then give NaN.</para>
+        /// </remarks>
+        public void Matvec(Span<float> y, Tensor w, ReadOnlySpan<float> x, MatmulOptions options = null)
+        {
+            NativeMatmulOptions optionsNative;
+            NativeError e;
+            using (var scope = options == null ? null : Scope.New())
+            {
+                fixed (float* pY = &Native.First(y))
+                fixed (float* pX = &Native.First(x))
+                    Scope.End(scope, NativeMethods.ggufx_matvec(pY, Native.Size(y.Length), Handle, w.Handle, pX,
+                        Native.Size(x.Length), MatmulOptions.Of(options, &optionsNative, scope), &e), &e);
+            }
+        }
+
+        /// <summary>Computes Y = W X for n vectors: column j of X is x + j * ldx, column j of Y is y + j * ldy.</summary>
+        /// <param name="ldy">Distance of two columns in floats, 0 = dense (ne0, rows).</param>
+        /// <param name="ldx">Distance of two columns in floats, 0 = dense (ne0, rows).</param>
+        /// <exception cref="GgufxException">Argument, Limit, Type, Unsupported, Cancelled.</exception>
+        /// <remarks>
+        /// <para>Otherwise as Runtime.Matvec, whose bits it has for n = 1 .. 3.</para>
+        /// </remarks>
+        public void Matmul(Span<float> y, long ldy, Tensor w, ReadOnlySpan<float> x, long ldx, long n,
+            MatmulOptions options = null)
+        {
+            NativeMatmulOptions optionsNative;
+            NativeError e;
+            using (var scope = options == null ? null : Scope.New())
+            {
+                fixed (float* pY = &Native.First(y))
+                fixed (float* pX = &Native.First(x))
+                    Scope.End(scope, NativeMethods.ggufx_matmul(pY, Native.Size(ldy, "ldy"), Native.Size(y.Length), Handle,
+                        w.Handle, pX, Native.Size(ldx, "ldx"), Native.Size(x.Length), Native.Size(n, "n"),
+                        MatmulOptions.Of(options, &optionsNative, scope), &e), &e);
+            }
+        }
+
+        /// <summary>Multiplies columns by the matrices of experts (mixture of experts), nUsed experts per column.</summary>
+        /// <param name="ldy">Distance of two columns in floats, 0 = dense (ne0, ne1).</param>
+        /// <param name="w">Experts along the third dimension: ne2 matrices of ne1 rows and ne0 columns, ne3 = 1.</param>
+        /// <param name="ids">Numbers below ne2, in any order; they may repeat. If n or nUsed is 0, nothing is read or
+        /// written.</param>
+        /// <param name="x">Column j at x + j * ldx. For one column per result (down projection): n results with nUsed =
+        /// 1.</param>
+        /// <param name="ldx">Distance of two columns in floats, 0 = dense (ne0, ne1).</param>
+        /// <exception cref="GgufxException">Argument, Limit, Type, Unsupported, Cancelled.</exception>
+        /// <remarks>
+        /// <para>Result r = j * nUsed + i, at y + r * ldy, is expert ids[r] times column j of the n columns of x.</para>
+        /// <para>All results of one expert are one product. Their bits are those of Runtime.Matmul with as many columns as the
+        /// expert has results in this call: 1 .. 3, or 4 and more. MatmulFlags.BatchInvariant and MatmulFlags.Tiles remove this
+        /// dependence. All arguments are checked before anything is computed.</para>
+        /// </remarks>
+        public void MatmulId(Span<float> y, long ldy, Tensor w, ReadOnlySpan<uint> ids, long nUsed, ReadOnlySpan<float> x,
+            long ldx, long n, MatmulOptions options = null)
+        {
+            NativeMatmulOptions optionsNative;
+            NativeError e;
+            using (var scope = options == null ? null : Scope.New())
+            {
+                Check.Length(ids.Length, checked((long)(n * nUsed)), "ids");
+                fixed (float* pY = &Native.First(y))
+                fixed (uint* pIds = &Native.First(ids))
+                fixed (float* pX = &Native.First(x))
+                    Scope.End(scope, NativeMethods.ggufx_matmul_id(pY, Native.Size(ldy, "ldy"), Native.Size(y.Length), Handle,
+                        w.Handle, pIds, Native.Size(nUsed, "nUsed"), pX, Native.Size(ldx, "ldx"), Native.Size(x.Length),
+                        Native.Size(n, "n"), MatmulOptions.Of(options, &optionsNative, scope), &e), &e);
+            }
+        }
+
+        /// <summary>Computes the results of predictions that were measured in several runs.</summary>
+        /// <param name="rows">[nRows] as rows of MeasureOptions got them.</param>
+        /// <param name="nChunks">Number of their chunks, of nContext tokens each; copied to the facts.</param>
+        /// <param name="flags">MeasureFlags.Compared with saved logits; _SAME_MODEL is copied to the facts.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Value.</exception>
+        /// <remarks>
+        /// <para>They have the bits of one run over the whole text if the rows are all of its rows in the order of the
+        /// text.</para>
+        /// </remarks>
+        public MeasureFacts MeasureTotal(IReadOnlyList<MeasureRow> rows, ulong nChunks, uint nContext, MeasureFlags flags = 0)
+        {
+            NativeError e;
+            using (var scope = Scope.New())
+            {
+                var resultNative = default(NativeMeasureFacts);
+                resultNative.struct_size = (uint)sizeof(NativeMeasureFacts);
+                Check.Ok(NativeMethods.ggufx_measure_total(&resultNative, Handle, MeasureRow.Of(rows, scope),
+                    Native.Size(rows.Count), nChunks, nContext, (uint)flags, &e), &e);
+                return new MeasureFacts(&resultNative);
+            }
+        }
+
+        /// <summary>Dequantizes rows of a tensor to f32, bit-exact with the definition of the formats.</summary>
+        /// <param name="to">f32, [nRows][ne0], dense; nOut &gt;= nRows * ne0 floats.</param>
+        /// <param name="firstRow">First row, counted over all outer dimensions: ne1 * ne2 * ne3 rows.</param>
+        /// <exception cref="GgufxException">Argument, Type, Unsupported.</exception>
+        /// <remarks>
+        /// <para>I8 .. I64 and F64 are converted to f32 (round to nearest even).</para>
+        /// </remarks>
+        public void Dequantize(Span<float> to, Tensor tensor, ulong firstRow, ulong nRows)
+        {
+            NativeError e;
+            fixed (float* pOut = &Native.First(to))
+                Check.Ok(NativeMethods.ggufx_dequantize(pOut, Native.Size(to.Length), Handle, tensor.Handle, firstRow, nRows, &e),
+                    &e);
+        }
+
+        /// <summary>Dequantizes whole blocks in memory: nBytes / BlockBytes blocks of type.</summary>
+        /// <param name="to">f32, n &gt;= blocks * BlockValues floats.</param>
+        /// <param name="bytes">Any alignment, little-endian fields.</param>
+        /// <exception cref="GgufxException">Argument, Type.</exception>
+        public void DequantizeBlocks(Span<float> to, TensorType type, ReadOnlySpan<byte> bytes)
+        {
+            NativeError e;
+            fixed (float* pOut = &Native.First(to))
+            fixed (byte* pBytes = &Native.First(bytes))
+                Check.Ok(NativeMethods.ggufx_dequantize_blocks(pOut, Native.Size(to.Length), Handle, (uint)type, pBytes,
+                    Native.Size(bytes.Length), &e), &e);
+        }
+
+        /// <summary>Quantizes rows of f32 to blocks of type, with the same bytes on every machine and thread count.</summary>
+        /// <param name="to">nBytes &gt;= nRows * Library.RowBytes(type, nCols), written dense, little-endian fields; must not
+        /// overlap rows. Unspecified after an error.</param>
+        /// <param name="rows">f32, dense.</param>
+        /// <param name="options">Types without a search (Q8_0, F16, ...) ignore the imatrix.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Type, Unsupported, Cancelled, Value, Shape.</exception>
+        /// <remarks>
+        /// <para>IQ2_XXS, IQ2_XS and IQ1_S need an imatrix. IQ3_S has the bytes of the reference also in this case: a group of 32
+        /// zeros shifts the codes of later groups. Such blocks dequantize to wrong values; QuantizeMode.Best avoids them. IQ1,
+        /// IQ2 and IQ3 begin each call with tables, which take up to 1 MB and tens of ms: pass many rows.</para>
+        /// </remarks>
+        public void QuantizeBlocks(Span<byte> to, TensorType type, ReadOnlySpan<float> rows, long nRows, long nCols,
+            QuantizeOptions options = null)
+        {
+            NativeQuantizeOptions optionsNative;
+            NativeError e;
+            using (var scope = options == null ? null : Scope.New())
+            {
+                Check.Length(rows.Length, checked((long)(nRows * nCols)), "rows");
+                if (options != null && options.Imatrix != null) Check.Length(options.Imatrix.Length, nCols, "imatrix");
+                fixed (byte* pOut = &Native.First(to))
+                fixed (float* pRows = &Native.First(rows))
+                    Scope.End(scope, NativeMethods.ggufx_quantize_blocks(pOut, Native.Size(to.Length), Handle, (uint)type, pRows,
+                        Native.Size(nRows, "nRows"), Native.Size(nCols, "nCols"),
+                        QuantizeOptions.Of(options, &optionsNative, scope), &e), &e);
+            }
+        }
+
+        /// <summary>Computes the natural log-probabilities of a chosen token and of the k likeliest, among n tokens.</summary>
+        /// <param name="outChosen">Log-probability of chosen; null: chosen is ignored.</param>
+        /// <exception cref="GgufxException">Argument, Value.</exception>
+        /// <remarks>
+        /// <para>Each is logit - largest - log(sum of weights) in binary64, rounded once; the sum is that of a vocabulary. The
+        /// log-probability of a logit of -infinity is -infinity.</para>
+        /// </remarks>
+        public int[] Logprobs(long k, ReadOnlySpan<float> logits, int chosen, out float[] logprobs, out float outChosen)
+        {
+            float outChosenNative;
+            NativeError e;
+            var ids = new int[Native.Count(k, "k")];
+            logprobs = new float[Native.Count(k, "k")];
+            fixed (float* pLogits = &Native.First(logits))
+            fixed (int* pIds = &Native.First(ids))
+            fixed (float* pLogprobs = &Native.First(logprobs))
+                Check.Ok(NativeMethods.ggufx_logprobs(pIds, pLogprobs, Native.Size(k, "k"), &outChosenNative, Handle, pLogits,
+                    Native.Size(logits.Length), chosen, &e), &e);
+            outChosen = outChosenNative;
+            return ids;
+        }
+
+        /// <summary>Returns the name of the instruction set whose matvec kernel computes a tensor type: "avx512". An unknown type
+        /// gives null.</summary>
+        public string KernelName(TensorType type)
+        {
+            return Native.TextOrNull(NativeMethods.ggufx_runtime_kernel_name(Handle, (uint)type));
+        }
+
+        /// <summary>Finishes an edit in place that a crash interrupted, or restores a split set after an interrupted
+        /// replace.</summary>
+        /// <returns>Whether there was an interruption.</returns>
+        /// <exception cref="GgufxException">Argument, Memory, Io, NotFound, State.</exception>
+        /// <remarks>
+        /// <para>For a set, path is that of any part. The old parts are restored, or deleted if all new parts have their names.
+        /// The log tells (INFO) how much was left to do.</para>
+        /// </remarks>
+        public bool EditRecover(string path)
+        {
+            int resultNative;
+            NativeError e;
+            fixed (byte* pPath = Native.Utf8(path))
+                Check.Ok(NativeMethods.ggufx_edit_recover(&resultNative, Handle, pPath, &e), &e);
+            return resultNative != 0;
+        }
+    }
+
+    /// <summary>A compiled template. Immutable.</summary>
+    public sealed unsafe partial class Chat : IDisposable
+    {
+        private readonly ChatHandle _made;
+
+        internal ChatHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        /// <summary>Compiles a chat template: options.Text, a built-in format, or else the template of a file.</summary>
+        /// <param name="file">Read by the call and not kept; null if it is not needed.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Malformed, Limit, Unsupported, NotFound, Kvtype.</exception>
+        /// <remarks>
+        /// <para>Time and memory are linear in the size of the template, which is at most 16 MiB.</para>
+        /// </remarks>
+        public Chat(Runtime rt, GgufFile file = null, ChatOptions options = null)
+        {
+            NativeChatOptions optionsNative;
+            NativeError e;
+            using (var scope = options == null ? null : Scope.New())
+                Check.Ok(NativeMethods.ggufx_chat_create(out _made, rt.Handle, file == null ? FileHandle.None : file.Handle,
+                    ChatOptions.Of(options, &optionsNative, scope), &e), &e);
+        }
+
+        /// <summary>Renders a conversation as a prompt.</summary>
+        /// <param name="runs">The runs.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Malformed, Limit, Unsupported, Capacity, Cancelled, Mismatch,
+        /// Value.</exception>
+        /// <remarks>
+        /// <para>JSON is parsed strictly (RFC 8259, 96 levels). The last of equal names counts. An integer beyond 64 bits becomes
+        /// a float.</para>
+        /// <para>Messages are converted to the form that the template supports, if their own form fails or loses content:</para>
+        /// <list type="bullet">
+        /// <item>Arguments of calls are an object or JSON text. "", null and absent arguments are {}. Arguments that are no JSON
+        /// object are Status.Malformed if the template wants one; the message quotes them, index is the message.</item>
+        /// <item>An absent content of a message with calls is "" or null.</item>
+        /// <item>Lists of text parts stay lists, or are joined.</item>
+        /// <item>Calls that a template leaves out become a part of the content, in the form that its models write (Chat.Info).
+        /// Results that a template leaves out stay left out.</item>
+        /// </list>
+        /// <para>If a template fails, it is run a second time, with the same limits. That run fills in missing descriptions,
+        /// parameters, call ids (nine letters and digits) and names of results. It merges system messages into one at the start.
+        /// A third run has one call per message.</para>
+        /// <para>With ChatFlags.Continue, and without ChatFlags.Generate, the prompt ends after the content of the last message,
+        /// so that the model continues it. If it only has reasoning_content, the prompt ends after that.</para>
+        /// </remarks>
+        public string Render(ChatRequest request, out ChatRun[] runs)
+        {
+            NativeChatRequest requestNative;
+            UIntPtr resultNeeded;
+            UIntPtr runsRoomNeeded;
+            NativeError e;
+            int status;
+            using (var scope = Scope.New())
+            {
+                NativeChatRequest* pRequest = ChatRequest.Of(request, &requestNative, scope);
+                var result = new byte[1024];
+                var runsRoom = new NativeChatRun[64];
+                do
+                {
+                    fixed (byte* pResult = result)
+                    fixed (NativeChatRun* pRunsRoom = runsRoom)
+                        status = NativeMethods.ggufx_chat_render(pResult, Native.Size(result.Length), &resultNeeded, pRunsRoom,
+                            Native.Size(runsRoom.Length), &runsRoomNeeded, Handle, pRequest, &e);
+                }
+                while (Native.Grows(status, ref result, resultNeeded) | Native.Grows(status, ref runsRoom, runsRoomNeeded));
+                scope.End(status, &e);
+                runs = Array.ConvertAll(Native.Cut(runsRoom, runsRoomNeeded), x => new ChatRun(&x));
+                return Native.Text(result, resultNeeded);
+            }
+        }
+
+        /// <summary>Renders a conversation and tokenizes it, so that text of the user never becomes a control token.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Malformed, Limit, Unsupported, Capacity, Cancelled, Mismatch,
+        /// Value, Vocab.</exception>
+        /// <remarks>
+        /// <para>A control token is recognized only if the template wrote all of its bytes; elsewhere it is plain text. This
+        /// holds for:</para>
+        /// <list type="bullet">
+        /// <item>TokenFlags.Control and TokenFlags.Unknown, and TokenFlags.User tokens that separate channels or messages</item>
+        /// <item>other user-defined tokens whose text is in the template, in its strings, or is a marker of the output
+        /// ("&lt;think&gt;"). White space and single characters are excluded.</item>
+        /// </list>
+        /// <para>All other user-defined tokens are recognized everywhere. Without such tokens in the messages the ids are those
+        /// of Tokenizer.Tokenize with TokenizeFlags.ParseSpecial.</para>
+        /// <para>request.Progress is also polled between tokens that are recognized as a whole.</para>
+        /// <para>With TokenizeFlags.AddSpecial in flags, BOS is added once at the start if the file asks for it; nothing is added
+        /// at the end.</para>
+        /// </remarks>
+        public int[] Tokenize(Tokenizer tokenizer, ChatRequest request, TokenizeFlags flags = 0)
+        {
+            NativeChatRequest requestNative;
+            UIntPtr idsNeeded;
+            NativeError e;
+            int status;
+            using (var scope = Scope.New())
+            {
+                NativeChatRequest* pRequest = ChatRequest.Of(request, &requestNative, scope);
+                var ids = new int[1024];
+                do
+                {
+                    fixed (int* pIds = ids)
+                        status = NativeMethods.ggufx_chat_tokenize(pIds, Native.Size(ids.Length), &idsNeeded, Handle,
+                            tokenizer.Handle, pRequest, (uint)flags, &e);
+                }
+                while (Native.Grows(status, ref ids, idsNeeded));
+                scope.End(status, &e);
+                return Native.Cut(ids, idsNeeded);
+            }
+        }
+
+        /// <summary>Describes a template.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        /// <remarks>
+        /// <para>The format of tool calls and reasoning is detected by rendering a conversation with known calls. If the template
+        /// does not write them, it may contain known markers.</para>
+        /// </remarks>
+        public ChatFacts Info
+        {
+            get
+            {
+                NativeError e;
+                using (new Hold(Handle))
+                {
+                    var resultNative = default(NativeChatFacts);
+                    resultNative.struct_size = (uint)sizeof(NativeChatFacts);
+                    Check.Ok(NativeMethods.ggufx_chat_info(&resultNative, Handle, &e), &e);
+                    return new ChatFacts(&resultNative);
+                }
+            }
+        }
+    }
+
+    /// <summary>Splits the output of a model into answer, reasoning and tool calls, while it is generated. Exclusive. A call that
+    /// changes it is exclusive: another one at the same time fails with Status.State.</summary>
+    public sealed unsafe partial class ChatParser : IDisposable
+    {
+        private readonly ChatParserHandle _made;
+
+        internal ChatParserHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        /// <summary>Creates a parser. options.Event must be set. The template may be destroyed before the parser.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Malformed, Limit, Unsupported.</exception>
+        public ChatParser(Runtime rt, ChatParserOptions options = null)
+        {
+            NativeChatParserOptions optionsNative;
+            NativeError e;
+            using (var scope = options == null ? null : Scope.New())
+            {
+                Scope.End(scope, NativeMethods.ggufx_chat_parser_create(out _made, rt.Handle,
+                    ChatParserOptions.Of(options, &optionsNative, scope), &e), &e);
+                if (scope != null) scope.Stay(_made);
+            }
+        }
+
+        /// <summary>Parses the next bytes of the output, which must include special tokens
+        /// (DetokenizeFlags.KeepSpecial).</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Cancelled, State.</exception>
+        /// <remarks>
+        /// <para>Events are reported within the call. The pieces into which the output is split do not change the text of a kind
+        /// or call. Bytes that may become a marker are held back, and a call until it is complete (at most 16 MiB). Invalid UTF-8
+        /// becomes U+FFFD. Line breaks beside markers are dropped. An incomplete call is text of the answer.</para>
+        /// <para>Arguments become a JSON object:</para>
+        /// <list type="bullet">
+        /// <item>Missing arguments, null and an empty text become {}.</item>
+        /// <item>Values between markers get their types from the schema of the tool. A parameter that may be a string is one,
+        /// unless it is null and the schema allows null. Others are read as JSON or as a Python literal; numbers keep all
+        /// digits.</item>
+        /// <item>Without a schema, a value that is valid JSON is read as such.</item>
+        /// <item>The last of repeated parameters in an object counts. Parameters outside of the schema are passed on; missing
+        /// ones stay missing.</item>
+        /// <item>A value that quotes markers ends at the first legal end: markers of calls within it nest. A parameter that is
+        /// repeated or not in the schema starts only after the white space of the template.</item>
+        /// </list>
+        /// <para>An unclosed call within reasoning ends the reasoning, unless text follows it.</para>
+        /// </remarks>
+        public void Feed(string text)
+        {
+            Feed(Native.Bytes(text));
+        }
+
+        /// <summary>The same for UTF-8, which may be cut anywhere.</summary>
+        public void Feed(ReadOnlySpan<byte> text)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            {
+                fixed (byte* pText = &Native.First(text))
+                    Check.Ok(NativeMethods.ggufx_chat_parser_feed(Handle, pText, Native.Size(text.Length), &e), &e);
+            }
+        }
+
+        /// <summary>Ends the output and reports the bytes that were held back.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Cancelled, State.</exception>
+        public void Finish()
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_chat_parser_finish(Handle, &e), &e);
+        }
+
+        /// <summary>Describes the position of a parser in the output.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public ChatParserFacts Info
+        {
+            get
+            {
+                NativeError e;
+                using (Handle.Reading())
+                using (new Hold(Handle))
+                {
+                    var resultNative = default(NativeChatParserFacts);
+                    resultNative.struct_size = (uint)sizeof(NativeChatParserFacts);
+                    Check.Ok(NativeMethods.ggufx_chat_parser_info(&resultNative, Handle, &e), &e);
+                    return new ChatParserFacts(&resultNative);
+                }
+            }
+        }
+    }
+
+    /// <summary>An opened device. Tensors in its memory, and models, keep it alive. A call that changes it is exclusive: another
+    /// one at the same time fails with Status.State.</summary>
+    public sealed unsafe partial class Device : IDisposable
+    {
+        private readonly DeviceHandle _made;
+
+        internal Device(DeviceHandle made) { _made = made; }
+
+        internal DeviceHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        /// <summary>Opens a device by its id in the list. "auto" selects the first usable device that is not software.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Unsupported, Device.</exception>
+        /// <remarks>
+        /// <para>Its arithmetic is tested. Shaders are compiled on first use. Plugins and drivers stay loaded until the process
+        /// ends. After a fork the child must not use devices of the parent.</para>
+        /// </remarks>
+        public static Device Open(Runtime rt, string id, DeviceOptions options = null)
+        {
+            NativeDeviceOptions optionsNative;
+            DeviceHandle made;
+            NativeError e;
+            using (var scope = options == null ? null : Scope.New())
+            {
+                fixed (byte* pId = Native.Utf8(id))
+                    Check.Ok(NativeMethods.ggufx_device_open(out made, rt.Handle, pId,
+                        DeviceOptions.Of(options, &optionsNative, scope), &e), &e);
+                return new Device(made);
+            }
+        }
+
+        /// <summary>Frees everything on a device, including the data of its tensors.</summary>
+        /// <remarks>
+        /// <para>The call waits for running work, then frees memory, pipelines and queues. Later calls on the device and its
+        /// tensors fail with DEVICE. The handles must still be destroyed, in any order. An engine calls this before it destroys
+        /// its VkDevice.</para>
+        /// </remarks>
+        public void Detach()
+        {
+            using (Handle.Changing())
+                NativeMethods.ggufx_device_detach(Handle);
+        }
+
+        /// <summary>Describes an opened device.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public DeviceFacts Info
+        {
+            get
+            {
+                NativeError e;
+                using (Handle.Reading())
+                {
+                    var resultNative = default(NativeDeviceFacts);
+                    resultNative.struct_size = (uint)sizeof(NativeDeviceFacts);
+                    Check.Ok(NativeMethods.ggufx_device_info(&resultNative, Handle, &e), &e);
+                    return new DeviceFacts(&resultNative);
+                }
+            }
+        }
+    }
+
+    /// <summary>Scratch memory, and keys and values of one layer. Exclusive. Keeps its model alive. A call that changes it is
+    /// exclusive: another one at the same time fails with Status.State.</summary>
+    public sealed unsafe partial class Embedder : IDisposable
+    {
+        private readonly EmbedderHandle _made;
+
+        internal EmbedderHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        /// <summary>Replaces the adapters of an embedder, for all inputs of later calls.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Mismatch.</exception>
+        public void SetAdapters(params AdapterUse[] uses)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = Scope.New())
+                Check.Ok(NativeMethods.ggufx_embedder_set_adapters(Handle, AdapterUse.Of(uses, scope), Native.Size(uses.Length),
+                    &e), &e);
+        }
+
+        /// <summary>Creates an embedder and allocates all its memory.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Unsupported.</exception>
+        /// <remarks>
+        /// <para>An input is computed as a whole, so the scratch memory is for at least Context tokens.</para>
+        /// </remarks>
+        public Embedder(Model model, EmbedOptions options = null)
+        {
+            NativeEmbedOptions optionsNative;
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_embedder_create(out _made, model.Handle, EmbedOptions.Of(options, &optionsNative), &e),
+                &e);
+        }
+
+        /// <summary>Describes an embedder.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public EmbedderFacts Info
+        {
+            get
+            {
+                NativeError e;
+                using (Handle.Reading())
+                {
+                    var resultNative = default(NativeEmbedderFacts);
+                    resultNative.struct_size = (uint)sizeof(NativeEmbedderFacts);
+                    Check.Ok(NativeMethods.ggufx_embedder_info(&resultNative, Handle, &e), &e);
+                    return new EmbedderFacts(&resultNative);
+                }
+            }
+        }
+
+        /// <summary>Embeds inputs of token ids.</summary>
+        /// <param name="to">f32 [nTexts][dimensions], nOut floats in all. With Pooling.None one row per used token. Undefined
+        /// after a failure.</param>
+        /// <param name="tokens">[nTokens] ids of all inputs, one input after another. Each includes the special tokens that the
+        /// model was trained with (TokenizeFlags.AddSpecial).</param>
+        /// <param name="lengths">[nTexts] tokens of each input, at least 1.</param>
+        /// <param name="token">Cancels the call.</param>
+        /// <param name="progress">Counts tokens, polled between layers and within products.</param>
+        /// <exception cref="GgufxException">Argument, Cancelled, Value.</exception>
+        /// <remarks>
+        /// <para>Token types are 0 for models that have them. As many inputs as fit are computed together. Models with recurrent
+        /// layers, or layers that read the keys of another layer, compute one at a time.</para>
+        /// </remarks>
+        public void Embed(Span<float> to, ReadOnlySpan<int> tokens, ReadOnlySpan<long> lengths,
+            CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = Scope.Of(token, progress))
+            {
+                fixed (float* pOut = &Native.First(to))
+                fixed (int* pTokens = &Native.First(tokens))
+                fixed (UIntPtr* pLengths = &Native.First(Native.Sizes(lengths, "lengths")))
+                    Scope.End(scope, NativeMethods.ggufx_embed(pOut, Native.Size(to.Length), Handle, pTokens,
+                        Native.Size(tokens.Length), pLengths, Native.Size(lengths.Length), Scope.Progress(scope), &e), &e);
+            }
+        }
+    }
+
+    /// <summary>An opened file: metadata and tensor directory. Immutable.</summary>
+    public sealed unsafe partial class GgufFile : IDisposable
+    {
+        private readonly FileHandle _made;
+
+        internal GgufFile(FileHandle made) { _made = made; }
+
+        internal FileHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        /// <summary>Opens a GGUF file by its UTF-8 path.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Io, Truncated, Magic, Version, Endian, Malformed, Limit, Type,
+        /// Unsupported, NotFound, Cancelled, Count, Length, Key, Kvtype, Value, Duplicate, Alignment, Name, Ndims, Shape,
+        /// Overflow, Offset, Bounds, Split.</exception>
+        /// <remarks>
+        /// <para>Any part of a split set ("x-00002-of-00003.gguf") opens the whole set. Big-endian files are supported; their
+        /// tensor data are byte-swapped into memory at open.</para>
+        /// <para>If another process changes a mapped file in place:</para>
+        /// <list type="bullet">
+        /// <item>Keys, numbers, names, shapes, and strings up to 4 KiB outside of arrays keep the values of the open.</item>
+        /// <item>Tensor data, array elements and longer strings may change, but views of them never leave the file. A string of
+        /// an array whose length no longer fits is Status.Malformed.</item>
+        /// <item>A truncated file raises SIGBUS at the next access to a missing page, like any mapping.</item>
+        /// </list>
+        /// <para>IoMode.Read, or OpenFlags.Copy for memory, protects against such changes. Borrowed memory and maps of callbacks
+        /// behave like mapped files.</para>
+        /// </remarks>
+        public static GgufFile Open(Runtime rt, string path, OpenOptions options = null)
+        {
+            NativeOpenOptions optionsNative;
+            FileHandle made;
+            NativeError e;
+            using (var scope = options == null ? null : Scope.New())
+            {
+                fixed (byte* pPath = Native.Utf8(path))
+                    Scope.End(scope, NativeMethods.ggufx_open(out made, rt.Handle, pPath,
+                        OpenOptions.Of(options, &optionsNative, scope), &e), &e);
+                return new GgufFile(made);
+            }
+        }
+
+        /// <summary>Opens length bytes at offset of a file descriptor, such as a model inside an archive.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Io, Truncated, Magic, Version, Endian, Malformed, Limit, Type,
+        /// Unsupported, NotFound, Cancelled, Count, Length, Key, Kvtype, Value, Duplicate, Alignment, Name, Ndims, Shape,
+        /// Overflow, Offset, Bounds, Split.</exception>
+        /// <remarks>
+        /// <para>length 0 means up to the end of the file. The descriptor is duplicated: the caller keeps and closes its own.
+        /// POSIX only, else Status.Unsupported.</para>
+        /// </remarks>
+        public static GgufFile OpenFd(Runtime rt, int fd, ulong offset, ulong length, OpenOptions options = null)
+        {
+            NativeOpenOptions optionsNative;
+            FileHandle made;
+            NativeError e;
+            using (var scope = options == null ? null : Scope.New())
+            {
+                Scope.End(scope, NativeMethods.ggufx_open_fd(out made, rt.Handle, fd, offset, length,
+                    OpenOptions.Of(options, &optionsNative, scope), &e), &e);
+                return new GgufFile(made);
+            }
+        }
+
+        /// <summary>Describes a file.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public FileFacts Info
+        {
+            get
+            {
+                NativeError e;
+                var resultNative = default(NativeFileFacts);
+                resultNative.struct_size = (uint)sizeof(NativeFileFacts);
+                Check.Ok(NativeMethods.ggufx_file_info(&resultNative, Handle, &e), &e);
+                return new FileFacts(&resultNative);
+            }
+        }
+
+        /// <summary>Returns the number of keys.</summary>
+        public long MetaCount { get { return (long)NativeMethods.ggufx_file_meta_count(Handle); } }
+
+        /// <summary>Describes the key index, in file order.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public MetaEntry MetaAt(long index)
+        {
+            NativeError e;
+            using (new Hold(Handle))
+            {
+                var resultNative = default(NativeMetaEntry);
+                resultNative.struct_size = (uint)sizeof(NativeMetaEntry);
+                Check.Ok(NativeMethods.ggufx_file_meta_at(&resultNative, Handle, Native.Size(index, "index"), &e), &e);
+                return new MetaEntry(&resultNative);
+            }
+        }
+
+        /// <summary>Finds the index of a key of length bytes.</summary>
+        /// <exception cref="GgufxException">Argument, NotFound.</exception>
+        public long MetaFind(string key)
+        {
+            UIntPtr keyLength;
+            UIntPtr resultNative;
+            NativeError e;
+            fixed (byte* pKey = Native.Text(key, out keyLength))
+                Check.Ok(NativeMethods.ggufx_file_meta_find(&resultNative, Handle, pKey, keyLength, &e), &e);
+            return (long)resultNative;
+        }
+
+        /// <summary>Returns the value of a key as an unsigned integer.</summary>
+        /// <exception cref="GgufxException">Argument, Kvtype, Value.</exception>
+        /// <remarks>
+        /// <para>The scalar getters convert types without loss:</para>
+        /// <list type="bullet">
+        /// <item>u64 and i64 accept any integer type whose value fits, and bool as 0 or 1.</item>
+        /// <item>f64 accepts f32, f64 and integers up to 2^53.</item>
+        /// <item>bool accepts only bool; any non-zero byte is true.</item>
+        /// </list>
+        /// <para>An array of exactly one such element is accepted as a scalar.</para>
+        /// </remarks>
+        public ulong MetaU64(long index)
+        {
+            ulong resultNative;
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_file_meta_u64(&resultNative, Handle, Native.Size(index, "index"), &e), &e);
+            return resultNative;
+        }
+
+        /// <summary>Returns the value of a key as a signed integer.</summary>
+        /// <exception cref="GgufxException">Argument, Kvtype, Value.</exception>
+        public long MetaI64(long index)
+        {
+            long resultNative;
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_file_meta_i64(&resultNative, Handle, Native.Size(index, "index"), &e), &e);
+            return resultNative;
+        }
+
+        /// <summary>Returns the value of a key as a floating-point number.</summary>
+        /// <exception cref="GgufxException">Argument, Kvtype, Value.</exception>
+        public double MetaF64(long index)
+        {
+            double resultNative;
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_file_meta_f64(&resultNative, Handle, Native.Size(index, "index"), &e), &e);
+            return resultNative;
+        }
+
+        /// <summary>Returns the value of a bool key.</summary>
+        /// <exception cref="GgufxException">Argument, Kvtype, Value.</exception>
+        public bool MetaBool(long index)
+        {
+            int resultNative;
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_file_meta_bool(&resultNative, Handle, Native.Size(index, "index"), &e), &e);
+            return resultNative != 0;
+        }
+
+        /// <summary>Returns a view of a string, borrowed from the file and not NUL-terminated.</summary>
+        /// <exception cref="GgufxException">Argument, Malformed, Kvtype.</exception>
+        public string MetaString(long index)
+        {
+            byte* result;
+            UIntPtr resultLength;
+            NativeError e;
+            using (new Hold(Handle))
+            {
+                Check.Ok(NativeMethods.ggufx_file_meta_string(&result, &resultLength, Handle, Native.Size(index, "index"), &e),
+                    &e);
+                return Native.Text(result, resultLength);
+            }
+        }
+
+        /// <summary>Copies elements first .. first + n - 1 of an array of numbers or bools, converted as the scalar getters
+        /// do.</summary>
+        /// <returns>The elements. A scalar counts as an array of one.</returns>
+        /// <exception cref="GgufxException">Argument, Kvtype, Value.</exception>
+        public ulong[] MetaArrayU64(long index, ulong first, long n)
+        {
+            NativeError e;
+            var result = new ulong[Native.Count(n, "n")];
+            fixed (ulong* pResult = &Native.First(result))
+                Check.Ok(NativeMethods.ggufx_file_meta_array_u64(pResult, Handle, Native.Size(index, "index"), first,
+                    Native.Size(n, "n"), &e), &e);
+            return result;
+        }
+
+        /// <summary>Copies array elements as signed integers.</summary>
+        /// <returns>The elements.</returns>
+        /// <exception cref="GgufxException">Argument, Kvtype, Value.</exception>
+        public long[] MetaArrayI64(long index, ulong first, long n)
+        {
+            NativeError e;
+            var result = new long[Native.Count(n, "n")];
+            fixed (long* pResult = &Native.First(result))
+                Check.Ok(NativeMethods.ggufx_file_meta_array_i64(pResult, Handle, Native.Size(index, "index"), first,
+                    Native.Size(n, "n"), &e), &e);
+            return result;
+        }
+
+        /// <summary>Copies array elements as floating-point numbers.</summary>
+        /// <returns>The elements.</returns>
+        /// <exception cref="GgufxException">Argument, Kvtype, Value.</exception>
+        public double[] MetaArrayF64(long index, ulong first, long n)
+        {
+            NativeError e;
+            var result = new double[Native.Count(n, "n")];
+            fixed (double* pResult = &Native.First(result))
+                Check.Ok(NativeMethods.ggufx_file_meta_array_f64(pResult, Handle, Native.Size(index, "index"), first,
+                    Native.Size(n, "n"), &e), &e);
+            return result;
+        }
+
+        /// <summary>Returns a view of element i of an array of strings, borrowed from the file.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Malformed, Kvtype.</exception>
+        /// <remarks>
+        /// <para>The first call on an array builds a sparse table of offsets, which can fail with Status.Memory. Later calls are
+        /// quick.</para>
+        /// </remarks>
+        public string MetaArrayString(long index, ulong i)
+        {
+            byte* result;
+            UIntPtr resultLength;
+            NativeError e;
+            using (new Hold(Handle))
+            {
+                Check.Ok(NativeMethods.ggufx_file_meta_array_string(&result, &resultLength, Handle, Native.Size(index, "index"),
+                    i, &e), &e);
+                return Native.Text(result, resultLength);
+            }
+        }
+
+        /// <summary>Returns the index of element i of an array of arrays.</summary>
+        /// <exception cref="GgufxException">Argument, Kvtype.</exception>
+        /// <remarks>
+        /// <para>GgufFile.MetaAt and the array getters accept this index like that of a key. It is not below
+        /// GgufFile.MetaCount.</para>
+        /// </remarks>
+        public long MetaArrayNested(long index, ulong i)
+        {
+            UIntPtr outIndexNative;
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_file_meta_array_nested(&outIndexNative, Handle, Native.Size(index, "index"), i, &e), &e);
+            return (long)outIndexNative;
+        }
+
+        /// <summary>Returns the number of tensors of all parts.</summary>
+        public long TensorCount { get { return (long)NativeMethods.ggufx_file_tensor_count(Handle); } }
+
+        /// <summary>Returns the tensor index, in file order, borrowed; null if the index is out of range.</summary>
+        public Tensor Tensor(long index)
+        {
+            IntPtr result;
+            using (new Hold(Handle))
+            {
+                result = NativeMethods.ggufx_file_tensor(Handle, Native.Size(index, "index"));
+                return result == IntPtr.Zero ? null : new Tensor(new TensorHandle(Handle, result));
+            }
+        }
+
+        /// <summary>Finds the index of a tensor by its name of length bytes.</summary>
+        /// <exception cref="GgufxException">Argument, NotFound.</exception>
+        public long TensorFind(string name)
+        {
+            UIntPtr nameLength;
+            UIntPtr resultNative;
+            NativeError e;
+            fixed (byte* pName = Native.Text(name, out nameLength))
+                Check.Ok(NativeMethods.ggufx_file_tensor_find(&resultNative, Handle, pName, nameLength, &e), &e);
+            return (long)resultNative;
+        }
+
+        /// <summary>Checks an opened file more thoroughly than the open did.</summary>
+        /// <param name="report">Called for each finding; a non-zero result stops with Status.Cancelled.</param>
+        /// <param name="flags">ValidateFlags.</param>
+        /// <param name="token">Cancels the call.</param>
+        /// <param name="progress">Receives the progress of the call.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Unsupported, Cancelled.</exception>
+        /// <remarks>
+        /// <para>The result is Status.Ok also if there were findings.</para>
+        /// </remarks>
+        public void Validate(Func<Finding, bool> report, ValidateFlags flags = 0,
+            CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
+        {
+            NativeError e;
+            using (var scope = Scope.New())
+            {
+                Check.Given(report, "report");
+                scope.End(NativeMethods.ggufx_validate(Handle, (uint)flags, Callbacks.GgufFileValidateReport, scope.User(report),
+                    scope.Follow(token, progress), &e), &e);
+            }
+        }
+
+        /// <summary>Writes the graph of a file's model as readable text: a line per operation, equal layers once.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Io, Limit, Type, Unsupported, Capacity, Cancelled, Mismatch,
+        /// Device, Kvtype, Shape, Split, Hparam, Missing.</exception>
+        /// <remarks>
+        /// <para>The file may be opened for metadata only. The wording may change between versions.</para>
+        /// </remarks>
+        public string Graph()
+        {
+            UIntPtr resultNeeded;
+            NativeError e;
+            int status;
+            var result = new byte[1024];
+            do
+            {
+                fixed (byte* pResult = result)
+                    status = NativeMethods.ggufx_file_graph(pResult, Native.Size(result.Length), &resultNeeded, Handle, &e);
+            }
+            while (Native.Grows(status, ref result, resultNeeded));
+            Check.Ok(status, &e);
+            return Native.Text(result, resultNeeded);
+        }
+    }
+
+    /// <summary>View of weight data with type, shape and row stride. Immutable. A tensor that GgufFile.Tensor returns is
+    /// borrowed: it is valid until the file is destroyed and must not be destroyed itself.</summary>
+    public sealed unsafe partial class Tensor : IDisposable
+    {
+        private readonly TensorHandle _made;
+
+        internal Tensor(TensorHandle made) { _made = made; }
+
+        internal TensorHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        /// <summary>Copies a tensor to the memory of a device.</summary>
+        /// <param name="token">Cancels the call.</param>
+        /// <param name="progress">Receives the progress of the call.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Type, Unsupported, Cancelled, Device, Shape.</exception>
+        /// <remarks>
+        /// <para>The result is a tensor with the same type, shape, name and bytes, MemoryKind 1 and Tensor.Data null. It can be
+        /// sliced and multiplied. The file of w may be destroyed. After an error no memory stays allocated.</para>
+        /// </remarks>
+        public Tensor Upload(Device device, CancellationToken token = default(CancellationToken),
+            IProgress<Progress> progress = null)
+        {
+            TensorHandle made;
+            NativeError e;
+            using (device.Handle.Reading())
+            using (var scope = Scope.Of(token, progress))
+            {
+                Scope.End(scope, NativeMethods.ggufx_tensor_upload(out made, device.Handle, Handle, Scope.Progress(scope), &e),
+                    &e);
+                made.Inherit(Handle);
+                return new Tensor(made);
+            }
+        }
+
+        /// <summary>Copies the bytes of a tensor from the memory of a device: n = its Bytes, rows dense.</summary>
+        /// <exception cref="GgufxException">Argument, Device.</exception>
+        public void Download(Span<byte> to)
+        {
+            NativeError e;
+            fixed (byte* pOut = &Native.First(to))
+                Check.Ok(NativeMethods.ggufx_tensor_download(pOut, Native.Size(to.Length), Handle, &e), &e);
+        }
+
+        /// <summary>Computes the sum of all words of a tensor on its device, modulo 2^32.</summary>
+        /// <exception cref="GgufxException">Argument, Unsupported, Device.</exception>
+        /// <remarks>
+        /// <para>The words of a row are little-endian, of 32 bits, padded with zeros. The device reads each byte once and does
+        /// nothing else, so the time is that of reading, and a lower bound for a product.</para>
+        /// </remarks>
+        public uint WordSum()
+        {
+            uint resultNative;
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_tensor_word_sum(&resultNative, Handle, &e), &e);
+            return resultNative;
+        }
+
+        /// <summary>Describes a tensor.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public TensorFacts Info
+        {
+            get
+            {
+                NativeError e;
+                using (new Hold(Handle))
+                {
+                    var resultNative = default(NativeTensorFacts);
+                    resultNative.struct_size = (uint)sizeof(NativeTensorFacts);
+                    Check.Ok(NativeMethods.ggufx_tensor_info(&resultNative, Handle, &e), &e);
+                    return new TensorFacts(&resultNative);
+                }
+            }
+        }
+
+        /// <summary>Creates a view of indices first .. first + n - 1 of dimension dim of a tensor.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Unsupported, Shape.</exception>
+        /// <remarks>
+        /// <para>Along dimension 0 (columns) both must be multiples of the block. The slice shares the data and keeps their owner
+        /// alive.</para>
+        /// </remarks>
+        public Tensor Slice(uint dim, ulong first, ulong n)
+        {
+            TensorHandle made;
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_tensor_slice(out made, Handle, dim, first, n, &e), &e);
+            made.Inherit(Handle);
+            return new Tensor(made);
+        }
+    }
+
+    /// <summary>A grammar compiled for a vocabulary. Immutable.</summary>
+    public sealed unsafe partial class Grammar : IDisposable
+    {
+        private readonly GrammarHandle _made;
+
+        internal GrammarHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        /// <summary>Compiles a grammar for the vocabulary of a tokenizer.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Malformed, Limit, Unsupported, Cancelled, Value.</exception>
+        /// <remarks>
+        /// <para>The grammar does not need the tokenizer afterwards. The first grammar of a tokenizer takes longer. Time and
+        /// memory are linear in the text, which is at most 16 MiB. Combinations of schemas, and repetitions of parts that may be
+        /// empty, take more. They end at MaxSteps, of some 10 ns each, or at MaxMemory. Tokens of more than 512 bytes never
+        /// match.</para>
+        /// <para>Errors at a position of the grammar have its line and column in the message, and its byte in offset.</para>
+        /// </remarks>
+        public Grammar(Runtime rt, Tokenizer tokenizer, GrammarOptions options = null)
+        {
+            NativeGrammarOptions optionsNative;
+            NativeError e;
+            using (var scope = options == null ? null : Scope.New())
+                Scope.End(scope, NativeMethods.ggufx_grammar_create(out _made, rt.Handle, tokenizer.Handle,
+                    GrammarOptions.Of(options, &optionsNative, scope), &e), &e);
+        }
+    }
+
+    /// <summary>The state of one output in a grammar. Keeps the grammar alive. Exclusive. A call that changes it is exclusive:
+    /// another one at the same time fails with Status.State.</summary>
+    public sealed unsafe partial class Matcher : IDisposable
+    {
+        private readonly MatcherHandle _made;
+
+        internal Matcher(MatcherHandle made) { _made = made; }
+
+        internal MatcherHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        /// <summary>Creates a matcher at the start of an output.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit.</exception>
+        public Matcher(Grammar grammar)
+        {
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_matcher_create(out _made, grammar.Handle, &e), &e);
+        }
+
+        /// <summary>Creates a copy of a matcher, including its history for rollback. Time is linear in the accepted
+        /// tokens.</summary>
+        /// <exception cref="GgufxException">Argument, Memory.</exception>
+        public Matcher Clone()
+        {
+            MatcherHandle made;
+            NativeError e;
+            using (Handle.Reading())
+            {
+                Check.Ok(NativeMethods.ggufx_matcher_clone(out made, Handle, &e), &e);
+                made.Inherit(Handle);
+                return new Matcher(made);
+            }
+        }
+
+        /// <summary>Appends n tokens to the output, all of them or none.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Value.</exception>
+        /// <remarks>
+        /// <para>An end-of-generation token matches if the output is complete; nothing can follow it.</para>
+        /// </remarks>
+        public void Accept(ReadOnlySpan<int> ids)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            {
+                fixed (int* pIds = &Native.First(ids))
+                    Check.Ok(NativeMethods.ggufx_matcher_accept(Handle, pIds, Native.Size(ids.Length), &e), &e);
+            }
+        }
+
+        /// <summary>Removes the last nTokens tokens from the output.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public void Rollback(ulong nTokens)
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_matcher_rollback(Handle, nTokens, &e), &e);
+        }
+
+        /// <summary>Computes the token mask: a bit per token of the vocabulary, set if it may come next.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Capacity, Mismatch, State, Value.</exception>
+        /// <remarks>
+        /// <para>Token id is bit id % 32, counted from the lowest, of word id / 32. Words after the vocabulary become 0.
+        /// End-of-generation tokens are set if the output is complete. Masks are cached for all matchers of the grammar, in at
+        /// most 64 MiB.</para>
+        /// </remarks>
+        public void Mask(Span<uint> outBits)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            {
+                fixed (uint* pOutBits = &Native.First(outBits))
+                    Check.Ok(NativeMethods.ggufx_matcher_mask(pOutBits, Native.Size(outBits.Length), Handle, &e), &e);
+            }
+        }
+
+        /// <summary>Describes the state of a matcher.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public MatcherFacts Info
+        {
+            get
+            {
+                NativeError e;
+                using (Handle.Reading())
+                {
+                    var resultNative = default(NativeMatcherFacts);
+                    resultNative.struct_size = (uint)sizeof(NativeMatcherFacts);
+                    Check.Ok(NativeMethods.ggufx_matcher_info(&resultNative, Handle, &e), &e);
+                    return new MatcherFacts(&resultNative);
+                }
+            }
+        }
+    }
+
+    /// <summary>Entries in the order of their file. Quantization jobs keep what they need of it. A call that changes it is
+    /// exclusive: another one at the same time fails with Status.State.</summary>
+    public sealed unsafe partial class Imatrix : IDisposable
+    {
+        private readonly ImatrixHandle _made;
+
+        internal Imatrix(ImatrixHandle made) { _made = made; }
+
+        internal ImatrixHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        /// <summary>Reads an imatrix file at a UTF-8 path. The first bytes decide the format.</summary>
+        /// <param name="token">Cancels the call.</param>
+        /// <param name="progress">Receives the progress of the call.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Io, Truncated, Magic, Version, Endian, Malformed, Limit, Type,
+        /// Unsupported, NotFound, Cancelled, Count, Length, Key, Kvtype, Value, Duplicate, Alignment, Name, Ndims, Shape,
+        /// Overflow, Offset, Bounds, Split, Missing.</exception>
+        /// <remarks>
+        /// <para>The counts of a .dat file are calls, which are taken as 512 tokens each.</para>
+        /// </remarks>
+        public static Imatrix Open(Runtime rt, string path, CancellationToken token = default(CancellationToken),
+            IProgress<Progress> progress = null)
+        {
+            ImatrixHandle made;
+            NativeError e;
+            using (var scope = Scope.Of(token, progress))
+            {
+                fixed (byte* pPath = Native.Utf8(path))
+                    Scope.End(scope, NativeMethods.ggufx_imatrix_open(out made, rt.Handle, pPath, Scope.Progress(scope), &e), &e);
+                return new Imatrix(made);
+            }
+        }
+
+        /// <summary>Reads an imatrix from memory, which may be freed after the call.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Io, Truncated, Magic, Version, Endian, Malformed, Limit, Type,
+        /// Unsupported, NotFound, Cancelled, Count, Length, Key, Kvtype, Value, Duplicate, Alignment, Name, Ndims, Shape,
+        /// Overflow, Offset, Bounds, Split, Missing.</exception>
+        public static Imatrix OpenMemory(Runtime rt, ReadOnlySpan<byte> data)
+        {
+            ImatrixHandle made;
+            NativeError e;
+            fixed (byte* pData = &Native.First(data))
+                Check.Ok(NativeMethods.ggufx_imatrix_open_memory(out made, rt.Handle, pData, Native.Size(data.Length), &e), &e);
+            return new Imatrix(made);
+        }
+
+        /// <summary>Describes an imatrix.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public ImatrixFacts Info
+        {
+            get
+            {
+                NativeError e;
+                using (Handle.Reading())
+                {
+                    var resultNative = default(NativeImatrixFacts);
+                    resultNative.struct_size = (uint)sizeof(NativeImatrixFacts);
+                    Check.Ok(NativeMethods.ggufx_imatrix_info(&resultNative, Handle, &e), &e);
+                    return new ImatrixFacts(&resultNative);
+                }
+            }
+        }
+
+        /// <summary>Describes entry index.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public ImatrixEntry At(long index)
+        {
+            NativeError e;
+            using (Handle.Reading())
+            using (new Hold(Handle))
+            {
+                var resultNative = default(NativeImatrixEntry);
+                resultNative.struct_size = (uint)sizeof(NativeImatrixEntry);
+                Check.Ok(NativeMethods.ggufx_imatrix_at(&resultNative, Handle, Native.Size(index, "index"), &e), &e);
+                return new ImatrixEntry(&resultNative);
+            }
+        }
+
+        /// <summary>Finds the index of the entry for a weight tensor by name.</summary>
+        /// <exception cref="GgufxException">Argument, NotFound.</exception>
+        public long Find(string name)
+        {
+            UIntPtr nameLength;
+            UIntPtr indexNative;
+            NativeError e;
+            using (Handle.Reading())
+            {
+                fixed (byte* pName = Native.Text(name, out nameLength))
+                    Check.Ok(NativeMethods.ggufx_imatrix_find(&indexNative, Handle, pName, nameLength, &e), &e);
+                return (long)indexNative;
+            }
+        }
+
+        /// <summary>Returns the name of dataset index, as a view that is valid until the imatrix is changed.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public string Dataset(long index)
+        {
+            byte* result;
+            UIntPtr resultLength;
+            NativeError e;
+            using (Handle.Reading())
+            using (new Hold(Handle))
+            {
+                Check.Ok(NativeMethods.ggufx_imatrix_dataset(&result, &resultLength, Handle, Native.Size(index, "index"), &e),
+                    &e);
+                return Native.Text(result, resultLength);
+            }
+        }
+
+        /// <summary>Keeps the entries i with keep[i] != 0 and removes the others. n is the number of entries.</summary>
+        /// <exception cref="GgufxException">Argument, Memory.</exception>
+        public void Select(ReadOnlySpan<byte> keep)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            {
+                fixed (byte* pKeep = &Native.First(keep))
+                    Check.Ok(NativeMethods.ggufx_imatrix_select(Handle, pKeep, Native.Size(keep.Length), &e), &e);
+            }
+        }
+
+        /// <summary>Adds the sums and counts of another imatrix. New entries are appended.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Mismatch, Value.</exception>
+        /// <remarks>
+        /// <para>Sums that were just collected, or read with ImatrixFormat.Exact, are added exactly and rounded once. The result
+        /// is then independent of the number and order of the parts of a dataset.</para>
+        /// </remarks>
+        public void Merge(Imatrix other)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            using (other.Handle.Reading())
+                Check.Ok(NativeMethods.ggufx_imatrix_merge(Handle, other.Handle, &e), &e);
+        }
+
+        /// <summary>Collects an imatrix: runs a model over token ids and sums the squared inputs of its matrices.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Cancelled, State, Value.</exception>
+        /// <remarks>
+        /// <para>The ids are processed in independent chunks of nContext tokens. Token 0 of each chunk is replaced by the id bos
+        /// unless that is -1. A rest shorter than a chunk is dropped. Entries are in the order of the model's tensors. Experts,
+        /// and heads with matrices of their own, are counted separately.</para>
+        /// <para>Sums are computed in binary64, in the order of the tokens of a chunk. Chunks are added exactly, each rounded to
+        /// a multiple of 2^-127, and the sum is rounded once. A dataset can therefore be split between chunks: collect each part,
+        /// then Imatrix.Merge gives the same bits.</para>
+        /// <para>session must be empty and hold nContext tokens; it is empty again afterwards. Memory: 40 bytes per column, of
+        /// each expert, in addition to those of the result.</para>
+        /// </remarks>
+        public static Imatrix Collect(Session session, ReadOnlySpan<int> tokens, uint nContext, int bos,
+            ImatrixOptions options = null)
+        {
+            NativeImatrixOptions optionsNative;
+            ImatrixHandle made;
+            NativeError e;
+            using (session.Handle.Changing())
+            using (var scope = options == null ? null : Scope.New())
+            {
+                fixed (int* pTokens = &Native.First(tokens))
+                    Scope.End(scope, NativeMethods.ggufx_imatrix_collect(out made, session.Handle, pTokens,
+                        Native.Size(tokens.Length), nContext, bos, ImatrixOptions.Of(options, &optionsNative, scope), &e), &e);
+                return new Imatrix(made);
+            }
+        }
+
+        /// <summary>Writes an imatrix to a file of a format (ImatrixFormat).</summary>
+        /// <param name="token">Cancels the call.</param>
+        /// <param name="progress">Receives the progress of the call.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Io, Limit, Cancelled, State, Name.</exception>
+        /// <remarks>
+        /// <para>The file is written as PATH.part and then renamed. It replaces an existing one, unless ImatrixFormat.NoReplace
+        /// is added to the format. A .dat file keeps only the first dataset, and one count per tensor: its values agree to one
+        /// rounding.</para>
+        /// </remarks>
+        public void Write(string path, ImatrixFormat format, CancellationToken token = default(CancellationToken),
+            IProgress<Progress> progress = null)
+        {
+            NativeError e;
+            using (Handle.Reading())
+            using (var scope = Scope.Of(token, progress))
+            {
+                fixed (byte* pPath = Native.Utf8(path))
+                    Scope.End(scope, NativeMethods.ggufx_imatrix_write(Handle, pPath, (int)format, Scope.Progress(scope), &e),
+                        &e);
+            }
+        }
+    }
+
+    /// <summary>A quantization: planned, running or finished. A call that changes it is exclusive: another one at the same time
+    /// fails with Status.State.</summary>
+    public sealed unsafe partial class Quantizer : IDisposable
+    {
+        private readonly JobHandle _made;
+
+        internal Quantizer(JobHandle made) { _made = made; }
+
+        internal JobHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        /// <summary>Plans the quantization of a file by a quantization mix.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Type, Unsupported, Mismatch, Kvtype, Shape.</exception>
+        /// <remarks>
+        /// <para>The job keeps the file. A file opened for metadata only can be planned, but not run.</para>
+        /// </remarks>
+        public static Quantizer Quantize(Runtime rt, GgufFile file, uint fileType, JobOptions options = null)
+        {
+            NativeJobOptions optionsNative;
+            JobHandle made;
+            NativeError e;
+            using (var scope = options == null ? null : Scope.New())
+            {
+                Check.Ok(NativeMethods.ggufx_job_quantize(out made, rt.Handle, file.Handle, fileType,
+                    JobOptions.Of(options, &optionsNative, scope), &e), &e);
+                return new Quantizer(made);
+            }
+        }
+
+        /// <summary>Describes a plan.</summary>
+        /// <exception cref="GgufxException">Argument, Memory.</exception>
+        public JobFacts Info
+        {
+            get
+            {
+                NativeError e;
+                using (Handle.Reading())
+                {
+                    var resultNative = default(NativeJobFacts);
+                    resultNative.struct_size = (uint)sizeof(NativeJobFacts);
+                    Check.Ok(NativeMethods.ggufx_job_info(&resultNative, Handle, &e), &e);
+                    return new JobFacts(&resultNative);
+                }
+            }
+        }
+
+        /// <summary>Describes tensor index, in the order of the output.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public JobTensor TensorAt(long index)
+        {
+            NativeError e;
+            using (Handle.Reading())
+            using (new Hold(Handle))
+            {
+                var resultNative = default(NativeJobTensor);
+                resultNative.struct_size = (uint)sizeof(NativeJobTensor);
+                Check.Ok(NativeMethods.ggufx_job_tensor_at(&resultNative, Handle, Native.Size(index, "index"), &e), &e);
+                return new JobTensor(&resultNative);
+            }
+        }
+
+        /// <summary>Overrides the types of tensors: types[i] is for tensor i, or Constants.JobByRecipe.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Type, Unsupported, Mismatch, Kvtype, Shape.</exception>
+        /// <remarks>
+        /// <para>Replaces all earlier overrides. An override changes no other tensor: mixes that count layers also count
+        /// overridden tensors. Tensors that are never quantized keep their type (JobReason.Kept). Rows that are not whole blocks
+        /// get a fallback (JobReason.Fallback).</para>
+        /// </remarks>
+        public void SetTypes(ReadOnlySpan<TensorType> types)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            {
+                fixed (TensorType* pTypes = &Native.First(types))
+                    Check.Ok(NativeMethods.ggufx_job_set_types(Handle, (uint*)pTypes, Native.Size(types.Length), &e), &e);
+            }
+        }
+
+        /// <summary>Measures the root mean squared error (RMSE) that a type would cause in tensor index.</summary>
+        /// <param name="token">Cancels the call.</param>
+        /// <param name="progress">Receives the progress of the call.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Type, Unsupported, Cancelled, Value, Shape.</exception>
+        /// <remarks>
+        /// <para>The error is unweighted and comes from up to maxValues values in evenly spaced rows (0: all values).</para>
+        /// </remarks>
+        public double Measure(long index, TensorType type, ulong maxValues, CancellationToken token = default(CancellationToken),
+            IProgress<Progress> progress = null)
+        {
+            double resultNative;
+            NativeError e;
+            using (Handle.Reading())
+            using (var scope = Scope.Of(token, progress))
+            {
+                Scope.End(scope, NativeMethods.ggufx_job_measure(&resultNative, Handle, Native.Size(index, "index"), (uint)type,
+                    maxValues, Scope.Progress(scope), &e), &e);
+                return resultNative;
+            }
+        }
+
+        /// <summary>Runs a job: quantizes all tensors and writes the file by atomic replace.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Io, Unsupported, Cancelled, Mismatch, State, Value.</exception>
+        /// <remarks>
+        /// <para>With JobFlags.KeepSplit the output is a set, PREFIX-00001-of-0000N.gguf, where PREFIX is the path without
+        /// ".gguf". The file is written as PATH.part, synced to disk and renamed, unless JobFlags.NoReplace is set and the name
+        /// exists. It replaces an existing file atomically, a set as Writer.Write does.</para>
+        /// <para>PATH.part.log lists the complete tensors. After a kill or a power failure JobRunFlags.Resume continues; without
+        /// this flag PATH.part is started again. A resumed run verifies the existing tensors by checksums. Memory: about 32 MiB
+        /// and one row for any model, plus the tables of IQ types.</para>
+        /// </remarks>
+        public void Run(string path, JobRunOptions options = null)
+        {
+            NativeJobRunOptions optionsNative;
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = options == null ? null : Scope.New())
+            {
+                fixed (byte* pPath = Native.Utf8(path))
+                    Scope.End(scope, NativeMethods.ggufx_job_run(Handle, pPath, JobRunOptions.Of(options, &optionsNative, scope),
+                        &e), &e);
+            }
+        }
+
+        /// <summary>Completes the file after all shards: checks every tensor in PATH.part, writes the metadata,
+        /// renames.</summary>
+        /// <param name="token">Cancels the call.</param>
+        /// <param name="progress">Receives the progress of the call.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Io, Unsupported, NotFound, Cancelled, Mismatch, State,
+        /// Value.</exception>
+        public void Finish(string path, CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = Scope.Of(token, progress))
+            {
+                fixed (byte* pPath = Native.Utf8(path))
+                    Scope.End(scope, NativeMethods.ggufx_job_finish(Handle, pPath, Scope.Progress(scope), &e), &e);
+            }
+        }
+    }
+
+    /// <summary>Keys and values per layer and sequence. A call that changes it is exclusive: another one at the same time fails
+    /// with Status.State.</summary>
+    public sealed unsafe partial class KvCache : IDisposable
+    {
+        private readonly KvHandle _made;
+
+        internal KvHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        partial void Created(Runtime rt, KvOptions options);
+
+        /// <summary>Creates an empty cache.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Type.</exception>
+        /// <remarks>
+        /// <para>Pages of 64 tokens are allocated when they are needed, or earlier by KvCache.Reserve.</para>
+        /// <para>With quantized types the first Sinks tokens of a sequence stay F16, and so does the page of its last token. A
+        /// page is quantized once, when a token is appended after it. A query sees the page of the last token that it sees in
+        /// F16, and all earlier pages quantized. This holds for any partition of the tokens into appends. Pages that are filled
+        /// within one append therefore keep both forms until the next append to that layer and sequence, or KvCache.Commit.
+        /// Queries of the appended tokens must come before. Queries of older tokens see the form that is left.</para>
+        /// <para>With BF16 the first Sinks tokens stay F32, in a page of twice the size. The first page has room for 64 tokens
+        /// for any Sinks. Heads of quantized types have at most 1024 values; those of GX types have a multiple of 16.</para>
+        /// </remarks>
+        public KvCache(Runtime rt, KvOptions options = null)
+        {
+            NativeKvOptions optionsNative;
+            NativeError e;
+            using (var scope = options == null ? null : Scope.New())
+            {
+                Check.Ok(NativeMethods.ggufx_kv_create(out _made, rt.Handle, KvOptions.Of(options, &optionsNative, scope), &e),
+                    &e);
+                Created(rt, options);
+            }
+        }
+
+        /// <summary>Reserves the pages of nTokens tokens of a sequence in every layer.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Capacity.</exception>
+        /// <remarks>
+        /// <para>Appends up to that length then neither fail with Status.Memory nor allocate, with these limits:</para>
+        /// <list type="bullet">
+        /// <item>Layers with a quantized type: appends of at most 64 tokens. Longer ones take an F16 page for each 64 further
+        /// tokens until the next append. Between KvCache.Begin and its end they take one more if appends do not end with
+        /// pages.</item>
+        /// <item>Other layers with a window: appends of at most 1024 tokens.</item>
+        /// <item>A later copy or removal can require pages that were not reserved.</item>
+        /// </list>
+        /// </remarks>
+        public void Reserve(uint sequence, ulong nTokens)
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_kv_reserve(Handle, sequence, nTokens, &e), &e);
+        }
+
+        /// <summary>Appends nTokens tokens to one layer of a sequence, all or nothing.</summary>
+        /// <param name="k">f32, [nTokens][KvHeads][HeadDimK], nK floats in all; copied (quantized).</param>
+        /// <param name="positions">Not negative and not descending; null: the next ones (0, 1, ... without gaps). The causal mask
+        /// compares positions. Keys are stored as given: the call does not apply RoPE.</param>
+        /// <param name="v">f32, [nTokens][KvHeads][HeadDimV], nV floats in all; copied (quantized). null and 0 with
+        /// KvFlags.VInK.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Capacity, Value.</exception>
+        /// <remarks>
+        /// <para>Bits: queries of these tokens before the next append are independent of the partition into appends. Queries of
+        /// older tokens may depend on it until KvCache.Commit. A failed executor costs only parallelism: the work is done on this
+        /// thread.</para>
+        /// </remarks>
+        public void Append(uint layer, uint sequence, long nTokens, ReadOnlySpan<float> k,
+            ReadOnlySpan<int> positions = default(ReadOnlySpan<int>), ReadOnlySpan<float> v = default(ReadOnlySpan<float>))
+        {
+            NativeError e;
+            using (Handle.Changing())
+            {
+                if (positions.Length != 0) Check.Length(positions.Length, checked((long)nTokens), "positions");
+                fixed (int* pPositions = &MemoryMarshal.GetReference(positions))
+                fixed (float* pK = &Native.First(k))
+                fixed (float* pV = &MemoryMarshal.GetReference(v))
+                    Check.Ok(NativeMethods.ggufx_kv_append(Handle, layer, sequence, Native.Size(nTokens, "nTokens"),
+                        positions.Length == 0 ? null : pPositions, pK, Native.Size(k.Length), v.Length == 0 ? null : pV,
+                        Native.Size(v.Length), &e), &e);
+            }
+        }
+
+        /// <summary>Appends 16-bit keys and values; format is HalfFormat. nK and nV count values.</summary>
+        /// <param name="positions">As in KvCache.Append.</param>
+        /// <param name="v">As in KvCache.Append.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Capacity, Value.</exception>
+        /// <remarks>
+        /// <para>Bits as KvCache.Append.</para>
+        /// </remarks>
+        public void AppendHalf(uint layer, uint sequence, long nTokens, HalfFormat format, ReadOnlySpan<ushort> k,
+            ReadOnlySpan<int> positions = default(ReadOnlySpan<int>), ReadOnlySpan<ushort> v = default(ReadOnlySpan<ushort>))
+        {
+            NativeError e;
+            using (Handle.Changing())
+            {
+                if (positions.Length != 0) Check.Length(positions.Length, checked((long)nTokens), "positions");
+                fixed (int* pPositions = &MemoryMarshal.GetReference(positions))
+                fixed (ushort* pK = &Native.First(k))
+                fixed (ushort* pV = &MemoryMarshal.GetReference(v))
+                    Check.Ok(NativeMethods.ggufx_kv_append_half(Handle, layer, sequence, Native.Size(nTokens, "nTokens"),
+                        positions.Length == 0 ? null : pPositions, (uint)format, pK, Native.Size(k.Length),
+                        v.Length == 0 ? null : pV, Native.Size(v.Length), &e), &e);
+            }
+        }
+
+        /// <summary>Appends tokens of several sequences to one layer, all or nothing.</summary>
+        /// <param name="sequences">Token i is appended to sequences[i].</param>
+        /// <param name="positions">Must not descend within a sequence.</param>
+        /// <param name="v">As in KvCache.Append, as is k.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Capacity, Value.</exception>
+        /// <remarks>
+        /// <para>Bits as KvCache.Append.</para>
+        /// </remarks>
+        public void AppendBatch(uint layer, ReadOnlySpan<uint> sequences, ReadOnlySpan<int> positions, ReadOnlySpan<float> k,
+            ReadOnlySpan<float> v = default(ReadOnlySpan<float>))
+        {
+            NativeError e;
+            using (Handle.Changing())
+            {
+                Check.Length(positions.Length, sequences.Length, "positions");
+                fixed (uint* pSequences = &Native.First(sequences))
+                fixed (int* pPositions = &Native.First(positions))
+                fixed (float* pK = &Native.First(k))
+                fixed (float* pV = &MemoryMarshal.GetReference(v))
+                    Check.Ok(NativeMethods.ggufx_kv_append_batch(Handle, layer, Native.Size(sequences.Length), pSequences,
+                        pPositions, pK, Native.Size(k.Length), v.Length == 0 ? null : pV, Native.Size(v.Length), &e), &e);
+            }
+        }
+
+        /// <summary>Computes the attention of nQueries queries over one layer of a sequence.</summary>
+        /// <param name="to">f32, [nQueries][QHeads][HeadDimV], nOut floats in all.</param>
+        /// <param name="q">f32, [nQueries][QHeads][HeadDimK], nQ floats in all.</param>
+        /// <param name="lse">f32: log of the sum of exp(score).</param>
+        /// <param name="positions">Not negative; null: those of the last nQueries tokens.</param>
+        /// <param name="options">Null = defaults.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Cancelled, State.</exception>
+        /// <remarks>
+        /// <para>Query head h reads KV head h / (QHeads / KvHeads).</para>
+        /// <para>A query that sees no token gives 0 and lse = -infinity; with a sink, lse is its logit. A NaN or infinity in a
+        /// query head, or a score that overflows, gives NaN (0x7fc00000) in that head's output and lse. After a cancellation out
+        /// and lse are unspecified.</para>
+        /// </remarks>
+        public void Attend(Span<float> to, uint layer, uint sequence, ReadOnlySpan<float> q, long nQueries,
+            Span<float> lse = default(Span<float>), ReadOnlySpan<int> positions = default(ReadOnlySpan<int>),
+            AttendOptions options = null)
+        {
+            NativeAttendOptions optionsNative;
+            NativeError e;
+            using (Handle.Reading())
+            using (var scope = options == null ? null : Scope.New())
+            {
+                if (lse.Length != 0) Check.Length(lse.Length, checked((long)(nQueries * NQHeads)), "lse");
+                if (positions.Length != 0) Check.Length(positions.Length, checked((long)nQueries), "positions");
+                fixed (float* pOut = &Native.First(to))
+                fixed (float* pLse = &MemoryMarshal.GetReference(lse))
+                fixed (float* pQ = &Native.First(q))
+                fixed (int* pPositions = &MemoryMarshal.GetReference(positions))
+                    Scope.End(scope, NativeMethods.ggufx_kv_attend(pOut, Native.Size(to.Length), lse.Length == 0 ? null : pLse,
+                        Handle, layer, sequence, pQ, Native.Size(q.Length), Native.Size(nQueries, "nQueries"),
+                        positions.Length == 0 ? null : pPositions, AttendOptions.Of(options, &optionsNative, scope), &e), &e);
+            }
+        }
+
+        /// <summary>Computes the attention of n queries, each over its own sequence.</summary>
+        /// <param name="to">f32, [n][QHeads][HeadDimV].</param>
+        /// <param name="sequences">Query i reads sequences[i], which may repeat.</param>
+        /// <param name="q">f32, [n][QHeads][HeadDimK].</param>
+        /// <param name="lse">As in KvCache.Attend.</param>
+        /// <param name="positions">Null: the last token of each sequence.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Cancelled, State.</exception>
+        /// <remarks>
+        /// <para>The bits and the memory of each query are those of KvCache.Attend.</para>
+        /// </remarks>
+        public void AttendBatch(Span<float> to, uint layer, ReadOnlySpan<uint> sequences, ReadOnlySpan<float> q,
+            Span<float> lse = default(Span<float>), ReadOnlySpan<int> positions = default(ReadOnlySpan<int>),
+            AttendOptions options = null)
+        {
+            NativeAttendOptions optionsNative;
+            NativeError e;
+            using (Handle.Reading())
+            using (var scope = options == null ? null : Scope.New())
+            {
+                if (lse.Length != 0) Check.Length(lse.Length, checked((long)(sequences.Length * NQHeads)), "lse");
+                if (positions.Length != 0) Check.Length(positions.Length, sequences.Length, "positions");
+                fixed (float* pOut = &Native.First(to))
+                fixed (float* pLse = &MemoryMarshal.GetReference(lse))
+                fixed (uint* pSequences = &Native.First(sequences))
+                fixed (float* pQ = &Native.First(q))
+                fixed (int* pPositions = &MemoryMarshal.GetReference(positions))
+                    Scope.End(scope, NativeMethods.ggufx_kv_attend_batch(pOut, Native.Size(to.Length),
+                        lse.Length == 0 ? null : pLse, Handle, layer, pSequences, pQ, Native.Size(q.Length),
+                        Native.Size(sequences.Length), positions.Length == 0 ? null : pPositions,
+                        AttendOptions.Of(options, &optionsNative, scope), &e), &e);
+            }
+        }
+
+        /// <summary>Dequantizes tokens first .. first + nTokens - 1 of a layer to f32.</summary>
+        /// <param name="k">The keys.</param>
+        /// <param name="v">The values.</param>
+        /// <exception cref="GgufxException">Argument.</exception>
+        /// <remarks>
+        /// <para>The result is in the basis in which they were appended, with shifted keys at their current positions. Layouts
+        /// are those of KvCache.Append.</para>
+        /// </remarks>
+        public void Read(uint layer, uint sequence, ulong first, ulong nTokens, Span<float> k = default(Span<float>),
+            Span<float> v = default(Span<float>))
+        {
+            NativeError e;
+            using (Handle.Reading())
+            {
+                fixed (float* pK = &MemoryMarshal.GetReference(k))
+                fixed (float* pV = &MemoryMarshal.GetReference(v))
+                    Check.Ok(NativeMethods.ggufx_kv_read(k.Length == 0 ? null : pK, Native.Size(k.Length),
+                        v.Length == 0 ? null : pV, Native.Size(v.Length), Handle, layer, sequence, first, nTokens, &e), &e);
+            }
+        }
+
+        /// <summary>Computes the scores of queries against every token of a layer, without masks and biases.</summary>
+        /// <param name="to">f32, [nQueries][QHeads][tokens of the layer], nOut floats in all.</param>
+        /// <param name="q">f32, [nQueries][QHeads][HeadDimK], nQ floats in all.</param>
+        /// <param name="scale">0 = 1 / sqrt(HeadDimK).</param>
+        /// <exception cref="GgufxException">Argument.</exception>
+        /// <remarks>
+        /// <para>A score is q.k * scale in f32, with the keys of KvCache.Read. Attention computes scores of quantized keys in
+        /// integers, so its own differ in the last bits. Tokens that a window has dropped have the score -infinity.</para>
+        /// </remarks>
+        public void Scores(Span<float> to, uint layer, uint sequence, ReadOnlySpan<float> q, long nQueries, float scale)
+        {
+            NativeError e;
+            using (Handle.Reading())
+            {
+                fixed (float* pOut = &Native.First(to))
+                fixed (float* pQ = &Native.First(q))
+                    Check.Ok(NativeMethods.ggufx_kv_scores(pOut, Native.Size(to.Length), Handle, layer, sequence, pQ,
+                        Native.Size(q.Length), Native.Size(nQueries, "nQueries"), scale, &e), &e);
+            }
+        }
+
+        /// <summary>Returns the number of tokens of a sequence: the minimum over its layers.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public ulong Length(uint sequence)
+        {
+            ulong resultNative;
+            NativeError e;
+            using (Handle.Reading())
+            {
+                Check.Ok(NativeMethods.ggufx_kv_length(&resultNative, Handle, sequence, &e), &e);
+                return resultNative;
+            }
+        }
+
+        /// <summary>Copies the positions of tokens first .. first + n - 1 of a sequence (first layer).</summary>
+        /// <returns>The positions.</returns>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public int[] Positions(uint sequence, ulong first, ulong n)
+        {
+            NativeError e;
+            using (Handle.Reading())
+            {
+                var result = new int[Native.Count(n, "n")];
+                fixed (int* pResult = &Native.First(result))
+                    Check.Ok(NativeMethods.ggufx_kv_positions(pResult, Handle, sequence, first, n, &e), &e);
+                return result;
+            }
+        }
+
+        /// <summary>Keeps the first nTokens tokens of a sequence in every layer.</summary>
+        /// <exception cref="GgufxException">Argument, State.</exception>
+        /// <remarks>
+        /// <para>Nothing is quantized again, and the memory stays allocated. The cut may go through a quantized page. If the F16
+        /// form of that page is left, later tokens are appended to it, as if the removed tokens had never existed. Otherwise the
+        /// page stays quantized, and the next token starts a new page. The F16 form is left:</para>
+        /// <list type="bullet">
+        /// <item>after the last append, until the next one or KvCache.Commit</item>
+        /// <item>for the page in which the last call began (KvCache.Begin)</item>
+        /// </list>
+        /// </remarks>
+        public void Truncate(uint sequence, ulong nTokens)
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_kv_truncate(Handle, sequence, nTokens, &e), &e);
+        }
+
+        /// <summary>Begins a call on a sequence, so that KvCache.Rollback can restore its present content bit by bit.</summary>
+        /// <exception cref="GgufxException">Argument, Memory.</exception>
+        /// <remarks>
+        /// <para>This includes pages that were not quantized, and pages that windows drop later. The call ends with
+        /// KvCache.Commit, KvCache.Begin, KvCache.Truncate to fewer tokens, or a function that removes, shifts, requantizes,
+        /// compacts or loads.</para>
+        /// </remarks>
+        public void Begin(uint sequence)
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_kv_begin(Handle, sequence, &e), &e);
+        }
+
+        /// <summary>Commits the appends to a sequence, after the queries of its tokens.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        /// <remarks>
+        /// <para>The copies for a rollback, and the F16 forms of quantized pages, are freed. In layers with a quantized type some
+        /// bits depend on the sizes of the appends since the last commit:</para>
+        /// <list type="bullet">
+        /// <item>Queries of tokens older than the last append see their page in F16 if that form is left, otherwise
+        /// quantized.</item>
+        /// <item>Tokens appended after a cut within such a page continue it in F16 if that form is left. Otherwise the page stays
+        /// quantized and cut. Cuts are KvCache.Truncate, KvCache.Remove of the last tokens and KvCache.Copy of the first
+        /// ones.</item>
+        /// </list>
+        /// <para>The start of the last append decides which pages have both forms. Other bits never depend on the sizes:</para>
+        /// <list type="bullet">
+        /// <item>layers with float types only</item>
+        /// <item>results of KvCache.Read, KvCache.Scores and KvCache.Save</item>
+        /// <item>queries of the tokens of the last append</item>
+        /// </list>
+        /// <para>After this call no bits do: every page is quantized except the sinks and the page of the last token.</para>
+        /// </remarks>
+        public void Commit(uint sequence)
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_kv_commit(Handle, sequence, &e), &e);
+        }
+
+        /// <summary>Rolls a sequence back to KvCache.Begin.</summary>
+        /// <exception cref="GgufxException">Argument, State.</exception>
+        /// <remarks>
+        /// <para>Without KvCache.Begin all layers are cut to KvCache.Length, for an append that failed after some of the
+        /// layers.</para>
+        /// </remarks>
+        public void Rollback(uint sequence)
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_kv_rollback(Handle, sequence, &e), &e);
+        }
+
+        /// <summary>Removes the tokens at positions p0 .. p1 - 1 of a sequence from every layer.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, State.</exception>
+        /// <remarks>
+        /// <para>Other tokens keep their positions. A page is freed when none of its tokens is left.</para>
+        /// </remarks>
+        public void Remove(uint sequence, int p0, int p1)
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_kv_remove(Handle, sequence, p0, p1, &e), &e);
+        }
+
+        /// <summary>Copies the tokens at positions p0 .. p1 - 1 of a sequence to an empty one.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, State.</exception>
+        /// <remarks>
+        /// <para>Both share the pages. An append to a shared page copies it first.</para>
+        /// </remarks>
+        public void Copy(uint from, uint to, int p0, int p1)
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_kv_copy(Handle, from, to, p0, p1, &e), &e);
+        }
+
+        /// <summary>Adds delta to the positions p0 .. p1 - 1 of a sequence.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Unsupported, State.</exception>
+        /// <remarks>
+        /// <para>Stored keys do not change: queries are rotated in the opposite direction, so shifting back restores every
+        /// bit.</para>
+        /// </remarks>
+        public void Shift(uint sequence, int p0, int p1, int delta)
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_kv_shift(Handle, sequence, p0, p1, delta, &e), &e);
+        }
+
+        /// <summary>Clears all sequences except one and frees their pages.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public void Keep(uint sequence)
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_kv_keep(Handle, sequence, &e), &e);
+        }
+
+        /// <summary>Sets the means and equalizers of a layer, for all sequences, also after KvCache.Clear.</summary>
+        /// <param name="muK">f32, [KvHeads][HeadDimK]; null = 0.</param>
+        /// <param name="eqK">f32, [KvHeads][HeadDimK], above 0; null = 1.</param>
+        /// <param name="muV">f32, [KvHeads][HeadDimV]; null = 0.</param>
+        /// <exception cref="GgufxException">Argument, Unsupported, State.</exception>
+        /// <remarks>
+        /// <para>By default each sequence computes them from the first page that it quantizes, so that sequences do not change
+        /// each other's bits. Stored keys are (k - muK) / eqK, stored values v - muV; results are corrected for it.</para>
+        /// </remarks>
+        public void Calibrate(uint layer, ReadOnlySpan<float> muK = default(ReadOnlySpan<float>),
+            ReadOnlySpan<float> eqK = default(ReadOnlySpan<float>), ReadOnlySpan<float> muV = default(ReadOnlySpan<float>))
+        {
+            NativeError e;
+            using (Handle.Changing())
+            {
+                int nK = Check.Same("muK, eqK", muK.Length, eqK.Length);
+                fixed (float* pMuK = &MemoryMarshal.GetReference(muK))
+                fixed (float* pEqK = &MemoryMarshal.GetReference(eqK))
+                fixed (float* pMuV = &MemoryMarshal.GetReference(muV))
+                    Check.Ok(NativeMethods.ggufx_kv_calibrate(Handle, layer, muK.Length == 0 ? null : pMuK,
+                        eqK.Length == 0 ? null : pEqK, Native.Size(nK), muV.Length == 0 ? null : pMuV, Native.Size(muV.Length),
+                        &e), &e);
+            }
+        }
+
+        /// <summary>Writes a snapshot of a sequence, or of all (Constants.KvAllSequences).</summary>
+        /// <param name="write">Called with consecutive pieces of the snapshot. A status other than Status.Ok ends the call, which
+        /// returns it.</param>
+        /// <exception cref="GgufxException">Argument.</exception>
+        /// <remarks>
+        /// <para>Quantized pages are written as they are. Shared pages are written for each sequence.</para>
+        /// </remarks>
+        public void Save(uint sequence, WriteFunction write)
+        {
+            NativeError e;
+            using (Handle.Reading())
+            using (var scope = Scope.New())
+            {
+                Check.Given(write, "write");
+                scope.End(NativeMethods.ggufx_kv_save(Handle, sequence, Callbacks.Write, scope.User(write), &e), &e);
+            }
+        }
+
+        /// <summary>Replaces a sequence, or all, by a snapshot of KvCache.Save, of one sequence or of all.</summary>
+        /// <param name="read">Fills all n bytes and returns Status.Ok, or returns another status, which ends the call. At the end
+        /// of the data it returns Status.Truncated.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Magic, Version, Malformed, Capacity, Checksum,
+        /// Mismatch.</exception>
+        /// <remarks>
+        /// <para>The cache must have the layers, heads, types, windows, sinks, RoPE and model of the saved one. Loaded tokens
+        /// give every bit that the saved ones gave. Memory reserved for a replaced sequence is freed.</para>
+        /// </remarks>
+        public void Load(uint sequence, ReadFunction read)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = Scope.New())
+            {
+                Check.Given(read, "read");
+                scope.End(NativeMethods.ggufx_kv_load(Handle, sequence, Callbacks.Read, scope.User(read), &e), &e);
+            }
+        }
+
+        /// <summary>Writes a snapshot to a file by atomic replace.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Io, State.</exception>
+        /// <remarks>
+        /// <para>The snapshot is written as PATH.part, synced to disk and renamed. An existing file is replaced as a whole or
+        /// stays as it was. A failed call leaves no file. A new file is private to its owner (mode 0600), because it contains the
+        /// conversation. A replaced file keeps its mode; a symbolic link stays, and its target is replaced.</para>
+        /// </remarks>
+        public void SavePath(uint sequence, string path)
+        {
+            NativeError e;
+            using (Handle.Reading())
+            {
+                fixed (byte* pPath = Native.Utf8(path))
+                    Check.Ok(NativeMethods.ggufx_kv_save_path(Handle, sequence, pPath, &e), &e);
+            }
+        }
+
+        /// <summary>Replaces a sequence, or all, by a snapshot in a file, which must end with the snapshot.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Io, Truncated, Magic, Version, Malformed, Capacity, Checksum,
+        /// Mismatch.</exception>
+        public void LoadPath(uint sequence, string path)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            {
+                fixed (byte* pPath = Native.Utf8(path))
+                    Check.Ok(NativeMethods.ggufx_kv_load_path(Handle, sequence, pPath, &e), &e);
+            }
+        }
+
+        /// <summary>Changes the types of keys and values of a layer, or of all (Constants.KvAllLayers).</summary>
+        /// <param name="typeK">GGUFX_KV_*; KvType.DEFAULT = F16, Constants.KvKeepType = as it is.</param>
+        /// <param name="typeV">GGUFX_KV_*; KvType.DEFAULT = F16, Constants.KvKeepType = as it is.</param>
+        /// <param name="token">Cancels the call.</param>
+        /// <param name="progress">Counts heads of pages.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Type, Unsupported, Cancelled, Value.</exception>
+        /// <remarks>
+        /// <para>The content is dequantized and quantized again. A smaller type loses precision; a larger one does not restore
+        /// it. A type that does not change keeps every bit. Positions, shifts and page sharing stay. With quantized types the
+        /// last tokens of a sequence stay F16. Its first Sinks tokens stay F16, or F32 with BF16, if the sequence still begins at
+        /// its first page.</para>
+        /// <para>The new pages of all layers of the call exist beside the old ones until it ends: one layer per call needs the
+        /// least memory. Reserved pages without tokens are freed; reserve them again. Means and equalizers stay where they
+        /// existed; other keys and values get theirs from the first page that is quantized. Pages keep their tokens, so the
+        /// memory can differ from Runtime.KvEstimate by a page per sequence and layer.</para>
+        /// </remarks>
+        public void Requantize(uint layer, KvType typeK, KvType typeV, CancellationToken token = default(CancellationToken),
+            IProgress<Progress> progress = null)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = Scope.Of(token, progress))
+                Scope.End(scope, NativeMethods.ggufx_kv_requantize(Handle, layer, (uint)typeK, (uint)typeV, Scope.Progress(scope),
+                    &e), &e);
+        }
+
+        /// <summary>Merges partly filled pages of a sequence, or of all (Constants.KvAllSequences), and frees unused
+        /// pages.</summary>
+        /// <param name="token">Cancels the call.</param>
+        /// <param name="progress">Counts heads of pages.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Unsupported, Cancelled.</exception>
+        /// <remarks>
+        /// <para>Truncations, removals and shifts leave such pages. Neighbouring parts with equal shifts are merged into as few
+        /// pages as they fill. Full pages, shared pages, sinks and the page for the next token are not changed. Reserved pages
+        /// stay.</para>
+        /// <para>This is lossy for quantized types: the tokens of merged parts are dequantized and quantized once more. Float
+        /// types keep their values.</para>
+        /// </remarks>
+        public void Compact(uint sequence, CancellationToken token = default(CancellationToken),
+            IProgress<Progress> progress = null)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = Scope.Of(token, progress))
+                Scope.End(scope, NativeMethods.ggufx_kv_compact(Handle, sequence, Scope.Progress(scope), &e), &e);
+        }
+
+        /// <summary>Removes all tokens of all sequences and frees the pages.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public void Clear()
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_kv_clear(Handle, &e), &e);
+        }
+
+        /// <summary>Describes a layer, or the cache (Constants.KvAllLayers).</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public KvFacts Stats(uint layer)
+        {
+            NativeError e;
+            using (Handle.Reading())
+            {
+                var resultNative = default(NativeKvFacts);
+                resultNative.struct_size = (uint)sizeof(NativeKvFacts);
+                Check.Ok(NativeMethods.ggufx_kv_stats(&resultNative, Handle, layer, &e), &e);
+                return new KvFacts(&resultNative);
+            }
+        }
+    }
+
+    /// <summary>Converts text to token ids and back. Immutable; keeps its file alive.</summary>
+    public sealed unsafe partial class Tokenizer : IDisposable
+    {
+        private readonly TokenizerHandle _made;
+
+        internal TokenizerHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        /// <summary>Creates the tokenizer that a file describes.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Unsupported, Vocab, Missing.</exception>
+        public Tokenizer(GgufFile file)
+        {
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_tokenizer_create(out _made, file.Handle, &e), &e);
+        }
+
+        /// <summary>Tokenizes a UTF-8 text. Invalid bytes become byte tokens if the vocabulary has them.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Unsupported, Capacity, Vocab.</exception>
+        public int[] Tokenize(string text, TokenizeFlags flags = 0)
+        {
+            return Tokenize(Native.Bytes(text), flags);
+        }
+
+        /// <summary>The same for UTF-8, which may be cut anywhere.</summary>
+        public int[] Tokenize(ReadOnlySpan<byte> text, TokenizeFlags flags = 0)
+        {
+            UIntPtr idsNeeded;
+            NativeError e;
+            int status;
+            var ids = new int[1024 + text.Length];
+            do
+            {
+                fixed (byte* pText = &Native.First(text))
+                fixed (int* pIds = ids)
+                    status = NativeMethods.ggufx_tokenize(pIds, Native.Size(ids.Length), &idsNeeded, Handle, pText,
+                        Native.Size(text.Length), (uint)flags, &e);
+            }
+            while (Native.Grows(status, ref ids, idsNeeded));
+            Check.Ok(status, &e);
+            return Native.Cut(ids, idsNeeded);
+        }
+
+        /// <summary>Converts token ids to text, not NUL-terminated. One id may be a part of a character.</summary>
+        /// <exception cref="GgufxException">Argument, Capacity.</exception>
+        /// <remarks>
+        /// <para>The text is unchanged, except with DetokenizeFlags.CleanSpaces in vocabularies with TokenizerFlags.CleanSpaces.
+        /// These then lose spaces:</para>
+        /// <list type="bullet">
+        /// <item>"?", "!", ".", ",", "'s", "'m", "'re", "'ve": the space before them</item>
+        /// <item>"'" between two spaces: both</item>
+        /// </list>
+        /// </remarks>
+        public byte[] Detokenize(ReadOnlySpan<int> ids, DetokenizeFlags flags = 0)
+        {
+            UIntPtr resultNeeded;
+            NativeError e;
+            int status;
+            var result = new byte[1024 + 8 * ids.Length];
+            do
+            {
+                fixed (int* pIds = &Native.First(ids))
+                fixed (byte* pResult = result)
+                    status = NativeMethods.ggufx_detokenize(pResult, Native.Size(result.Length), &resultNeeded, Handle, pIds,
+                        Native.Size(ids.Length), (uint)flags, &e);
+            }
+            while (Native.Grows(status, ref result, resultNeeded));
+            Check.Ok(status, &e);
+            return Native.Cut(result, resultNeeded);
+        }
+
+        /// <summary>Describes a token.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public TokenFacts TokenInfo(int id)
+        {
+            NativeError e;
+            using (new Hold(Handle))
+            {
+                var resultNative = default(NativeTokenFacts);
+                resultNative.struct_size = (uint)sizeof(NativeTokenFacts);
+                Check.Ok(NativeMethods.ggufx_token_info(&resultNative, Handle, id, &e), &e);
+                return new TokenFacts(&resultNative);
+            }
+        }
+
+        /// <summary>Describes a tokenizer.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public TokenizerFacts Info
+        {
+            get
+            {
+                NativeError e;
+                using (new Hold(Handle))
+                {
+                    var resultNative = default(NativeTokenizerFacts);
+                    resultNative.struct_size = (uint)sizeof(NativeTokenizerFacts);
+                    Check.Ok(NativeMethods.ggufx_tokenizer_info(&resultNative, Handle, &e), &e);
+                    return new TokenizerFacts(&resultNative);
+                }
+            }
+        }
+
+        /// <summary>Returns the id of a special token (SpecialToken), found by its key or else by its text.</summary>
+        /// <remarks>
+        /// <para>The result is -1 if the vocabulary has none, or for a null tokenizer or an unknown number.</para>
+        /// </remarks>
+        public int Special(SpecialToken which)
+        {
+            return NativeMethods.ggufx_tokenizer_special(Handle, (uint)which);
+        }
+    }
+
+    /// <summary>Weights bound to the graph of an architecture. Immutable; keeps its file alive.</summary>
+    public sealed unsafe partial class Model : IDisposable
+    {
+        private readonly ModelHandle _made;
+
+        internal ModelHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        /// <summary>Creates a model: binds the weights of a file to the graph of its architecture.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Io, Limit, Type, Unsupported, Cancelled, Mismatch, Device, Kvtype,
+        /// Shape, Split, Hparam, Missing.</exception>
+        /// <remarks>
+        /// <para>Weights are not copied, except to a device.</para>
+        /// </remarks>
+        public Model(Runtime rt, GgufFile file, ModelOptions options = null)
+        {
+            NativeModelOptions optionsNative;
+            NativeError e;
+            using (var scope = options == null ? null : Scope.New())
+                Scope.End(scope, NativeMethods.ggufx_model_create(out _made, rt.Handle, file.Handle,
+                    ModelOptions.Of(options, &optionsNative, scope), &e), &e);
+        }
+
+        /// <summary>Describes a model.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public ModelFacts Info
+        {
+            get
+            {
+                NativeError e;
+                using (new Hold(Handle))
+                {
+                    var resultNative = default(NativeModelFacts);
+                    resultNative.struct_size = (uint)sizeof(NativeModelFacts);
+                    Check.Ok(NativeMethods.ggufx_model_info(&resultNative, Handle, &e), &e);
+                    return new ModelFacts(&resultNative);
+                }
+            }
+        }
+
+        /// <summary>Describes a layer.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public LayerFacts Layer(uint layer)
+        {
+            NativeError e;
+            using (new Hold(Handle))
+            {
+                var resultNative = default(NativeLayerFacts);
+                resultNative.struct_size = (uint)sizeof(NativeLayerFacts);
+                Check.Ok(NativeMethods.ggufx_model_layer(&resultNative, Handle, layer, &e), &e);
+                return new LayerFacts(&resultNative);
+            }
+        }
+    }
+
+    /// <summary>One sequence, or many (batch.h): KV caches, tokens and the last logits. Exclusive. A call that changes it is
+    /// exclusive: another one at the same time fails with Status.State.</summary>
+    public sealed unsafe partial class Session : IDisposable
+    {
+        private readonly SessionHandle _made;
+
+        internal SessionHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        partial void Created(Model model, SessionOptions options);
+
+        /// <summary>Replaces the adapters of an empty sequence by a list.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Mismatch, State.</exception>
+        /// <remarks>
+        /// <para>nUses 0 removes all adapters. Truncating the sequence keeps them. The session allocates, and keeps, the buffers
+        /// that Batch tokens with these adapters need (included in Runtime.Estimate).</para>
+        /// <para>After an error nothing has changed.</para>
+        /// </remarks>
+        public void SetAdapters(uint sequence, params AdapterUse[] uses)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = Scope.New())
+                Check.Ok(NativeMethods.ggufx_session_set_adapters(Handle, sequence, AdapterUse.Of(uses, scope),
+                    Native.Size(uses.Length), &e), &e);
+        }
+
+        /// <summary>Appends tokens to several sequences and computes the requested rows of logits and hidden states.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Capacity, Cancelled, Value.</exception>
+        /// <remarks>
+        /// <para>Each of the nItems items belongs to another sequence. At most Batch tokens of all items are computed at once.
+        /// After a failure every sequence is as before, and the content of logits and embeddings is undefined. The order of items
+        /// decides the order of rows and changes no value. If sequence 0 takes part, the last logits of Session.Decode are
+        /// lost.</para>
+        /// </remarks>
+        public void DecodeBatch(IReadOnlyList<BatchItem> items, BatchOptions options = null,
+            Span<float> logits = default(Span<float>), Span<float> embeddings = default(Span<float>))
+        {
+            NativeBatchOptions optionsNative;
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = Scope.New())
+            {
+                optionsNative = BatchOptions.Blank();
+                BatchOptions.Of(options, &optionsNative, scope);
+                fixed (float* pLogits = &MemoryMarshal.GetReference(logits))
+                fixed (float* pEmbeddings = &MemoryMarshal.GetReference(embeddings))
+                {
+                    optionsNative.logits = logits.Length == 0 ? null : pLogits;
+                    optionsNative.n_logits = Native.Size(logits.Length);
+                    optionsNative.embeddings = embeddings.Length == 0 ? null : pEmbeddings;
+                    optionsNative.n_embeddings = Native.Size(embeddings.Length);
+                    scope.End(NativeMethods.ggufx_session_decode_batch(Handle, BatchItem.Of(items, scope),
+                        Native.Size(items.Count), &optionsNative, &e), &e);
+                }
+            }
+        }
+
+        /// <summary>Returns the number of tokens of a sequence; 0 if there is no such sequence.</summary>
+        public ulong SequenceLength(uint sequence)
+        {
+            using (Handle.Reading())
+                return NativeMethods.ggufx_session_sequence_length(Handle, sequence);
+        }
+
+        /// <summary>Truncates a sequence, as Session.Truncate does for sequence 0. With nTokens 0 it is like new.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public void SequenceTruncate(uint sequence, ulong nTokens)
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_session_sequence_truncate(Handle, sequence, nTokens, &e), &e);
+        }
+
+        /// <summary>Removes tokens first .. first + nTokens - 1 from a sequence.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Unsupported, State.</exception>
+        /// <remarks>
+        /// <para>Later tokens keep their positions, keys and values, which were computed with the removed tokens. The call is
+        /// therefore cheap, but the result differs from a sequence that never had them. For that, call Session.SequenceTruncate
+        /// and decode the rest again. Later truncations recompute only the tokens that they must, without the removed ones. The
+        /// last logits stay.</para>
+        /// <para>To continue in a full context, remove the oldest tokens and close the gap with Session.SequenceShift.</para>
+        /// <para>After an error nothing has changed.</para>
+        /// </remarks>
+        public void SequenceRemove(uint sequence, ulong first, ulong nTokens)
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_session_sequence_remove(Handle, sequence, first, nTokens, &e), &e);
+        }
+
+        /// <summary>Adds delta to the positions of tokens first .. first + nTokens - 1, which must stay ascending.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Unsupported, State.</exception>
+        /// <remarks>
+        /// <para>Stored keys do not change; queries are rotated in the opposite direction. Shifting back therefore restores every
+        /// bit.</para>
+        /// <para>After an error nothing has changed.</para>
+        /// </remarks>
+        public void SequenceShift(uint sequence, ulong first, ulong nTokens, int delta)
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_session_sequence_shift(Handle, sequence, first, nTokens, delta, &e), &e);
+        }
+
+        /// <summary>Copies the ids and positions of tokens first .. first + nTokens - 1.</summary>
+        /// <param name="positions">Their positions.</param>
+        /// <returns>Token ids.</returns>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public int[] SequenceTokens(uint sequence, ulong first, ulong nTokens, out int[] positions)
+        {
+            NativeError e;
+            using (Handle.Reading())
+            {
+                var ids = new int[Native.Count(nTokens, "nTokens")];
+                positions = new int[Native.Count(nTokens, "nTokens")];
+                fixed (int* pIds = &Native.First(ids))
+                fixed (int* pPositions = &Native.First(positions))
+                    Check.Ok(NativeMethods.ggufx_session_sequence_tokens(pIds, pPositions, Handle, sequence, first, nTokens, &e),
+                        &e);
+                return ids;
+            }
+        }
+
+        /// <summary>Copies the first nTokens tokens of a sequence to an empty one, sharing a prefix.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Mismatch, State.</exception>
+        /// <remarks>
+        /// <para>Later results have the bits that they would have if to had decoded these tokens itself. Pages of keys and
+        /// values, and recurrent states, are shared. The next call recomputes the tokens after the last position that
+        /// Session.Truncate could keep: at most 63 in most models.</para>
+        /// <para>After an error nothing has changed.</para>
+        /// </remarks>
+        public void SequenceCopy(uint from, uint to, ulong nTokens)
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_session_sequence_copy(Handle, from, to, nTokens, &e), &e);
+        }
+
+        /// <summary>Describes the memory of a session's caches.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public SessionMemoryFacts Memory()
+        {
+            NativeError e;
+            using (Handle.Reading())
+            {
+                var resultNative = default(NativeSessionMemoryFacts);
+                resultNative.struct_size = (uint)sizeof(NativeSessionMemoryFacts);
+                Check.Ok(NativeMethods.ggufx_session_memory(&resultNative, Handle, &e), &e);
+                return new SessionMemoryFacts(&resultNative);
+            }
+        }
+
+        /// <summary>Writes a snapshot of a sequence, or of all (Constants.SessionAll).</summary>
+        /// <param name="write">Called with consecutive pieces of the snapshot. A status other than Status.Ok ends the call, which
+        /// returns it.</param>
+        /// <exception cref="GgufxException">Argument, Unsupported, Value.</exception>
+        /// <remarks>
+        /// <para>It contains tokens, keys, values and states as stored, without logits and checkpoints. Shared pages are written
+        /// for each sequence and are no longer shared after a load. A load can therefore exceed ContextTotal
+        /// (Status.Capacity).</para>
+        /// <para>A rank of a group writes only tokens. Any rank can do so, even after the group has lost one. A session without a
+        /// group, or a group of any size, can load them. Its next call recomputes the caches, each token in its original mode.
+        /// The bits are the same with MatmulFlags.BatchInvariant or MatmulFlags.Tiles. Sequences with removed or shifted tokens
+        /// are refused (Status.Unsupported), because recomputation would change them.</para>
+        /// </remarks>
+        public void Save(uint sequence, WriteFunction write)
+        {
+            NativeError e;
+            using (Handle.Reading())
+            using (var scope = Scope.New())
+            {
+                Check.Given(write, "write");
+                scope.End(NativeMethods.ggufx_session_save(Handle, sequence, Callbacks.Write, scope.User(write), &e), &e);
+            }
+        }
+
+        /// <summary>Replaces a sequence, or all, by a snapshot of Session.Save.</summary>
+        /// <param name="read">Fills all n bytes and returns Status.Ok, or returns another status, which ends the call. At the end
+        /// of the data it returns Status.Truncated.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Magic, Version, Malformed, Capacity, Checksum,
+        /// Mismatch.</exception>
+        /// <remarks>
+        /// <para>The snapshot must contain one sequence, or as many as the session has. Model, adapters and cache types must be
+        /// equal. Later results have every bit that they would have had in the saved session. During the load, memory for both
+        /// the old and the new content is needed. In a group, all ranks call this with the same snapshot (else Status.Mismatch),
+        /// which one rank has written.</para>
+        /// </remarks>
+        public void Load(uint sequence, ReadFunction read)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = Scope.New())
+            {
+                Check.Given(read, "read");
+                scope.End(NativeMethods.ggufx_session_load(Handle, sequence, Callbacks.Read, scope.User(read), &e), &e);
+            }
+        }
+
+        /// <summary>Writes a snapshot to a file.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Io, Unsupported, State, Value.</exception>
+        /// <remarks>
+        /// <para>The file is written, replaced and protected as that of KvCache.SavePath.</para>
+        /// </remarks>
+        public void SavePath(uint sequence, string path)
+        {
+            NativeError e;
+            using (Handle.Reading())
+            {
+                fixed (byte* pPath = Native.Utf8(path))
+                    Check.Ok(NativeMethods.ggufx_session_save_path(Handle, sequence, pPath, &e), &e);
+            }
+        }
+
+        /// <summary>Replaces a sequence, or all, by a snapshot in a file, which must end with the snapshot.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Io, Truncated, Magic, Version, Malformed, Capacity, Checksum,
+        /// Mismatch.</exception>
+        public void LoadPath(uint sequence, string path)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            {
+                fixed (byte* pPath = Native.Utf8(path))
+                    Check.Ok(NativeMethods.ggufx_session_load_path(Handle, sequence, pPath, &e), &e);
+            }
+        }
+
+        /// <summary>Measures the perplexity of a model over token ids, and its KL divergence from saved logits.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Io, Truncated, Magic, Version, Malformed, Cancelled, Checksum,
+        /// Mismatch, State, Value.</exception>
+        /// <remarks>
+        /// <para>The ids are processed in independent chunks of nContext tokens. Token 0 of each is replaced by the id bos unless
+        /// that is -1. Tokens that fill no chunk are dropped. Logits can be saved for a later comparison. With
+        /// MatmulFlags.BatchInvariant or MatmulFlags.Tiles the results are independent of Batch and threads.</para>
+        /// <para>Saved logits take 16 + 2 * vocabulary bytes per prediction, in steps of (largest - least) / 65,535: the
+        /// divergence of a model from itself is about 1e-8. They are streamed; memory is that of 32 rows and 4 bytes per
+        /// prediction. The documentation ("File format notes") describes the format.</para>
+        /// <para>session must be empty and hold nContext tokens; it is empty again afterwards.</para>
+        /// </remarks>
+        public MeasureFacts Measure(ReadOnlySpan<int> tokens, uint nContext, int bos, MeasureOptions options = null)
+        {
+            NativeMeasureOptions optionsNative;
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = options == null ? null : Scope.New())
+            {
+                var resultNative = default(NativeMeasureFacts);
+                resultNative.struct_size = (uint)sizeof(NativeMeasureFacts);
+                fixed (int* pTokens = &Native.First(tokens))
+                    Scope.End(scope, NativeMethods.ggufx_measure(&resultNative, Handle, pTokens, Native.Size(tokens.Length),
+                        nContext, bos, MeasureOptions.Of(options, &optionsNative, scope), &e), &e);
+                return new MeasureFacts(&resultNative);
+            }
+        }
+
+        /// <summary>Computes the log-probabilities of several continuations of one context: a multiple-choice question.</summary>
+        /// <param name="context">[nContext] token ids, at least one.</param>
+        /// <param name="endings">Ids of all continuations, one after another.</param>
+        /// <param name="nTokens">[nEndings] number of ids of each, at least one.</param>
+        /// <param name="token">Cancels the call.</param>
+        /// <param name="progress">Counts tokens; null: none.</param>
+        /// <returns>Sum over the tokens of a continuation.</returns>
+        /// <exception cref="GgufxException">Argument, Memory, Capacity, Cancelled, State, Value.</exception>
+        /// <remarks>
+        /// <para>session must be empty and hold the context and the longest continuation; it is empty again afterwards. The
+        /// context is computed once.</para>
+        /// </remarks>
+        public double[] MeasureEndings(ReadOnlySpan<int> context, ReadOnlySpan<int> endings, ReadOnlySpan<long> nTokens,
+            CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = Scope.Of(token, progress))
+            {
+                Check.Length(endings.Length, Native.Sum(nTokens), "endings");
+                var result = new double[nTokens.Length];
+                fixed (int* pContext = &Native.First(context))
+                fixed (int* pEndings = &Native.First(endings))
+                fixed (UIntPtr* pNTokens = &Native.First(Native.Sizes(nTokens, "nTokens")))
+                fixed (double* pResult = &Native.First(result))
+                    Scope.End(scope, NativeMethods.ggufx_measure_endings(pResult, Handle, pContext, Native.Size(context.Length),
+                        pEndings, pNTokens, Native.Size(nTokens.Length), Scope.Progress(scope), &e), &e);
+                return result;
+            }
+        }
+
+        /// <summary>Creates a session and allocates all its memory.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Type, Unsupported.</exception>
+        /// <remarks>
+        /// <para>This is KV caches of Context tokens for each of Sequences, unless they share ContextTotal, and scratch memory
+        /// for Batch tokens. The default of Context does not depend on the machine; Runtime.Estimate tells if it fits.</para>
+        /// </remarks>
+        public Session(Model model, SessionOptions options = null)
+        {
+            NativeSessionOptions optionsNative;
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_session_create(out _made, model.Handle, SessionOptions.Of(options, &optionsNative), &e),
+                &e);
+            Created(model, options);
+        }
+
+        /// <summary>Describes a session.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public SessionFacts Info
+        {
+            get
+            {
+                NativeError e;
+                using (Handle.Reading())
+                {
+                    var resultNative = default(NativeSessionFacts);
+                    resultNative.struct_size = (uint)sizeof(NativeSessionFacts);
+                    Check.Ok(NativeMethods.ggufx_session_info(&resultNative, Handle, &e), &e);
+                    return new SessionFacts(&resultNative);
+                }
+            }
+        }
+
+        /// <summary>Appends tokens to the sequence and computes the logits after the last one: prefill for many tokens, decode
+        /// for one.</summary>
+        /// <exception cref="GgufxException">Argument, Capacity, Cancelled, Value.</exception>
+        /// <remarks>
+        /// <para>After a failure the session is as before. After Session.Truncate the call may first recompute earlier tokens.
+        /// These give no logits, are not passed to the attention hook, and are not counted by progress, which is polled
+        /// meanwhile.</para>
+        /// </remarks>
+        public void Decode(ReadOnlySpan<int> tokens, DecodeOptions options = null, Span<float> logits = default(Span<float>))
+        {
+            NativeDecodeOptions optionsNative;
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = options == null ? null : Scope.New())
+            {
+                optionsNative = DecodeOptions.Blank();
+                DecodeOptions.Of(options, &optionsNative, scope);
+                fixed (int* pTokens = &Native.First(tokens))
+                fixed (float* pLogits = &MemoryMarshal.GetReference(logits))
+                {
+                    optionsNative.logits = logits.Length == 0 ? null : pLogits;
+                    optionsNative.n_logits = Native.Size(logits.Length);
+                    Scope.End(scope, NativeMethods.ggufx_session_decode(Handle, pTokens, Native.Size(tokens.Length),
+                        &optionsNative, &e), &e);
+                }
+            }
+        }
+
+        /// <summary>Copies the logits after the last decoded token: nOut = Vocab floats.</summary>
+        /// <exception cref="GgufxException">Argument, State.</exception>
+        public void Logits(Span<float> to)
+        {
+            NativeError e;
+            using (Handle.Reading())
+            {
+                fixed (float* pOut = &Native.First(to))
+                    Check.Ok(NativeMethods.ggufx_session_logits(pOut, Native.Size(to.Length), Handle, &e), &e);
+            }
+        }
+
+        /// <summary>Returns the number of tokens of the sequence.</summary>
+        public ulong Length
+        {
+            get
+            {
+                using (Handle.Reading())
+                    return NativeMethods.ggufx_session_length(Handle);
+            }
+        }
+
+        /// <summary>Keeps the first nTokens tokens of the sequence.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        /// <remarks>
+        /// <para>The logits are lost until the next decode, which continues with the bits of a session that decoded only these
+        /// tokens. (The bits of products depend on how many tokens are computed at once, 1 to 3 or more, and in models with
+        /// experts also on which. With MatmulFlags.BatchInvariant no truncation or batch changes a bit.)</para>
+        /// <para>The call itself takes almost no time. The next decode recomputes the tokens that the caches have lost in
+        /// addition to the removed ones. It starts from the last position at or before nTokens that satisfies all of these
+        /// conditions:</para>
+        /// <list type="bullet">
+        /// <item>Quantized keys and values: the end of a page of 64 tokens, or any position in the first page, the last one and
+        /// the page where the last decode began.</item>
+        /// <item>Layers with a window: the start, or any of the last 320 positions, counted from the largest length that the
+        /// sequence had.</item>
+        /// <item>Recurrent layers: the start of the last decode, or a checkpoint (Checkpoints). Checkpoints are at ends of
+        /// decodes, and of batches within one, that reached another page of 64 tokens. If there are too few, the distances of the
+        /// remaining ones from the end about double.</item>
+        /// </list>
+        /// <para>So at most 63 tokens are recomputed in most models, and the whole sequence at worst. Several truncations before
+        /// that decode are allowed. If that decode fails or is cancelled, the following one starts the recomputation
+        /// again.</para>
+        /// </remarks>
+        public void Truncate(ulong nTokens)
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_session_truncate(Handle, nTokens, &e), &e);
+        }
+
+        /// <summary>Computes the perplexity of a model over token ids in chunks of nContext tokens, as llama.cpp does.</summary>
+        /// <param name="report">Gets the running result after each chunk; a non-zero result stops.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Cancelled, State, Value.</exception>
+        /// <remarks>
+        /// <para>Token 0 of each chunk is replaced by the id bos unless that is -1. Predictions at positions nContext / 2 to
+        /// nContext - 2 are scored. A rest shorter than a chunk is dropped. session must be empty and hold nContext tokens; it is
+        /// empty again afterwards.</para>
+        /// </remarks>
+        public PerplexityFacts Perplexity(ReadOnlySpan<int> tokens, uint nContext, int bos,
+            Func<PerplexityFacts, bool> report = null)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = Scope.New())
+            {
+                var resultNative = default(NativePerplexityFacts);
+                resultNative.struct_size = (uint)sizeof(NativePerplexityFacts);
+                fixed (int* pTokens = &Native.First(tokens))
+                    scope.End(NativeMethods.ggufx_perplexity(&resultNative, Handle, pTokens, Native.Size(tokens.Length), nContext,
+                        bos, report == null ? IntPtr.Zero : Callbacks.SessionPerplexityReport, scope.User(report), &e), &e);
+                return new PerplexityFacts(&resultNative);
+            }
+        }
+    }
+
+    /// <summary>Selects a token id from logits. Holds its random state; exclusive. The same seed, options and logits give the
+    /// same ids on every machine. A call that changes it is exclusive: another one at the same time fails with
+    /// Status.State.</summary>
+    public sealed unsafe partial class Sampler : IDisposable
+    {
+        private readonly SamplerHandle _made;
+
+        internal Sampler(SamplerHandle made) { _made = made; }
+
+        internal SamplerHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        /// <summary>Samples a token among those that match a grammar.</summary>
+        /// <param name="logprob">The log-probability among all n tokens.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Capacity, Mismatch, State, Value.</exception>
+        /// <remarks>
+        /// <para>As Sampler.Sample, but the sampler only sees matching tokens with ids below n. The matcher accepts the chosen
+        /// id. A call that fails changes neither sampler nor matcher.</para>
+        /// </remarks>
+        public int SampleMatching(Matcher matcher, ReadOnlySpan<float> logits, out float logprob)
+        {
+            int idNative;
+            float logprobNative;
+            NativeError e;
+            using (Handle.Changing())
+            using (matcher.Handle.Changing())
+            {
+                fixed (float* pLogits = &Native.First(logits))
+                    Check.Ok(NativeMethods.ggufx_sampler_sample_matching(&idNative, &logprobNative, Handle, matcher.Handle,
+                        pLogits, Native.Size(logits.Length), &e), &e);
+                logprob = logprobNative;
+                return idNative;
+            }
+        }
+
+        /// <summary>Creates a sampler for vocabularies of up to nVocab tokens.</summary>
+        /// <exception cref="GgufxException">Argument, Memory.</exception>
+        /// <remarks>
+        /// <para>Filters run in the order TopK, TopP, MinP, temperature; Sampler.CreateChain (sampler.h) creates other
+        /// chains.</para>
+        /// </remarks>
+        public Sampler(Runtime rt, uint nVocab, SamplerOptions options = null)
+        {
+            NativeSamplerOptions optionsNative;
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_sampler_create(out _made, rt.Handle, nVocab, SamplerOptions.Of(options, &optionsNative),
+                &e), &e);
+        }
+
+        /// <summary>Samples an id from n logits.</summary>
+        /// <param name="logprob">The natural log-probability of the id before the filters.</param>
+        /// <exception cref="GgufxException">Argument, Value.</exception>
+        public int Sample(ReadOnlySpan<float> logits, out float logprob)
+        {
+            int idNative;
+            float logprobNative;
+            NativeError e;
+            using (Handle.Changing())
+            {
+                fixed (float* pLogits = &Native.First(logits))
+                    Check.Ok(NativeMethods.ggufx_sampler_sample(&idNative, &logprobNative, Handle, pLogits,
+                        Native.Size(logits.Length), &e), &e);
+                logprob = logprobNative;
+                return idNative;
+            }
+        }
+
+        /// <summary>Creates an empty chain for vocabularies of up to nVocab tokens, which samples from the unchanged
+        /// logits.</summary>
+        /// <exception cref="GgufxException">Argument, Memory.</exception>
+        /// <remarks>
+        /// <para>Takes 28 bytes per token of the vocabulary.</para>
+        /// </remarks>
+        public static Sampler CreateChain(Runtime rt, uint nVocab, ulong seed)
+        {
+            SamplerHandle made;
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_sampler_create_chain(out made, rt.Handle, nVocab, seed, &e), &e);
+            return new Sampler(made);
+        }
+
+        /// <summary>Appends a sampler to a chain.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, State, Duplicate.</exception>
+        /// <remarks>
+        /// <para>A sampler that its parameters switch off is not kept. It sees the tokens that are accepted from now on. All
+        /// memory is allocated here.</para>
+        /// </remarks>
+        public void Add(SamplerLink link)
+        {
+            NativeSamplerLink linkNative;
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = Scope.New())
+            using (new Hold(Handle))
+            {
+                scope.End(NativeMethods.ggufx_sampler_add(Handle, SamplerLink.Of(link, &linkNative, scope), &e), &e);
+                scope.Stay(Handle);
+            }
+        }
+
+        /// <summary>Appends tokens to the history of a sampler, all or none, whether it sampled them or not.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        /// <remarks>
+        /// <para>Tokens of a prompt may be appended too. Samplers of Sampler ignore them.</para>
+        /// </remarks>
+        public void Accept(ReadOnlySpan<int> ids)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            {
+                fixed (int* pIds = &Native.First(ids))
+                    Check.Ok(NativeMethods.ggufx_sampler_accept(Handle, pIds, Native.Size(ids.Length), &e), &e);
+            }
+        }
+
+        /// <summary>Resets a sampler: no accepted tokens, the random state of the seed, the same chain.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public void Reset()
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_sampler_reset(Handle, &e), &e);
+        }
+
+        /// <summary>Creates a copy of a sampler with its state.</summary>
+        /// <exception cref="GgufxException">Argument, Memory.</exception>
+        public Sampler Clone()
+        {
+            SamplerHandle made;
+            NativeError e;
+            using (Handle.Reading())
+            {
+                Check.Ok(NativeMethods.ggufx_sampler_clone(out made, Handle, &e), &e);
+                made.Inherit(Handle);
+                return new Sampler(made);
+            }
+        }
+    }
+
+    /// <summary>Searches a stream of bytes for stop strings. Exclusive. A call that changes it is exclusive: another one at the
+    /// same time fails with Status.State.</summary>
+    public sealed unsafe partial class Stop : IDisposable
+    {
+        private readonly StopHandle _made;
+
+        internal StopHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        /// <summary>Creates a search for nTexts stop strings, which are copied.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit.</exception>
+        /// <remarks>
+        /// <para>Time and memory are linear in their bytes, which are at most 1 MiB in total.</para>
+        /// </remarks>
+        public Stop(Runtime rt, params string[] texts)
+        {
+            NativeError e;
+            using (var scope = Scope.New())
+                Check.Ok(NativeMethods.ggufx_stop_create(out _made, rt.Handle, scope.StopTexts(texts), Native.Size(texts.Length),
+                    &e), &e);
+        }
+
+        /// <summary>Searches the next bytes of the output.</summary>
+        /// <exception cref="GgufxException">Argument, State.</exception>
+        /// <remarks>
+        /// <para>Bytes from out.NShown to Taken are held back: they may start a stop string, or are the one found. That is the
+        /// first one to end; at the same byte the longest, of equal ones the first. Time is linear in length.; it is filled on
+        /// success.</para>
+        /// </remarks>
+        public StopFacts Feed(string text)
+        {
+            return Feed(Native.Bytes(text));
+        }
+
+        /// <summary>The same for UTF-8, which may be cut anywhere.</summary>
+        public StopFacts Feed(ReadOnlySpan<byte> text)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            {
+                var resultNative = default(NativeStopFacts);
+                resultNative.struct_size = (uint)sizeof(NativeStopFacts);
+                fixed (byte* pText = &Native.First(text))
+                    Check.Ok(NativeMethods.ggufx_stop_feed(&resultNative, Handle, pText, Native.Size(text.Length), &e), &e);
+                return new StopFacts(&resultNative);
+            }
+        }
+
+        /// <summary>Restarts a search for another output.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public void Reset()
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_stop_reset(Handle, &e), &e);
+        }
+    }
+
+    /// <summary>Draft tokens and their acceptance. Exclusive, with its sessions. A call that changes it is exclusive: another one
+    /// at the same time fails with Status.State.</summary>
+    public sealed unsafe partial class Speculator : IDisposable
+    {
+        private readonly SpeculatorHandle _made;
+
+        internal Speculator(SpeculatorHandle made) { _made = made; }
+
+        internal SpeculatorHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        /// <summary>Describes a speculator: its tokens and acceptance.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public SpeculatorFacts Info
+        {
+            get
+            {
+                NativeError e;
+                using (Handle.Reading())
+                {
+                    var resultNative = default(NativeSpeculatorFacts);
+                    resultNative.struct_size = (uint)sizeof(NativeSpeculatorFacts);
+                    Check.Ok(NativeMethods.ggufx_speculator_info(&resultNative, Handle, &e), &e);
+                    return new SpeculatorFacts(&resultNative);
+                }
+            }
+        }
+    }
+
+    /// <summary>The content of a file to write: keys and tensors in the order in which they were added. A call that changes it is
+    /// exclusive: another one at the same time fails with Status.State.</summary>
+    public sealed unsafe partial class Writer : IDisposable
+    {
+        private readonly WriterHandle _made;
+
+        internal WriterHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        /// <summary>Sets the content of a writer to the file of one rank: the keys of a model, and its rows of the
+        /// tensors.</summary>
+        /// <param name="speeds">As in GroupOptions; null: equal. A group without speeds uses those of the file.</param>
+        /// <param name="flags">GroupOptionsFlags.Layers for pipeline parallelism: all rows of the rank's matrices, one row of
+        /// others.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Io, Endian, Limit, Type, Unsupported, Cancelled, Mismatch, Device,
+        /// Kvtype, Duplicate, Name, Shape, Split, Hparam, Missing.</exception>
+        /// <remarks>
+        /// <para>The rank opens this file in place of the model's file, with the same results. Other ranks may open their own
+        /// files or the whole. All keys of file are copied, as Writer.CopyMeta does. Keys "ggufx.rank.*" name the rank, its rows
+        /// and the original shapes. For each tensor the file contains:</para>
+        /// <list type="bullet">
+        /// <item>the rows that rank rank of nRanks reads, as a tensor of two dimensions if these are not all</item>
+        /// <item>embeddings, norms and biases as a whole</item>
+        /// <item>one row, if the rank does not read the tensor</item>
+        /// </list>
+        /// <para>Parameters:</para>
+        /// <para>Model refuses such a file without a group, or for another group, rank, speeds or kind of parallelism
+        /// (Status.Mismatch). It refuses rows that the shapes have no room for (Status.Split).</para>
+        /// <para>After an error the writer is as before.</para>
+        /// </remarks>
+        public void CopyRank(GgufFile file, uint rank, uint nRanks, ReadOnlySpan<uint> speeds = default(ReadOnlySpan<uint>),
+            GroupOptionsFlags flags = 0)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            {
+                if (speeds.Length != 0) Check.Length(speeds.Length, checked((long)nRanks), "speeds");
+                fixed (uint* pSpeeds = &MemoryMarshal.GetReference(speeds))
+                    Check.Ok(NativeMethods.ggufx_writer_copy_rank(Handle, file.Handle, rank, nRanks,
+                        speeds.Length == 0 ? null : pSpeeds, (uint)flags, &e), &e);
+            }
+        }
+
+        /// <summary>Creates an empty writer.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Version.</exception>
+        public Writer(Runtime rt, WriterOptions options = null)
+        {
+            NativeWriterOptions optionsNative;
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_writer_create(out _made, rt.Handle, WriterOptions.Of(options, &optionsNative), &e), &e);
+        }
+
+        /// <summary>Sets a key of length bytes to an integer of type MetaType.U8 .. _I64, or _BOOL for 0 and 1.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Key, Kvtype, Value, Alignment.</exception>
+        /// <remarks>
+        /// <para>An existing key keeps its position and gets the new value. "general.alignment" must be a U32 and a power of two;
+        /// it decides the layout of the file (32 without it).</para>
+        /// </remarks>
+        public void SetU64(string key, MetaType type, ulong value)
+        {
+            UIntPtr keyLength;
+            NativeError e;
+            using (Handle.Changing())
+            {
+                fixed (byte* pKey = Native.Text(key, out keyLength))
+                    Check.Ok(NativeMethods.ggufx_writer_set_u64(Handle, pKey, keyLength, (int)type, value, &e), &e);
+            }
+        }
+
+        /// <summary>Sets a key to a signed integer.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Key, Kvtype, Value, Alignment.</exception>
+        public void SetI64(string key, MetaType type, long value)
+        {
+            UIntPtr keyLength;
+            NativeError e;
+            using (Handle.Changing())
+            {
+                fixed (byte* pKey = Native.Text(key, out keyLength))
+                    Check.Ok(NativeMethods.ggufx_writer_set_i64(Handle, pKey, keyLength, (int)type, value, &e), &e);
+            }
+        }
+
+        /// <summary>Sets a key to a number of type MetaType.F32 (rounded to nearest) or _F64.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Key, Kvtype, Value, Alignment.</exception>
+        public void SetF64(string key, MetaType type, double value)
+        {
+            UIntPtr keyLength;
+            NativeError e;
+            using (Handle.Changing())
+            {
+                fixed (byte* pKey = Native.Text(key, out keyLength))
+                    Check.Ok(NativeMethods.ggufx_writer_set_f64(Handle, pKey, keyLength, (int)type, value, &e), &e);
+            }
+        }
+
+        /// <summary>Sets a key to a bool: any value except 0 is true.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Key, Kvtype, Value, Alignment.</exception>
+        public void SetBool(string key, bool value)
+        {
+            UIntPtr keyLength;
+            NativeError e;
+            using (Handle.Changing())
+            {
+                fixed (byte* pKey = Native.Text(key, out keyLength))
+                    Check.Ok(NativeMethods.ggufx_writer_set_bool(Handle, pKey, keyLength, value ? 1 : 0, &e), &e);
+            }
+        }
+
+        /// <summary>Sets a key to a string of any nText bytes, copied.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Key, Kvtype, Value, Alignment.</exception>
+        public void SetString(string key, string text)
+        {
+            UIntPtr keyLength;
+            UIntPtr textLength;
+            NativeError e;
+            using (Handle.Changing())
+            {
+                fixed (byte* pKey = Native.Text(key, out keyLength))
+                fixed (byte* pText = Native.Text(text, out textLength))
+                    Check.Ok(NativeMethods.ggufx_writer_set_string(Handle, pKey, keyLength, pText, textLength, &e), &e);
+            }
+        }
+
+        /// <summary>Sets a key to an array of strings, copied. String i has lengths[i] bytes.</summary>
+        /// <param name="texts">Any bytes.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Key, Kvtype, Value, Alignment.</exception>
+        public void SetArrayString(string key, params string[] texts)
+        {
+            UIntPtr keyLength;
+            UIntPtr* textsLength;
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = Scope.New())
+            {
+                fixed (byte* pKey = Native.Text(key, out keyLength))
+                    Check.Ok(NativeMethods.ggufx_writer_set_array_string(Handle, pKey, keyLength,
+                        scope.Texts(texts, out textsLength), textsLength, Native.Size(texts.Length), &e), &e);
+            }
+        }
+
+        /// <summary>Sets a key to a value of any type, also arrays of arrays, given as bytes of a little-endian file.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Truncated, Limit, Count, Key, Kvtype, Value, Alignment.</exception>
+        /// <remarks>
+        /// <para>Numbers have their width. A string is a u64 length and bytes. An array is a u32 element type, a u64 count and
+        /// elements. All of it is checked.</para>
+        /// </remarks>
+        public void SetValue(string key, MetaType type, ReadOnlySpan<byte> value)
+        {
+            UIntPtr keyLength;
+            NativeError e;
+            using (Handle.Changing())
+            {
+                fixed (byte* pKey = Native.Text(key, out keyLength))
+                fixed (byte* pValue = &Native.First(value))
+                    Check.Ok(NativeMethods.ggufx_writer_set_value(Handle, pKey, keyLength, (int)type, pValue,
+                        Native.Size(value.Length), &e), &e);
+            }
+        }
+
+        /// <summary>Removes a key.</summary>
+        /// <exception cref="GgufxException">Argument, NotFound.</exception>
+        public void Unset(string key)
+        {
+            UIntPtr keyLength;
+            NativeError e;
+            using (Handle.Changing())
+            {
+                fixed (byte* pKey = Native.Text(key, out keyLength))
+                    Check.Ok(NativeMethods.ggufx_writer_unset(Handle, pKey, keyLength, &e), &e);
+            }
+        }
+
+        /// <summary>Renames a key, which keeps its position and value.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, NotFound, Key, Kvtype, Duplicate, Alignment.</exception>
+        public void Rename(string key, string newKey)
+        {
+            UIntPtr keyLength;
+            UIntPtr newKeyLength;
+            NativeError e;
+            using (Handle.Changing())
+            {
+                fixed (byte* pKey = Native.Text(key, out keyLength))
+                fixed (byte* pNewKey = Native.Text(newKey, out newKeyLength))
+                    Check.Ok(NativeMethods.ggufx_writer_rename(Handle, pKey, keyLength, pNewKey, newKeyLength, &e), &e);
+            }
+        }
+
+        /// <summary>Sets all keys of a file, byte for byte.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit.</exception>
+        /// <remarks>
+        /// <para>Exceptions: split.no, split.count and split.tensors.count of a set that was opened as one. "ggufx.split.id" is
+        /// only copied from a part that was opened alone.</para>
+        /// </remarks>
+        public void CopyMeta(GgufFile file)
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_writer_copy_meta(Handle, file.Handle, &e), &e);
+        }
+
+        /// <summary>Adds a tensor of a file, wrapped memory (Tensor.Wrap) or a slice.</summary>
+        /// <param name="name">Null: the name of the tensor.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Endian, Limit, Type, Unsupported, Duplicate, Name.</exception>
+        /// <remarks>
+        /// <para>The source is kept until the writer is destroyed; the handle may be destroyed before.</para>
+        /// </remarks>
+        public void AddTensor(Tensor tensor, string name = null)
+        {
+            UIntPtr nameLength;
+            NativeError e;
+            using (Handle.Changing())
+            {
+                fixed (byte* pName = Native.Text(name, out nameLength))
+                    Check.Ok(NativeMethods.ggufx_writer_add_tensor(Handle, tensor.Handle, pName, nameLength, &e), &e);
+            }
+        }
+
+        /// <summary>Adds all tensors of a file, or none.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Endian, Limit, Type, Unsupported, Duplicate, Name.</exception>
+        public void CopyTensors(GgufFile file)
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_writer_copy_tensors(Handle, file.Handle, &e), &e);
+        }
+
+        /// <summary>Describes the result of a write with these options (null: default).</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Overflow.</exception>
+        public WriterFacts Info(WriteOptions options = null)
+        {
+            NativeWriteOptions optionsNative;
+            NativeError e;
+            using (Handle.Reading())
+            using (var scope = options == null ? null : Scope.New())
+            {
+                var resultNative = default(NativeWriterFacts);
+                resultNative.struct_size = (uint)sizeof(NativeWriterFacts);
+                Scope.End(scope, NativeMethods.ggufx_writer_info(&resultNative, Handle,
+                    WriteOptions.Of(options, &optionsNative, scope), &e), &e);
+                return new WriterFacts(&resultNative);
+            }
+        }
+
+        /// <summary>Writes the file, or the parts of a set, to a UTF-8 path by atomic replace.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Io, Limit, Cancelled, State, Overflow.</exception>
+        /// <remarks>
+        /// <para>The file is written as PATH.part, synced to disk and renamed. It replaces an existing file, even a source of the
+        /// tensors, and takes over its mode and, if permitted, its owner. A symbolic link stays, and its target is replaced.
+        /// Links under names that the library makes up, PATH.part and parts of a set, are refused. After a failure an existing
+        /// file is unchanged, and PATH.part is deleted.</para>
+        /// <para>The parts of a set are renamed after all of them are complete, the first one last. The files that they replace
+        /// are kept as PATH.part.old meanwhile. After a failure they are restored; after a kill Runtime.EditRecover or the next
+        /// write restores them. All parts have the same key "ggufx.split.id", so that a mixture of two sets is refused
+        /// (Status.Split).</para>
+        /// <para>A write beyond RLIMIT_FSIZE raises SIGXFSZ, which ends a process that does not ignore it. This library never
+        /// changes signals: a host that ignores it gets Status.Io.</para>
+        /// </remarks>
+        public void Write(string path, WriteOptions options = null)
+        {
+            NativeWriteOptions optionsNative;
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = options == null ? null : Scope.New())
+            {
+                fixed (byte* pPath = Native.Utf8(path))
+                    Scope.End(scope, NativeMethods.ggufx_writer_write(Handle, pPath,
+                        WriteOptions.Of(options, &optionsNative, scope), &e), &e);
+            }
+        }
+
+        /// <summary>Writes through a callback.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Io, Limit, Cancelled, State, Overflow.</exception>
+        /// <remarks>
+        /// <para>write gets the parts in order, numbered from 0, each with its bytes in order, at most 512 KiB per call. It
+        /// returns Status.Ok after it has taken all n bytes; another result ends the write with Status.Io.</para>
+        /// </remarks>
+        public void WriteStream(PartWriteFunction write, WriteOptions options = null)
+        {
+            NativeWriteOptions optionsNative;
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = Scope.New())
+            {
+                Check.Given(write, "write");
+                scope.End(NativeMethods.ggufx_writer_write_stream(Handle, Callbacks.PartWrite, scope.User(write),
+                    WriteOptions.Of(options, &optionsNative, scope), &e), &e);
+            }
+        }
+
+        /// <summary>Describes the effect of Writer.EditWrite.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Capacity, Overflow.</exception>
+        /// <remarks>
+        /// <para>The writer holds the new content of file. Create it with the file's version and byte order. Call Writer.CopyMeta
+        /// and Writer.CopyTensors, or Writer.AddTensor in the file's order to rename tensors. Then change keys with writer_set_*,
+        /// _unset and _rename.</para>
+        /// <para>The edit is made in place under these conditions; the size of "ggufx.reserve" is adapted:</para>
+        /// <list type="bullet">
+        /// <item>The tensors are those of the file, in its order.</item>
+        /// <item>Only keys and names change, and ReserveBytes is 0.</item>
+        /// <item>The new metadata fit before the tensor data.</item>
+        /// </list>
+        /// </remarks>
+        public EditFacts EditInfo(GgufFile file, EditOptions options = null)
+        {
+            NativeEditOptions optionsNative;
+            NativeError e;
+            using (Handle.Reading())
+            using (var scope = options == null ? null : Scope.New())
+            {
+                var resultNative = default(NativeEditFacts);
+                resultNative.struct_size = (uint)sizeof(NativeEditFacts);
+                Scope.End(scope, NativeMethods.ggufx_edit_info(&resultNative, Handle, file.Handle,
+                    EditOptions.Of(options, &optionsNative, scope), &e), &e);
+                return new EditFacts(&resultNative);
+            }
+        }
+
+        /// <summary>Edits the file at path, from which file was opened.</summary>
+        /// <returns>The effect of the edit.</returns>
+        /// <exception cref="GgufxException">Argument, Memory, Io, Limit, NotFound, Capacity, Cancelled, State,
+        /// Overflow.</exception>
+        /// <remarks>
+        /// <para>A new file is written as Writer.Write does. An edit in place writes only the changed bytes before the tensor
+        /// data. At every moment the disk has all of the old metadata or all of the new:</para>
+        /// <list type="bullet">
+        /// <item>Changes within one sector of 512 bytes are one write.</item>
+        /// <item>Larger changes are first stored in a journal, PATH.patch, which stays until they are on the disk in the file
+        /// too.</item>
+        /// </list>
+        /// <para>A failed write is undone. After a crash Runtime.EditRecover finishes the edit; until then the file may not open.
+        /// Other processes that have the file mapped see the changes.</para>
+        /// </remarks>
+        public EditFacts EditWrite(GgufFile file, string path, EditOptions options = null)
+        {
+            NativeEditOptions optionsNative;
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = options == null ? null : Scope.New())
+            {
+                var resultNative = default(NativeEditFacts);
+                resultNative.struct_size = (uint)sizeof(NativeEditFacts);
+                fixed (byte* pPath = Native.Utf8(path))
+                    Scope.End(scope, NativeMethods.ggufx_edit_write(&resultNative, Handle, file.Handle, pPath,
+                        EditOptions.Of(options, &optionsNative, scope), &e), &e);
+                return new EditFacts(&resultNative);
+            }
+        }
+    }
+
+    /// <summary>Calls that need no object.</summary>
+    public static unsafe partial class Library
+    {
+        /// <summary>Returns the name of a status code without its prefix: "TRUNCATED", "OK" for 0. The result is never
+        /// null.</summary>
+        public static string StatusName(this Status status)
+        {
+            return Native.TextOrNull(NativeMethods.ggufx_status_name((int)status));
+        }
+
+        /// <summary>Returns the version of the library as text: "0.1.0".</summary>
+        public static string Version { get { return Native.Text(NativeMethods.ggufx_version()); } }
+
+        /// <summary>Returns the version of the binary interface, to compare with Constants.AbiVersion.</summary>
+        public static uint AbiVersion { get { return NativeMethods.ggufx_abi_version(); } }
+
+        /// <summary>Returns the size in bytes that this library has for a public struct: 512 for "Error". An unknown name gives
+        /// 0.</summary>
+        public static long AbiLayout(string structName)
+        {
+            UIntPtr result;
+            fixed (byte* pStructName = Native.Utf8(structName))
+                result = NativeMethods.ggufx_abi_layout(pStructName);
+            return (long)result;
+        }
+
+        /// <summary>Whether this library has a feature.</summary>
+        /// <remarks>
+        /// <para>Features are:</para>
+        /// <list type="bullet">
+        /// <item>"type:q4_K", "kv:f16", "isa:avx2": a tensor type, a KV cache type, an instruction set</item>
+        /// <item>"arch:llama": an architecture (general.architecture)</item>
+        /// <item>"vocab:gpt2" or "tokenizer:gpt2": a kind of vocabulary (tokenizer.ggml.model)</item>
+        /// <item>"pre:llama-bpe": a pre-tokenizer (tokenizer.ggml.pre)</item>
+        /// <item>"chat", "mimalloc", "cpuinfo": a part of the build</item>
+        /// </list>
+        /// </remarks>
+        public static bool Has(string feature)
+        {
+            int result;
+            fixed (byte* pFeature = Native.Utf8(feature))
+                result = NativeMethods.ggufx_has(pFeature);
+            return result != 0;
+        }
+
+        /// <summary>Returns the name of built-in format index, or null after the last one.</summary>
+        /// <remarks>
+        /// <para>The name is valid for the life of the process.</para>
+        /// </remarks>
+        public static string ChatFormatName(long index)
+        {
+            return Native.TextOrNull(NativeMethods.ggufx_chat_format_name(Native.Size(index, "index")));
+        }
+
+        /// <summary>Returns the number of quantization mixes.</summary>
+        public static long FileTypeCount { get { return (long)NativeMethods.ggufx_file_type_count(); } }
+
+        /// <summary>Describes quantization mix index, in order of descending bits.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public static FileTypeFacts FileTypeAt(long index)
+        {
+            NativeError e;
+            var resultNative = default(NativeFileTypeFacts);
+            resultNative.struct_size = (uint)sizeof(NativeFileTypeFacts);
+            Check.Ok(NativeMethods.ggufx_file_type_at(&resultNative, Native.Size(index, "index"), &e), &e);
+            return new FileTypeFacts(&resultNative);
+        }
+
+        /// <summary>Finds the value of general.file_type by name, regardless of case. "Q4_K" is Q4_K_M.</summary>
+        /// <exception cref="GgufxException">Argument, NotFound.</exception>
+        public static uint FileTypeFromName(string name)
+        {
+            uint resultNative;
+            NativeError e;
+            fixed (byte* pName = Native.Utf8(name))
+                Check.Ok(NativeMethods.ggufx_file_type_from_name(&resultNative, pName, &e), &e);
+            return resultNative;
+        }
+
+        /// <summary>Returns the number of pre-tokenizers of this library.</summary>
+        public static long TokenizerPreCount { get { return (long)NativeMethods.ggufx_tokenizer_pre_count(); } }
+
+        /// <summary>Describes pre-tokenizer index.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public static PreFacts TokenizerPre(long index)
+        {
+            NativeError e;
+            var resultNative = default(NativePreFacts);
+            resultNative.struct_size = (uint)sizeof(NativePreFacts);
+            Check.Ok(NativeMethods.ggufx_tokenizer_pre(&resultNative, Native.Size(index, "index"), &e), &e);
+            return new PreFacts(&resultNative);
+        }
+
+        /// <summary>Returns the Unicode version of pre-tokenizers: "15.0.0".</summary>
+        public static string TokenizerUnicode { get { return Native.Text(NativeMethods.ggufx_tokenizer_unicode()); } }
+
+        /// <summary>Describes a tensor type.</summary>
+        /// <exception cref="GgufxException">Argument, Type.</exception>
+        public static TypeFacts TypeInfo(this TensorType type)
+        {
+            NativeError e;
+            var resultNative = default(NativeTypeFacts);
+            resultNative.struct_size = (uint)sizeof(NativeTypeFacts);
+            Check.Ok(NativeMethods.ggufx_type_info(&resultNative, (uint)type, &e), &e);
+            return new TypeFacts(&resultNative);
+        }
+
+        /// <summary>Finds a tensor type by name, regardless of case: "Q4_K".</summary>
+        /// <exception cref="GgufxException">Argument, NotFound.</exception>
+        public static TensorType TypeFromName(string name)
+        {
+            uint resultNative;
+            NativeError e;
+            fixed (byte* pName = Native.Utf8(name))
+                Check.Ok(NativeMethods.ggufx_type_from_name(&resultNative, pName, &e), &e);
+            return (TensorType)resultNative;
+        }
+
+        /// <summary>Returns the bytes of a row of n values.</summary>
+        /// <exception cref="GgufxException">Argument, Type, Shape, Overflow.</exception>
+        public static ulong RowBytes(this TensorType type, ulong n)
+        {
+            ulong resultNative;
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_row_bytes(&resultNative, (uint)type, n, &e), &e);
+            return resultNative;
+        }
+
+        /// <summary>Describes a KV cache type.</summary>
+        /// <exception cref="GgufxException">Argument, Type.</exception>
+        public static KvTypeFacts KvTypeInfo(this KvType type)
+        {
+            NativeError e;
+            var resultNative = default(NativeKvTypeFacts);
+            resultNative.struct_size = (uint)sizeof(NativeKvTypeFacts);
+            Check.Ok(NativeMethods.ggufx_kv_type_info(&resultNative, (uint)type, &e), &e);
+            return new KvTypeFacts(&resultNative);
+        }
+
+        /// <summary>Finds a KV cache type by name, regardless of case.</summary>
+        /// <exception cref="GgufxException">Argument, NotFound.</exception>
+        public static KvType KvTypeFromName(string name)
+        {
+            uint resultNative;
+            NativeError e;
+            fixed (byte* pName = Native.Utf8(name))
+                Check.Ok(NativeMethods.ggufx_kv_type_from_name(&resultNative, pName, &e), &e);
+            return (KvType)resultNative;
+        }
+    }
+}

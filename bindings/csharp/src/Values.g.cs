@@ -1,0 +1,2527 @@
+// Written by bindings/raw.py from include/ggufx; a test compares them.
+// SPDX-License-Identifier: MIT
+#pragma warning disable 1573 // parameters whose names tell enough
+using System;
+using System.Collections.Generic;
+using System.Runtime.InteropServices;
+using System.Threading;
+
+namespace Ggufx
+{
+    /// <summary>Options of an adapter. All zero means default.</summary>
+    public sealed partial class AdapterOptions
+    {
+        /// <summary>Control vector: first layer that it is added to, counted from 0.</summary>
+        public uint FirstLayer { get; set; }
+        /// <summary>Control vector: last layer that it is added to; 0 = the last one.</summary>
+        public uint LastLayer { get; set; }
+
+        internal unsafe void Fill(NativeAdapterOptions* o)
+        {
+            *o = default(NativeAdapterOptions);
+            o->struct_size = (uint)sizeof(NativeAdapterOptions);
+            o->first_layer = FirstLayer;
+            o->last_layer = LastLayer;
+        }
+
+        internal static unsafe NativeAdapterOptions* Of(AdapterOptions from, NativeAdapterOptions* o)
+        {
+            if (from == null) return null;
+            from.Fill(o);
+            return o;
+        }
+    }
+
+    /// <summary>Adapter facts.</summary>
+    public sealed partial class AdapterFacts
+    {
+        /// <summary>AdapterKind.</summary>
+        public AdapterKind Kind { get; private set; }
+        /// <summary>Tensors (LoRA) or layers (control vector) of the model that it changes.</summary>
+        public uint Targets { get; private set; }
+        /// <summary>The largest rank; 0 for a control vector.</summary>
+        public uint Rank { get; private set; }
+        /// <summary>0: none.</summary>
+        public double Alpha { get; private set; }
+        /// <summary>Equal for adapters with equal content and equal options.</summary>
+        public ulong Fingerprint { get; private set; }
+        /// <summary>Bytes that it takes from the allocator.</summary>
+        public ulong MemoryBytes { get; private set; }
+
+        internal unsafe AdapterFacts(NativeAdapterFacts* o)
+        {
+            Kind = (AdapterKind)o->kind;
+            Targets = o->n_targets;
+            Rank = o->rank;
+            Alpha = o->alpha;
+            Fingerprint = o->fingerprint;
+            MemoryBytes = o->memory_bytes;
+        }
+    }
+
+    /// <summary>One adapter of a list, with its scale. The struct never grows.</summary>
+    public partial struct AdapterUse
+    {
+        /// <summary>Need not outlive the call.</summary>
+        public Adapter Adapter { get; set; }
+        /// <summary>Any finite number; 0: it adds nothing.</summary>
+        public float Scale { get; set; }
+
+        internal unsafe void Fill(NativeAdapterUse* o, Scope scope)
+        {
+            *o = default(NativeAdapterUse);
+            o->adapter = scope.Object(Adapter == null ? null : Adapter.Handle);
+            o->scale = Scale;
+        }
+
+        internal static unsafe NativeAdapterUse* Of(IReadOnlyList<AdapterUse> from, Scope scope)
+        {
+            if (from == null) return null;
+            var list = (NativeAdapterUse*)scope.Memory(from.Count, sizeof(NativeAdapterUse));
+            for (int i = 0; i < from.Count; i++) from[i].Fill(&list[i], scope);
+            return list;
+        }
+    }
+
+    /// <summary>Options of a runtime. All zero means default.</summary>
+    public sealed partial class RuntimeOptions
+    {
+        /// <summary>Threads of the own pool, the caller's included. 0 = one per usable processor, which is also the maximum: more
+        /// would only take turns.</summary>
+        public uint Threads { get; set; }
+        /// <summary>Isa, at most what was detected; Status.Unsupported if it is absent.</summary>
+        public Isa Isa { get; set; }
+        /// <summary>Workspace per concurrent call, allocated at creation; 0 = default.</summary>
+        public ulong WorkspaceBytes { get; set; }
+
+        internal unsafe void Fill(NativeRuntimeOptions* o)
+        {
+            *o = default(NativeRuntimeOptions);
+            o->struct_size = (uint)sizeof(NativeRuntimeOptions);
+            o->threads = Threads;
+            o->isa = (int)Isa;
+            o->workspace_bytes = WorkspaceBytes;
+        }
+
+        internal static unsafe NativeRuntimeOptions* Of(RuntimeOptions from, NativeRuntimeOptions* o)
+        {
+            if (from == null) return null;
+            from.Fill(o);
+            return o;
+        }
+    }
+
+    /// <summary>Runtime facts.</summary>
+    public sealed partial class RuntimeFacts
+    {
+        /// <summary>Isa in use.</summary>
+        public Isa Isa { get; private set; }
+        /// <summary>Workers that a call may use.</summary>
+        public uint Threads { get; private set; }
+        /// <summary>CpuFeatures detected in this process.</summary>
+        public CpuFeatures Features { get; private set; }
+        /// <summary>"avx512"; valid for the life of the process.</summary>
+        public string IsaName { get; private set; }
+        /// <summary>"mimalloc", "system" or "host"; valid for the life of the process.</summary>
+        public string AllocatorName { get; private set; }
+        /// <summary>As in the options, or the default.</summary>
+        public ulong WorkspaceBytes { get; private set; }
+
+        internal unsafe RuntimeFacts(NativeRuntimeFacts* o)
+        {
+            Isa = (Isa)o->isa;
+            Threads = o->threads;
+            Features = (CpuFeatures)o->features;
+            IsaName = Native.Text(o->isa_name);
+            AllocatorName = Native.Text(o->allocator_name);
+            WorkspaceBytes = o->workspace_bytes;
+        }
+    }
+
+    /// <summary>Tokens to append to a sequence. Unused fields must be 0.</summary>
+    public partial struct BatchItem
+    {
+        /// <summary>Below Sequences; each item of a call has another one.</summary>
+        public uint Sequence { get; set; }
+        /// <summary>GGUFX_BATCH_*.</summary>
+        public BatchFlags Flags { get; set; }
+        /// <summary>Read by the call only; null: with embeddings alone.</summary>
+        public int[] Tokens { get; set; }
+        /// <summary>f32 [NTokens][Embedding], finite: the input of the first layer, such as an image or a soft prompt. null: the
+        /// embeddings of the tokens. They replace the rows of token_embd, including the factor that some models apply. Learned
+        /// positions are added as usual. Tokens are then only used if a model looks ids up elsewhere; null means id 0. The rows
+        /// are kept as long as their tokens may be recomputed.</summary>
+        public float[] Embeddings { get; set; }
+        /// <summary>Positions, ascending, after that of the sequence's last token; null: without gaps.</summary>
+        public int[] Positions { get; set; }
+
+        internal unsafe void Fill(NativeBatchItem* o, Scope scope)
+        {
+            *o = default(NativeBatchItem);
+            o->sequence = Sequence;
+            o->flags = (uint)Flags;
+            o->n_tokens = Native.Size(Check.Same("Tokens, Positions", Tokens == null ? 0 : Tokens.Length,
+                Positions == null ? 0 : Positions.Length));
+            o->tokens = (int*)scope.Array(Tokens);
+            o->embeddings = (float*)scope.Array(Embeddings);
+            o->n_embeddings = Native.Size(Embeddings == null ? 0 : Embeddings.Length);
+            o->positions = (int*)scope.Array(Positions);
+        }
+
+        internal static unsafe NativeBatchItem* Of(IReadOnlyList<BatchItem> from, Scope scope)
+        {
+            if (from == null) return null;
+            var list = (NativeBatchItem*)scope.Memory(from.Count, sizeof(NativeBatchItem));
+            for (int i = 0; i < from.Count; i++) from[i].Fill(&list[i], scope);
+            return list;
+        }
+    }
+
+    /// <summary>Batch options.</summary>
+    public sealed partial class BatchOptions
+    {
+        /// <summary>BatchOptionsFlags.Matmul.</summary>
+        public BatchOptionsFlags Flags { get; set; }
+        /// <summary>Cancels the call.</summary>
+        public CancellationToken Token { get; set; }
+        /// <summary>Counts tokens.</summary>
+        public IProgress<Progress> Progress { get; set; }
+        /// <summary>MatmulFlags with BatchOptionsFlags.Matmul, else 0.</summary>
+        public MatmulFlags MatmulFlags { get; set; }
+
+        internal static unsafe NativeBatchOptions Blank()
+        {
+            var o = default(NativeBatchOptions);
+            o.struct_size = (uint)sizeof(NativeBatchOptions);
+            o.item_size = (uint)sizeof(NativeBatchItem);
+            return o;
+        }
+
+        internal unsafe void Fill(NativeBatchOptions* o, Scope scope)
+        {
+            *o = Blank();
+            o->flags = (uint)Flags;
+            o->progress = scope.Follow(Token, Progress);
+            o->matmul_flags = (uint)MatmulFlags;
+        }
+
+        internal static unsafe NativeBatchOptions* Of(BatchOptions from, NativeBatchOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>Session memory facts.</summary>
+    public sealed partial class SessionMemoryFacts
+    {
+        /// <summary>Bytes allocated for keys, values and states.</summary>
+        public ulong CacheBytes { get; private set; }
+        /// <summary>Allocated pages, used or not; shared pages count once. A page holds 64 tokens of a layer.</summary>
+        public ulong Pages { get; private set; }
+        /// <summary>References of sequences to pages that other sequences hold too.</summary>
+        public ulong SharedPages { get; private set; }
+        /// <summary>Tokens of all sequences.</summary>
+        public ulong Tokens { get; private set; }
+        /// <summary>With ContextTotal: tokens that still fit, in whole pages.</summary>
+        public ulong TokensLeft { get; private set; }
+        /// <summary>Bytes of embeddings that the caller passed.</summary>
+        public ulong EmbeddedBytes { get; private set; }
+
+        internal unsafe SessionMemoryFacts(NativeSessionMemoryFacts* o)
+        {
+            CacheBytes = o->cache_bytes;
+            Pages = o->n_pages;
+            SharedPages = o->n_shared_pages;
+            Tokens = o->n_tokens;
+            TokensLeft = o->n_tokens_left;
+            EmbeddedBytes = o->embedded_bytes;
+        }
+    }
+
+    /// <summary>Options of a template. Strings are UTF-8 with their lengths in bytes; null: not given.</summary>
+    public sealed partial class ChatOptions
+    {
+        /// <summary>A template; null: that of the file, or Format.</summary>
+        public string Text { get; set; }
+        /// <summary>A named template of the file, tokenizer.chat_template.NAME: "tool_use".</summary>
+        public string Name { get; set; }
+        /// <summary>A built-in format in place of a template: "chatml".</summary>
+        public string Format { get; set; }
+        /// <summary>Text of the variable BosToken; null: that of the file, if it has one.</summary>
+        public string BosToken { get; set; }
+        /// <summary>Text of the variable EosToken; null: that of the file, if it has one.</summary>
+        public string EosToken { get; set; }
+
+        internal unsafe void Fill(NativeChatOptions* o, Scope scope)
+        {
+            *o = default(NativeChatOptions);
+            o->struct_size = (uint)sizeof(NativeChatOptions);
+            o->text = scope.Text(Text, out o->text_length);
+            o->name = scope.Text(Name, out o->name_length);
+            o->format = scope.Text(Format, out o->format_length);
+            o->bos_token = scope.Text(BosToken, out o->bos_token_length);
+            o->eos_token = scope.Text(EosToken, out o->eos_token_length);
+        }
+
+        internal static unsafe NativeChatOptions* Of(ChatOptions from, NativeChatOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>A message of a conversation. Strings are UTF-8. More has further members that templates read: name, tool_call_id,
+    /// reasoning_content.</summary>
+    public partial struct ChatMessage
+    {
+        /// <summary>"system", "user", "assistant" or "tool".</summary>
+        public string Role { get; set; }
+        /// <summary>Null: null, unless there are parts.</summary>
+        public string Content { get; set; }
+        /// <summary>JSON array in place of content: [{"type": "text", "text": "..."}].</summary>
+        public string Parts { get; set; }
+        /// <summary>JSON array: [{"type": "function", "function": {...}}].</summary>
+        public string ToolCalls { get; set; }
+        /// <summary>JSON object.</summary>
+        public string More { get; set; }
+
+        internal unsafe void Fill(NativeChatMessage* o, Scope scope)
+        {
+            *o = default(NativeChatMessage);
+            o->role = scope.Text(Role, out o->role_length);
+            o->content = scope.Text(Content, out o->content_length);
+            o->parts = scope.Text(Parts, out o->parts_length);
+            o->tool_calls = scope.Text(ToolCalls, out o->tool_calls_length);
+            o->more = scope.Text(More, out o->more_length);
+        }
+
+        internal static unsafe NativeChatMessage* Of(IReadOnlyList<ChatMessage> from, Scope scope)
+        {
+            if (from == null) return null;
+            var list = (NativeChatMessage*)scope.Memory(from.Count, sizeof(NativeChatMessage));
+            for (int i = 0; i < from.Count; i++) from[i].Fill(&list[i], scope);
+            return list;
+        }
+    }
+
+    /// <summary>Input of a chat template. Strings are UTF-8 with their lengths in bytes; null: the variable is undefined. A step
+    /// takes about 20 ns, and a function of the template takes steps by the bytes that it reads and writes.</summary>
+    public sealed partial class ChatRequest
+    {
+        /// <summary>GGUFX_CHAT_*.</summary>
+        public ChatFlags Flags { get; set; }
+        /// <summary>Messages.</summary>
+        public IReadOnlyList<ChatMessage> Messages { get; set; }
+        /// <summary>JSON array of all messages, in place of Messages.</summary>
+        public string MessagesJson { get; set; }
+        /// <summary>JSON array of functions.</summary>
+        public string Tools { get; set; }
+        /// <summary>JSON array.</summary>
+        public string Documents { get; set; }
+        /// <summary>JSON object of further variables; may also name those above.</summary>
+        public string Variables { get; set; }
+        /// <summary>"none", "minimal", "low", "medium", "high", "xhigh".</summary>
+        public string ReasoningEffort { get; set; }
+        /// <summary>Local time as seconds since 1970-01-01 00:00.</summary>
+        public long Clock { get; set; }
+        /// <summary>Steps of the template; 0 = 1,000,000, plus 128 per byte of input.</summary>
+        public ulong MaxSteps { get; set; }
+        /// <summary>Bytes of its values; 0 = 32 MiB, plus 64 per byte of input.</summary>
+        public ulong MaxMemory { get; set; }
+        /// <summary>Bytes of output; 0 = 32 MiB, plus 16 per byte of input.</summary>
+        public ulong MaxOutput { get; set; }
+        /// <summary>Cancels the call.</summary>
+        public CancellationToken Token { get; set; }
+        /// <summary>Steps done, of an unknown total.</summary>
+        public IProgress<Progress> Progress { get; set; }
+
+        internal unsafe void Fill(NativeChatRequest* o, Scope scope)
+        {
+            *o = default(NativeChatRequest);
+            o->struct_size = (uint)sizeof(NativeChatRequest);
+            o->message_size = Native.Size(sizeof(NativeChatMessage));
+            o->flags = (uint)Flags;
+            o->messages = ChatMessage.Of(Messages, scope);
+            o->n_messages = Native.Size(Messages == null ? 0 : Messages.Count);
+            o->messages_json = scope.Text(MessagesJson, out o->messages_json_length);
+            o->tools = scope.Text(Tools, out o->tools_length);
+            o->documents = scope.Text(Documents, out o->documents_length);
+            o->variables = scope.Text(Variables, out o->variables_length);
+            o->reasoning_effort = scope.Text(ReasoningEffort, out o->reasoning_effort_length);
+            o->clock = Clock;
+            o->max_steps = MaxSteps;
+            o->max_memory = MaxMemory;
+            o->max_output = MaxOutput;
+            o->progress = scope.Follow(Token, Progress);
+        }
+
+        internal static unsafe NativeChatRequest* Of(ChatRequest from, NativeChatRequest* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>A run of prompt bytes with one origin, from the end of the previous run up to End.</summary>
+    public sealed partial class ChatRun
+    {
+        /// <summary>Offset after its last byte.</summary>
+        public ulong End { get; private set; }
+        /// <summary>From messages, tools or variables; 0: from the template.</summary>
+        public bool User { get; private set; }
+
+        internal unsafe ChatRun(NativeChatRun* o)
+        {
+            End = o->end;
+            User = o->user != 0;
+        }
+
+        internal static unsafe ChatRun[] All(NativeChatRun* from, int n)
+        {
+            var all = new ChatRun[n];
+            for (int i = 0; i < n; i++) all[i] = new ChatRun(&from[i]);
+            return all;
+        }
+    }
+
+    /// <summary>Format of the reasoning and tool calls that models of a template write. Strings end with NUL, are never null and
+    /// live as long as the template. A call consists of CallPrefix, the name, CallMiddle, the arguments and CallEnd. "ggufxid01"
+    /// in a prefix or middle stands for the id of the call. Arguments are a JSON object. For ChatCallForm.Tagged each parameter
+    /// consists of CallBeforeKey, its name, CallAfterKey, the value and CallAfterValue.</summary>
+    public sealed partial class ChatFacts
+    {
+        /// <summary>ChatFeatures.TakesTools, _CALLS, _REASONS, _CHANNELS.</summary>
+        public ChatFeatures Flags { get; private set; }
+        /// <summary>GGUFX_CHAT_CALL_*.</summary>
+        public ChatCallForm CallForm { get; private set; }
+        /// <summary>ChatNotation.</summary>
+        public ChatNotation CallNotation { get; private set; }
+        /// <summary>Opening marker of reasoning, or "".</summary>
+        public string ReasoningOpen { get; private set; }
+        /// <summary>Closing marker of reasoning.</summary>
+        public string ReasoningClose { get; private set; }
+        /// <summary>Before the name; contains the marker of a call.</summary>
+        public string CallPrefix { get; private set; }
+        /// <summary>Between the name and the arguments.</summary>
+        public string CallMiddle { get; private set; }
+        /// <summary>After the arguments; also ends a list of calls.</summary>
+        public string CallEnd { get; private set; }
+        /// <summary>Before the name of a parameter.</summary>
+        public string CallBeforeKey { get; private set; }
+        /// <summary>Between the name of a parameter and its value.</summary>
+        public string CallAfterKey { get; private set; }
+        /// <summary>The same before a value that is not a string, unless empty.</summary>
+        public string CallAfterKeyOther { get; private set; }
+        /// <summary>After the value of a parameter.</summary>
+        public string CallAfterValue { get; private set; }
+        /// <summary>Around strings, for ChatNotation.Quoted.</summary>
+        public string CallQuote { get; private set; }
+
+        internal unsafe ChatFacts(NativeChatFacts* o)
+        {
+            Flags = (ChatFeatures)o->flags;
+            CallForm = (ChatCallForm)o->call_form;
+            CallNotation = (ChatNotation)o->call_notation;
+            ReasoningOpen = Native.Text(o->reasoning_open);
+            ReasoningClose = Native.Text(o->reasoning_close);
+            CallPrefix = Native.Text(o->call_prefix);
+            CallMiddle = Native.Text(o->call_middle);
+            CallEnd = Native.Text(o->call_end);
+            CallBeforeKey = Native.Text(o->call_before_key);
+            CallAfterKey = Native.Text(o->call_after_key);
+            CallAfterKeyOther = Native.Text(o->call_after_key_other);
+            CallAfterValue = Native.Text(o->call_after_value);
+            CallQuote = Native.Text(o->call_quote);
+        }
+    }
+
+    /// <summary>Chat parser options.</summary>
+    public sealed partial class ChatParserOptions
+    {
+        /// <summary>ChatParserFlags.NoCalls, _KEEP_REASONING.</summary>
+        public ChatParserFlags Flags { get; set; }
+        /// <summary>Template that decides the format; null: all output is answer.</summary>
+        public Chat Chat { get; set; }
+        /// <summary>The rendered prompt, or its end, which may open reasoning or a call.</summary>
+        public string Prompt { get; set; }
+        /// <summary>JSON array of the request's tools, for parameter types; null: none.</summary>
+        public string Tools { get; set; }
+        /// <summary>Gets a piece of text, which is never empty and has whole characters. call is the index of the tool call, from
+        /// 0. A non-zero result ends the current library call with Status.Cancelled.</summary>
+        public Func<ChatEventKind, ulong, string, bool> Event { get; set; }
+
+        internal unsafe void Fill(NativeChatParserOptions* o, Scope scope)
+        {
+            *o = default(NativeChatParserOptions);
+            o->struct_size = (uint)sizeof(NativeChatParserOptions);
+            o->flags = (uint)Flags;
+            o->chat = scope.Object(Chat == null ? null : Chat.Handle);
+            o->prompt = scope.Text(Prompt, out o->prompt_length);
+            o->tools = scope.Text(Tools, out o->tools_length);
+            o->event_ = Event == null ? IntPtr.Zero : Callbacks.ChatParserOptionsEvent;
+            if (Event != null) o->user = scope.Kept(Event);
+        }
+
+        internal static unsafe NativeChatParserOptions* Of(ChatParserOptions from, NativeChatParserOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>Chat parser facts.</summary>
+    public sealed partial class ChatParserFacts
+    {
+        /// <summary>ChatParserStateFlags.Reasoning.</summary>
+        public ChatParserStateFlags Flags { get; private set; }
+        /// <summary>Tool calls so far.</summary>
+        public ulong Calls { get; private set; }
+        /// <summary>Marker that ends the current reasoning; lives as long as the parser.</summary>
+        public string ReasoningClose { get; private set; }
+
+        internal unsafe ChatParserFacts(NativeChatParserFacts* o)
+        {
+            Flags = (ChatParserStateFlags)o->flags;
+            Calls = o->n_calls;
+            ReasoningClose = Native.Text(o->reasoning_close);
+        }
+    }
+
+    /// <summary>Options of a device. All zero means default.</summary>
+    public sealed partial class DeviceOptions
+    {
+        /// <summary>DeviceOpenFlags.AllowBounded, _FMA_F64, _FMA_F32.</summary>
+        public DeviceOpenFlags Flags { get; set; }
+        /// <summary>Folder of the plugins, or one plugin; null: the folder of this library's file. Relative paths are refused in
+        /// processes with elevated privileges (set-user-ID).</summary>
+        public string PluginPath { get; set; }
+
+        internal unsafe void Fill(NativeDeviceOptions* o, Scope scope)
+        {
+            *o = default(NativeDeviceOptions);
+            o->struct_size = (uint)sizeof(NativeDeviceOptions);
+            o->flags = (uint)Flags;
+            o->plugin_path = scope.String(PluginPath);
+        }
+
+        internal static unsafe NativeDeviceOptions* Of(DeviceOptions from, NativeDeviceOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>Device facts.</summary>
+    public sealed partial class DeviceFacts
+    {
+        /// <summary>DeviceFlags.Unusable .. _LOST.</summary>
+        public DeviceFlags Flags { get; private set; }
+        /// <summary>Fma.</summary>
+        public Fma Fma { get; private set; }
+        /// <summary>Memory of the device.</summary>
+        public ulong MemoryBytes { get; private set; }
+        /// <summary>Free memory now, according to its driver; 0: not opened, or not known.</summary>
+        public ulong FreeBytes { get; private set; }
+        /// <summary>Memory used by this Device and its tensors.</summary>
+        public ulong UsedBytes { get; private set; }
+        /// <summary>Bytes of one allocation; larger tensors are split.</summary>
+        public ulong MaxAllocation { get; private set; }
+        /// <summary>Operations since it was opened.</summary>
+        public ulong Launches { get; private set; }
+        /// <summary>"vulkan:0"; "vulkan" for a plugin without a device.</summary>
+        public string Id { get; private set; }
+        /// <summary>Name according to its driver.</summary>
+        public string Name { get; private set; }
+        /// <summary>Driver and version.</summary>
+        public string Driver { get; private set; }
+        /// <summary>Reason why it is unusable or not exact, else empty.</summary>
+        public string Reason { get; private set; }
+
+        internal unsafe DeviceFacts(NativeDeviceFacts* o)
+        {
+            Flags = (DeviceFlags)o->flags;
+            Fma = (Fma)o->fma;
+            MemoryBytes = o->memory_bytes;
+            FreeBytes = o->free_bytes;
+            UsedBytes = o->used_bytes;
+            MaxAllocation = o->max_allocation;
+            Launches = o->n_launches;
+            Id = Native.Text(o->id, 40, true);
+            Name = Native.Text(o->name, 128, true);
+            Driver = Native.Text(o->driver, 96, true);
+            Reason = Native.Text(o->reason, 224, true);
+        }
+
+        internal static unsafe DeviceFacts[] All(NativeDeviceFacts* from, int n)
+        {
+            var all = new DeviceFacts[n];
+            for (int i = 0; i < n; i++) all[i] = new DeviceFacts(&from[i]);
+            return all;
+        }
+    }
+
+    /// <summary>Embed options.</summary>
+    public sealed partial class EmbedOptions
+    {
+        /// <summary>EmbedFlags.</summary>
+        public EmbedFlags Flags { get; set; }
+        /// <summary>Tokens of an input; 0 = the trained context, at most 8,192.</summary>
+        public uint Context { get; set; }
+        /// <summary>Tokens computed at once, at least Context; 0 = 512.</summary>
+        public uint Batch { get; set; }
+        /// <summary>Pooling.</summary>
+        public Pooling Pooling { get; set; }
+        /// <summary>Number of values to keep, from the first on (Matryoshka), before normalization; 0 = all.</summary>
+        public uint Dimensions { get; set; }
+        /// <summary>MatmulFlags of all products.</summary>
+        public MatmulFlags MatmulFlags { get; set; }
+
+        internal unsafe void Fill(NativeEmbedOptions* o)
+        {
+            *o = default(NativeEmbedOptions);
+            o->struct_size = (uint)sizeof(NativeEmbedOptions);
+            o->flags = (uint)Flags;
+            o->n_context = Context;
+            o->n_batch = Batch;
+            o->pooling = (uint)Pooling;
+            o->dimensions = Dimensions;
+            o->matmul_flags = (uint)MatmulFlags;
+        }
+
+        internal static unsafe NativeEmbedOptions* Of(EmbedOptions from, NativeEmbedOptions* o)
+        {
+            if (from == null) return null;
+            from.Fill(o);
+            return o;
+        }
+    }
+
+    /// <summary>Embedder facts.</summary>
+    public sealed partial class EmbedderFacts
+    {
+        /// <summary>Tokens of an input.</summary>
+        public uint Context { get; private set; }
+        /// <summary>Tokens computed at once.</summary>
+        public uint Batch { get; private set; }
+        /// <summary>Pooling, never DEFAULT.</summary>
+        public Pooling Pooling { get; private set; }
+        /// <summary>Values of a result; for RANK the classes of the file, mostly 1.</summary>
+        public uint Dimensions { get; private set; }
+        /// <summary>Values of a result before options.dimensions.</summary>
+        public uint FullDimensions { get; private set; }
+
+        internal unsafe EmbedderFacts(NativeEmbedderFacts* o)
+        {
+            Context = o->n_context;
+            Batch = o->n_batch;
+            Pooling = (Pooling)o->pooling;
+            Dimensions = o->dimensions;
+            FullDimensions = o->full_dimensions;
+        }
+    }
+
+    /// <summary>Options of an estimate. All zero means default.</summary>
+    public sealed partial class EstimateOptions
+    {
+        /// <summary>EstimateFlags.FileType, _IMATRIX, _LAYERS.</summary>
+        public EstimateFlags Flags { get; set; }
+        /// <summary>Quantization mix, as in Quantizer.Quantize.</summary>
+        public uint FileType { get; set; }
+        /// <summary>Tokens of each session; 0 = as Session.</summary>
+        public uint Context { get; set; }
+        /// <summary>Tokens computed at once; 0 = 512.</summary>
+        public uint Batch { get; set; }
+        /// <summary>Number of sessions in parallel; 0 = 1.</summary>
+        public uint Sessions { get; set; }
+        /// <summary>GGUFX_KV_* of the keys.</summary>
+        public KvType TypeK { get; set; }
+        /// <summary>GGUFX_KV_* of the values. Runtime.Recommend chooses both types if both are KvType.DEFAULT.</summary>
+        public KvType TypeV { get; set; }
+        /// <summary>As in Quantizer.Quantize; null: default.</summary>
+        public JobOptions Job { get; set; }
+        /// <summary>Limit of TotalBytes; 0: no limit.</summary>
+        public ulong MemoryBytes { get; set; }
+        /// <summary>Memory bandwidth of all threads in bytes per second; 0: no speeds.</summary>
+        public double Bandwidth { get; set; }
+        /// <summary>As in SessionOptions, of each session; the estimate is the maximum.</summary>
+        public ulong ContextTotal { get; set; }
+        /// <summary>As in SessionOptions, of each session.</summary>
+        public uint Checkpoints { get; set; }
+        /// <summary>As in SessionOptions, of each session.</summary>
+        public uint Sequences { get; set; }
+        /// <summary>[NAdapters], at most 64: LoRA adapters and control vectors (adapter.h) that all sessions use together. Their
+        /// files may be opened for metadata only.</summary>
+        public IReadOnlyList<GgufFile> Adapters { get; set; }
+        /// <summary>Free memory of a device (device.h); 0: no device.</summary>
+        public ulong DeviceMemoryBytes { get; set; }
+        /// <summary>As in GroupOptions; null: equal. For one rank of a group (group.h), with tensor parallelism or with
+        /// EstimateFlags.Layers.</summary>
+        public uint[] Speeds { get; set; }
+        /// <summary>Ranks of the group, at most 256; 0 = 1, or those of a rank's file (group.h).</summary>
+        public uint Ranks { get; set; }
+        /// <summary>Index of the rank; ignored for a rank's file with Ranks 0.</summary>
+        public uint Rank { get; set; }
+
+        internal unsafe void Fill(NativeEstimateOptions* o, Scope scope)
+        {
+            *o = default(NativeEstimateOptions);
+            o->struct_size = (uint)sizeof(NativeEstimateOptions);
+            o->flags = (uint)Flags;
+            o->file_type = FileType;
+            o->n_context = Context;
+            o->n_batch = Batch;
+            o->n_sessions = Sessions;
+            o->type_k = (uint)TypeK;
+            o->type_v = (uint)TypeV;
+            o->job = JobOptions.Of(Job, (NativeJobOptions*)scope.Memory(1, sizeof(NativeJobOptions)), scope);
+            o->memory_bytes = MemoryBytes;
+            o->bandwidth = Bandwidth;
+            o->n_context_total = ContextTotal;
+            o->n_checkpoints = Checkpoints;
+            o->n_sequences = Sequences;
+            o->adapters = scope.Objects(Adapters, x => x.Handle);
+            o->n_adapters = Native.Size(Adapters == null ? 0 : Adapters.Count);
+            o->device_memory_bytes = DeviceMemoryBytes;
+            if (Speeds != null) Check.Length(Speeds.Length, Ranks, "Speeds");
+            o->speeds = (uint*)scope.Array(Speeds);
+            o->n_ranks = Ranks;
+            o->rank = Rank;
+        }
+
+        internal static unsafe NativeEstimateOptions* Of(EstimateOptions from, NativeEstimateOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>Estimate facts.</summary>
+    public sealed partial class EstimateFacts
+    {
+        /// <summary>EstimateFlags.Fits, _NEEDS_IMATRIX, _NO_GRAPH.</summary>
+        public EstimateFlags Flags { get; private set; }
+        /// <summary>Quantization mix, or Constants.EstimateAsIs.</summary>
+        public uint FileType { get; private set; }
+        /// <summary>Tokens of each session, defaults included.</summary>
+        public uint Context { get; private set; }
+        /// <summary>Tokens computed at once.</summary>
+        public uint Batch { get; private set; }
+        /// <summary>Number of sessions in parallel.</summary>
+        public uint Sessions { get; private set; }
+        /// <summary>GGUFX_KV_* of the keys.</summary>
+        public KvType TypeK { get; private set; }
+        /// <summary>GGUFX_KV_* of the values.</summary>
+        public KvType TypeV { get; private set; }
+        /// <summary>Largest Context that fits into MemoryBytes, up to the larger of the trained and the requested context; 0:
+        /// none.</summary>
+        public uint MaxContext { get; private set; }
+        /// <summary>Values of all tensors except tables of RoPE factors.</summary>
+        public ulong Parameters { get; private set; }
+        /// <summary>Bytes of all tensors.</summary>
+        public ulong WeightBytes { get; private set; }
+        /// <summary>Exact bytes of the file or files, WeightBytes included.</summary>
+        public ulong FileBytes { get; private set; }
+        /// <summary>Workspaces of products, allocated when a runtime is created.</summary>
+        public ulong RuntimeBytes { get; private set; }
+        /// <summary>Bytes that Model allocates.</summary>
+        public ulong ModelBytes { get; private set; }
+        /// <summary>KV caches of all sessions.</summary>
+        public ulong KvBytes { get; private set; }
+        /// <summary>All other bytes that Session allocates, for all sessions.</summary>
+        public ulong SessionBytes { get; private set; }
+        /// <summary>Sum of FileBytes, RuntimeBytes, ModelBytes, KvBytes, SessionBytes and the bytes of adapters. A rank of a
+        /// group has RankWeightBytes in place of FileBytes.</summary>
+        public ulong TotalBytes { get; private set; }
+        /// <summary>Bytes of weights that are read per token. This includes the used experts only, and one row of the
+        /// embedding.</summary>
+        public ulong TokenWeightBytes { get; private set; }
+        /// <summary>Bytes of keys and values per token, which each later token reads.</summary>
+        public ulong TokenKvBytes { get; private set; }
+        /// <summary>WeightBytes in bits over Parameters.</summary>
+        public double BitsPerWeight { get; private set; }
+        /// <summary>See Runtime.Recommend.</summary>
+        public double WeightError { get; private set; }
+        /// <summary>See Runtime.Recommend.</summary>
+        public double Loss { get; private set; }
+        /// <summary>Upper bound for an empty context: bandwidth / TokenWeightBytes.</summary>
+        public double TokensPerSecond { get; private set; }
+        /// <summary>Upper bound for a full context, keys and values included; 0: no bandwidth.</summary>
+        public double TokensPerSecondFull { get; private set; }
+        /// <summary>Bytes of the adapters' files.</summary>
+        public ulong AdapterFileBytes { get; private set; }
+        /// <summary>Bytes that Adapter and Session.SetAdapters allocate for the adapters, in all sessions.</summary>
+        public ulong AdapterBytes { get; private set; }
+        /// <summary>Device memory for the output matrix and the last DeviceLayers layers, of DeviceMemoryBytes; 0: not even one
+        /// layer fits. Equals DeviceFacts.used_bytes, to the byte if no matrix is larger than MaxAllocation.</summary>
+        public ulong DeviceBytes { get; private set; }
+        /// <summary>Device memory for all layers.</summary>
+        public ulong DeviceBytesAll { get; private set; }
+        /// <summary>Largest number of last layers that fit into DeviceMemoryBytes.</summary>
+        public uint DeviceLayers { get; private set; }
+        /// <summary>Layers of the model.</summary>
+        public uint Layers { get; private set; }
+        /// <summary>Bytes of weights that the rank reads, with one row of the embedding per token of the context. Without a
+        /// group: WeightBytes.</summary>
+        public ulong RankWeightBytes { get; private set; }
+        /// <summary>Bytes received from other ranks per token, in 8-bit mode.</summary>
+        public ulong ReceivedBytes { get; private set; }
+        /// <summary>Sequential messages of all ranks to all per token; 0 without a group.</summary>
+        public uint Messages { get; private set; }
+
+        internal unsafe EstimateFacts(NativeEstimateFacts* o)
+        {
+            Flags = (EstimateFlags)o->flags;
+            FileType = o->file_type;
+            Context = o->n_context;
+            Batch = o->n_batch;
+            Sessions = o->n_sessions;
+            TypeK = (KvType)o->type_k;
+            TypeV = (KvType)o->type_v;
+            MaxContext = o->max_context;
+            Parameters = o->n_parameters;
+            WeightBytes = o->weight_bytes;
+            FileBytes = o->file_bytes;
+            RuntimeBytes = o->runtime_bytes;
+            ModelBytes = o->model_bytes;
+            KvBytes = o->kv_bytes;
+            SessionBytes = o->session_bytes;
+            TotalBytes = o->total_bytes;
+            TokenWeightBytes = o->token_weight_bytes;
+            TokenKvBytes = o->token_kv_bytes;
+            BitsPerWeight = o->bits_per_weight;
+            WeightError = o->weight_error;
+            Loss = o->loss;
+            TokensPerSecond = o->tokens_per_second;
+            TokensPerSecondFull = o->tokens_per_second_full;
+            AdapterFileBytes = o->adapter_file_bytes;
+            AdapterBytes = o->adapter_bytes;
+            DeviceBytes = o->device_bytes;
+            DeviceBytesAll = o->device_bytes_all;
+            DeviceLayers = o->n_device_layers;
+            Layers = o->n_layers;
+            RankWeightBytes = o->rank_weight_bytes;
+            ReceivedBytes = o->received_bytes;
+            Messages = o->n_messages;
+        }
+    }
+
+    /// <summary>Open options.</summary>
+    public sealed partial class OpenOptions
+    {
+        /// <summary>OpenFlags.</summary>
+        public OpenFlags Flags { get; set; }
+        /// <summary>Definition of the type ids from 41 on: 0 = ggml, the only one known.</summary>
+        public int Dialect { get; set; }
+        /// <summary>IoMode.</summary>
+        public IoMode Io { get; set; }
+        /// <summary>Cancels the call.</summary>
+        public CancellationToken Token { get; set; }
+        /// <summary>Reported in bytes.</summary>
+        public IProgress<Progress> Progress { get; set; }
+        /// <summary>Limit of the metadata; 0 = 1 GiB.</summary>
+        public ulong MaxMetadataBytes { get; set; }
+        /// <summary>Limit of the number of keys; 0 = 1,048,576, at most 2^31 - 1.</summary>
+        public ulong MaxKeys { get; set; }
+        /// <summary>Limit of the tensors of one file; 0 = 1,048,576, at most 2^31 - 1.</summary>
+        public ulong MaxTensors { get; set; }
+        /// <summary>Limit of a key or string; 0 = 1 GiB.</summary>
+        public ulong MaxStringBytes { get; set; }
+
+        internal unsafe void Fill(NativeOpenOptions* o, Scope scope)
+        {
+            *o = default(NativeOpenOptions);
+            o->struct_size = (uint)sizeof(NativeOpenOptions);
+            o->flags = (uint)Flags;
+            o->dialect = Dialect;
+            o->io = (int)Io;
+            o->progress = scope.Follow(Token, Progress);
+            o->max_metadata_bytes = MaxMetadataBytes;
+            o->max_keys = MaxKeys;
+            o->max_tensors = MaxTensors;
+            o->max_string_bytes = MaxStringBytes;
+        }
+
+        internal static unsafe NativeOpenOptions* Of(OpenOptions from, NativeOpenOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>File facts.</summary>
+    public sealed partial class FileFacts
+    {
+        /// <summary>GGUF version of the first part, 1 .. 3.</summary>
+        public uint Version { get; private set; }
+        /// <summary>1 if the file is big-endian.</summary>
+        public bool BigEndian { get; private set; }
+        /// <summary>Alignment of tensor data in bytes.</summary>
+        public ulong Alignment { get; private set; }
+        /// <summary>Files of the set.</summary>
+        public ulong Parts { get; private set; }
+        /// <summary>End of the tensor directory of the first part.</summary>
+        public ulong MetaEnd { get; private set; }
+        /// <summary>Start of the tensor data of the first part.</summary>
+        public ulong DataOffset { get; private set; }
+        /// <summary>Bytes of all parts.</summary>
+        public ulong FileSize { get; private set; }
+        /// <summary>Number of keys.</summary>
+        public ulong Meta { get; private set; }
+        /// <summary>Number of tensors.</summary>
+        public ulong Tensors { get; private set; }
+        /// <summary>Values of all tensors.</summary>
+        public ulong Values { get; private set; }
+        /// <summary>Bytes of all tensors.</summary>
+        public ulong Bytes { get; private set; }
+        /// <summary>Bytes of tensor data after the ends of the files; not 0 only for the head of a file, opened for metadata
+        /// only.</summary>
+        public ulong Missing { get; private set; }
+
+        internal unsafe FileFacts(NativeFileFacts* o)
+        {
+            Version = o->version;
+            BigEndian = o->big_endian != 0;
+            Alignment = o->alignment;
+            Parts = o->n_parts;
+            MetaEnd = o->meta_end;
+            DataOffset = o->data_offset;
+            FileSize = o->file_size;
+            Meta = o->n_meta;
+            Tensors = o->n_tensors;
+            Values = o->n_values;
+            Bytes = o->n_bytes;
+            Missing = o->n_missing;
+        }
+    }
+
+    /// <summary>Meta entry.</summary>
+    public sealed partial class MetaEntry
+    {
+        /// <summary>MetaType.</summary>
+        public MetaType Type { get; private set; }
+        /// <summary>MetaType of the elements of an array, else -1.</summary>
+        public MetaType ElementType { get; private set; }
+        /// <summary>May contain any byte; null for a nested array.</summary>
+        public string Key { get; private set; }
+        /// <summary>Elements of an array, bytes of a string, else 1.</summary>
+        public ulong Count { get; private set; }
+        /// <summary>Byte offset of the value in the file, or in the first part of a set.</summary>
+        public ulong Offset { get; private set; }
+
+        internal unsafe MetaEntry(NativeMetaEntry* o)
+        {
+            Type = (MetaType)o->type_;
+            ElementType = (MetaType)o->element_type;
+            Key = Native.TextOrNull(o->key, o->key_length);
+            Count = o->count;
+            Offset = o->offset;
+        }
+    }
+
+    /// <summary>Tensor facts.</summary>
+    public sealed partial class TensorFacts
+    {
+        /// <summary>GGUFX_TYPE_*.</summary>
+        public TensorType Type { get; private set; }
+        /// <summary>Values per dimension, ne[0] along a row; 1 beyond Dims.</summary>
+        public ulong[] Ne { get; private set; }
+        /// <summary>Bytes of a row.</summary>
+        public ulong RowBytes { get; private set; }
+        /// <summary>Bytes from one row to the next, &gt;= RowBytes.</summary>
+        public ulong RowStride { get; private set; }
+        /// <summary>Ne[1] * ne[2] * ne[3].</summary>
+        public ulong Rows { get; private set; }
+        /// <summary>Rows * RowBytes, as in the file.</summary>
+        public ulong Bytes { get; private set; }
+        /// <summary>From the start of the file's data section; Constants.None if wrapped.</summary>
+        public ulong? Offset { get; private set; }
+        /// <summary>From the start of its file; Constants.None if wrapped.</summary>
+        public ulong? FileOffset { get; private set; }
+        /// <summary>Index of its file in a split set, from 0.</summary>
+        public uint Part { get; private set; }
+        /// <summary>0: CPU memory, 1: memory of a device (device.h).</summary>
+        public uint MemoryKind { get; private set; }
+        /// <summary>May contain any byte.</summary>
+        public string Name { get; private set; }
+
+        internal unsafe TensorFacts(NativeTensorFacts* o)
+        {
+            Type = (TensorType)o->type_;
+            Ne = Native.Copy<ulong>(o->ne, o->n_dims);
+            RowBytes = o->row_bytes;
+            RowStride = o->row_stride;
+            Rows = o->n_rows;
+            Bytes = o->n_bytes;
+            Offset = Native.Present(o->offset);
+            FileOffset = Native.Present(o->file_offset);
+            Part = o->part;
+            MemoryKind = o->memory_kind;
+            Name = Native.Text(o->name, o->name_length);
+        }
+    }
+
+    /// <summary>A fault or remark of GgufFile.Validate.</summary>
+    public sealed partial class Finding
+    {
+        /// <summary>LogLevel.Error, _WARNING or _INFO.</summary>
+        public LogLevel Severity { get; private set; }
+        /// <summary>Status that an open would return, or Status.Ok for a remark.</summary>
+        public Status Status { get; private set; }
+        /// <summary>Byte offset in the file, or Constants.None.</summary>
+        public ulong? Offset { get; private set; }
+        /// <summary>Index of the key or tensor, or Constants.None.</summary>
+        public ulong? Index { get; private set; }
+        /// <summary>UTF-8, NUL-terminated; valid during the call.</summary>
+        public string Text { get; private set; }
+        /// <summary>Name of the key or tensor, not NUL-terminated.</summary>
+        public string Name { get; private set; }
+
+        internal unsafe Finding(NativeFinding* o)
+        {
+            Severity = (LogLevel)o->severity;
+            Status = (Status)o->status;
+            Offset = Native.Present(o->offset);
+            Index = Native.Present(o->index);
+            Text = Native.Text(o->text);
+            Name = Native.TextOrNull(o->name, o->name_length);
+        }
+    }
+
+    /// <summary>Grammar options.</summary>
+    public sealed partial class GrammarOptions
+    {
+        /// <summary>GrammarFlags.Compact, _ANY_ORDER, _NO_FORMATS, _ANY_NUMBER, _ANY_SPACE.</summary>
+        public GrammarFlags Flags { get; set; }
+        /// <summary>GrammarKind.Gbnf or _JSON_SCHEMA.</summary>
+        public GrammarKind Kind { get; set; }
+        /// <summary>UTF-8.</summary>
+        public string Text { get; set; }
+        /// <summary>Cancels the call.</summary>
+        public CancellationToken Token { get; set; }
+        /// <summary>Steps done, of an unknown total.</summary>
+        public IProgress<Progress> Progress { get; set; }
+        /// <summary>Steps of the compilation; 0 = 4,000,000, plus 2,000 per byte of text.</summary>
+        public ulong MaxSteps { get; set; }
+        /// <summary>Bytes that it uses; 0 = 32 MiB, plus 2 KiB per byte of text.</summary>
+        public ulong MaxMemory { get; set; }
+
+        internal unsafe void Fill(NativeGrammarOptions* o, Scope scope)
+        {
+            *o = default(NativeGrammarOptions);
+            o->struct_size = (uint)sizeof(NativeGrammarOptions);
+            o->flags = (uint)Flags;
+            o->kind = (uint)Kind;
+            o->text = scope.Text(Text, out o->text_length);
+            o->progress = scope.Follow(Token, Progress);
+            o->max_steps = MaxSteps;
+            o->max_memory = MaxMemory;
+        }
+
+        internal static unsafe NativeGrammarOptions* Of(GrammarOptions from, NativeGrammarOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>Matcher facts.</summary>
+    public sealed partial class MatcherFacts
+    {
+        /// <summary>MatcherFlags.</summary>
+        public MatcherFlags Flags { get; private set; }
+        /// <summary>Tokens accepted and not rolled back.</summary>
+        public ulong Tokens { get; private set; }
+        /// <summary>Tokens of the vocabulary.</summary>
+        public uint Vocab { get; private set; }
+        /// <summary>Words of a mask.</summary>
+        public uint Words { get; private set; }
+
+        internal unsafe MatcherFacts(NativeMatcherFacts* o)
+        {
+            Flags = (MatcherFlags)o->flags;
+            Tokens = o->n_tokens;
+            Vocab = o->n_vocab;
+            Words = o->n_words;
+        }
+    }
+
+    /// <summary>Imatrix facts.</summary>
+    public sealed partial class ImatrixFacts
+    {
+        /// <summary>Entries.</summary>
+        public ulong Entries { get; private set; }
+        /// <summary>Datasets.</summary>
+        public ulong Datasets { get; private set; }
+        /// <summary>Chunks of the dataset; 0: not in the file.</summary>
+        public ulong Chunks { get; private set; }
+        /// <summary>Tokens per chunk.</summary>
+        public uint ChunkTokens { get; private set; }
+        /// <summary>ImatrixFormat of its file.</summary>
+        public ImatrixFormat Format { get; private set; }
+
+        internal unsafe ImatrixFacts(NativeImatrixFacts* o)
+        {
+            Entries = o->n_entries;
+            Datasets = o->n_datasets;
+            Chunks = o->n_chunks;
+            ChunkTokens = o->chunk_tokens;
+            Format = (ImatrixFormat)o->format;
+        }
+    }
+
+    /// <summary>An entry of an imatrix. Pointers are valid until the imatrix is changed or destroyed.</summary>
+    public sealed partial class ImatrixEntry
+    {
+        /// <summary>Name of the weight tensor, not NUL-terminated.</summary>
+        public string Name { get; private set; }
+        /// <summary>Columns of the tensor.</summary>
+        public ulong Columns { get; private set; }
+        /// <summary>Experts; 1 for other tensors.</summary>
+        public ulong Matrices { get; private set; }
+        /// <summary>Sums of squared activations.</summary>
+        public float[] Sums { get; private set; }
+        /// <summary>Tokens.</summary>
+        public float[] Counts { get; private set; }
+        /// <summary>Sums / counts, 1 without counts: the imatrix of QuantizeOptions.</summary>
+        public float[] Values { get; private set; }
+
+        internal unsafe ImatrixEntry(NativeImatrixEntry* o)
+        {
+            Name = Native.Text(o->name, o->name_length);
+            Columns = o->n_columns;
+            Matrices = o->n_matrices;
+            Sums = Native.Copy<float>(o->sums, checked(o->n_matrices * o->n_columns));
+            Counts = Native.Copy<float>(o->counts, o->n_matrices);
+            Values = Native.Copy<float>(o->values, checked(o->n_matrices * o->n_columns));
+        }
+    }
+
+    /// <summary>Options of a collection. All zero means default.</summary>
+    public sealed partial class ImatrixOptions
+    {
+        /// <summary>CollectFlags.</summary>
+        public CollectFlags Flags { get; set; }
+        /// <summary>Name of the dataset for the file, UTF-8; null: none.</summary>
+        public string Dataset { get; set; }
+        /// <summary>Cancels the call.</summary>
+        public CancellationToken Token { get; set; }
+        /// <summary>Counts tokens.</summary>
+        public IProgress<Progress> Progress { get; set; }
+
+        internal unsafe void Fill(NativeImatrixOptions* o, Scope scope)
+        {
+            *o = default(NativeImatrixOptions);
+            o->struct_size = (uint)sizeof(NativeImatrixOptions);
+            o->flags = (uint)Flags;
+            o->dataset = scope.String(Dataset);
+            o->progress = scope.Follow(Token, Progress);
+        }
+
+        internal static unsafe NativeImatrixOptions* Of(ImatrixOptions from, NativeImatrixOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>A quantization mix (llama.cpp: ftype).</summary>
+    public sealed partial class FileTypeFacts
+    {
+        /// <summary>"Q4_K_M"; valid for the life of the process.</summary>
+        public string Name { get; private set; }
+        /// <summary>Value of general.file_type: 15.</summary>
+        public uint FileType { get; private set; }
+        /// <summary>GGUFX_TYPE_* of most tensors.</summary>
+        public TensorType Type { get; private set; }
+
+        internal unsafe FileTypeFacts(NativeFileTypeFacts* o)
+        {
+            Name = Native.Text(o->name);
+            FileType = o->file_type;
+            Type = (TensorType)o->type_;
+        }
+    }
+
+    /// <summary>Options of a plan. All zero means default.</summary>
+    public sealed partial class JobOptions
+    {
+        /// <summary>GGUFX_JOB_*.</summary>
+        public JobFlags Flags { get; set; }
+        /// <summary>GGUFX_TYPE_* of output.weight.</summary>
+        public TensorType OutputType { get; set; }
+        /// <summary>GGUFX_TYPE_* of token_embd.weight.</summary>
+        public TensorType EmbeddingType { get; set; }
+        /// <summary>Kept as it is now; later changes or its destruction have no effect.</summary>
+        public Imatrix Imatrix { get; set; }
+        /// <summary>Imatrix name.</summary>
+        public string ImatrixName { get; set; }
+        /// <summary>As in WriterOptions.</summary>
+        public ulong ReserveBytes { get; set; }
+
+        internal unsafe void Fill(NativeJobOptions* o, Scope scope)
+        {
+            *o = default(NativeJobOptions);
+            o->struct_size = (uint)sizeof(NativeJobOptions);
+            o->flags = (uint)Flags;
+            o->output_type = (uint)OutputType;
+            o->embedding_type = (uint)EmbeddingType;
+            o->imatrix = scope.Object(Imatrix == null ? null : Imatrix.Handle);
+            o->imatrix_name = scope.String(ImatrixName);
+            o->reserve_bytes = ReserveBytes;
+        }
+
+        internal static unsafe NativeJobOptions* Of(JobOptions from, NativeJobOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>Job facts.</summary>
+    public sealed partial class JobFacts
+    {
+        /// <summary>Tensors.</summary>
+        public ulong Tensors { get; private set; }
+        /// <summary>Files that a run writes.</summary>
+        public ulong Parts { get; private set; }
+        /// <summary>Values of all tensors.</summary>
+        public ulong Values { get; private set; }
+        /// <summary>Bytes of all tensors in the input.</summary>
+        public ulong BytesIn { get; private set; }
+        /// <summary>Bytes of all tensors in the output.</summary>
+        public ulong BytesOut { get; private set; }
+        /// <summary>Exact bytes of all files that a run writes.</summary>
+        public ulong FileBytes { get; private set; }
+        /// <summary>Tensors with JobReason.Fallback.</summary>
+        public ulong Fallbacks { get; private set; }
+        /// <summary>Tensors without an entry of the imatrix, if one was given.</summary>
+        public ulong Missing { get; private set; }
+
+        internal unsafe JobFacts(NativeJobFacts* o)
+        {
+            Tensors = o->n_tensors;
+            Parts = o->n_parts;
+            Values = o->n_values;
+            BytesIn = o->bytes_in;
+            BytesOut = o->bytes_out;
+            FileBytes = o->file_bytes;
+            Fallbacks = o->n_fallbacks;
+            Missing = o->n_missing;
+        }
+    }
+
+    /// <summary>A tensor of a plan.</summary>
+    public sealed partial class JobTensor
+    {
+        /// <summary>Not NUL-terminated; lives as long as the job.</summary>
+        public string Name { get; private set; }
+        /// <summary>Values per dimension.</summary>
+        public ulong[] Ne { get; private set; }
+        /// <summary>Type in the input.</summary>
+        public TensorType From { get; private set; }
+        /// <summary>Type in the output.</summary>
+        public TensorType To { get; private set; }
+        /// <summary>Type before a fallback.</summary>
+        public TensorType Wanted { get; private set; }
+        /// <summary>JobReason.</summary>
+        public JobReason Reason { get; private set; }
+        /// <summary>1: an entry weighs its columns; 0: no entry is used; -1: the imatrix has no entry; -2: no entry, but the type
+        /// requires one.</summary>
+        public int Imatrix { get; private set; }
+        /// <summary>Index of the output file.</summary>
+        public uint Part { get; private set; }
+        /// <summary>Bytes in the input.</summary>
+        public ulong BytesIn { get; private set; }
+        /// <summary>Bytes in the output.</summary>
+        public ulong BytesOut { get; private set; }
+        /// <summary>Error of a run with JobRunFlags.Measure; negative: not measured.</summary>
+        public double Rmse { get; private set; }
+        /// <summary>Time in the last run.</summary>
+        public double Seconds { get; private set; }
+
+        internal unsafe JobTensor(NativeJobTensor* o)
+        {
+            Name = Native.Text(o->name, o->name_length);
+            Ne = Native.Copy<ulong>(o->ne, o->n_dims);
+            From = (TensorType)o->from;
+            To = (TensorType)o->to;
+            Wanted = (TensorType)o->wanted;
+            Reason = (JobReason)o->reason;
+            Imatrix = o->imatrix;
+            Part = o->part;
+            BytesIn = o->bytes_in;
+            BytesOut = o->bytes_out;
+            Rmse = o->rmse;
+            Seconds = o->seconds;
+        }
+    }
+
+    /// <summary>Options of a run. All zero means default.</summary>
+    public sealed partial class JobRunOptions
+    {
+        /// <summary>JobRunFlags.Resume, _KEEP, _MEASURE.</summary>
+        public JobRunFlags Flags { get; set; }
+        /// <summary>Cancels the call.</summary>
+        public CancellationToken Token { get; set; }
+        /// <summary>Reported in bytes of input.</summary>
+        public IProgress<Progress> Progress { get; set; }
+        /// <summary>Tensor done.</summary>
+        public Action<long, JobTensor> TensorDone { get; set; }
+        /// <summary>Number of this shard, 1 .. Shards; 0: no shards. Shards runs on one file system write their tensors to
+        /// PATH.part; Quantizer.Finish completes the file.</summary>
+        public uint Shard { get; set; }
+        /// <summary>Shards.</summary>
+        public uint Shards { get; set; }
+
+        internal unsafe void Fill(NativeJobRunOptions* o, Scope scope)
+        {
+            *o = default(NativeJobRunOptions);
+            o->struct_size = (uint)sizeof(NativeJobRunOptions);
+            o->flags = (uint)Flags;
+            o->progress = scope.Follow(Token, Progress);
+            o->tensor_done = TensorDone == null ? IntPtr.Zero : Callbacks.JobRunOptionsTensorDone;
+            if (TensorDone != null) o->user = scope.User(TensorDone);
+            o->shard = Shard;
+            o->n_shards = Shards;
+        }
+
+        internal static unsafe NativeJobRunOptions* Of(JobRunOptions from, NativeJobRunOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>Options of one layer. Pages that no later token can see are freed, except with symmetric windows.</summary>
+    public sealed partial class KvLayer
+    {
+        /// <summary>GGUFX_KV_* of the keys; KvType.DEFAULT = that of the cache.</summary>
+        public KvType TypeK { get; set; }
+        /// <summary>GGUFX_KV_* of the values; KvType.DEFAULT = that of the cache.</summary>
+        public KvType TypeV { get; set; }
+        /// <summary>Positions that a token sees, see WindowKind; 0 = causal, no limit.</summary>
+        public uint Window { get; set; }
+        /// <summary>WindowKind; 0 without a window.</summary>
+        public WindowKind WindowKind { get; set; }
+
+        internal unsafe void Fill(NativeKvLayer* o)
+        {
+            *o = default(NativeKvLayer);
+            o->type_k = (uint)TypeK;
+            o->type_v = (uint)TypeV;
+            o->window = Window;
+            o->window_kind = (uint)WindowKind;
+        }
+
+        internal static unsafe NativeKvLayer* Of(KvLayer from, NativeKvLayer* o)
+        {
+            if (from == null) return null;
+            from.Fill(o);
+            return o;
+        }
+
+        internal static unsafe NativeKvLayer* Of(IReadOnlyList<KvLayer> from, Scope scope)
+        {
+            if (from == null) return null;
+            var list = (NativeKvLayer*)scope.Memory(from.Count, sizeof(NativeKvLayer));
+            for (int i = 0; i < from.Count; i++) from[i].Fill(&list[i]);
+            return list;
+        }
+    }
+
+    /// <summary>Kv options.</summary>
+    public sealed partial class KvOptions
+    {
+        /// <summary>KvFlags.FitTq30, _CENTRE_*, _V_IN_K.</summary>
+        public KvFlags Flags { get; set; }
+        /// <summary>At least 1; NLayers * Sequences is at most 4,194,304.</summary>
+        public uint NLayers { get; set; }
+        /// <summary>At least 1.</summary>
+        public uint KvHeads { get; set; }
+        /// <summary>A multiple of KvHeads.</summary>
+        public uint QHeads { get; set; }
+        /// <summary>Values of a key head, at least 1.</summary>
+        public uint HeadDimK { get; set; }
+        /// <summary>Values of a value head; 0 = HeadDimK, the maximum with KvFlags.VInK.</summary>
+        public uint HeadDimV { get; set; }
+        /// <summary>GGUFX_KV_* of the keys.</summary>
+        public KvType TypeK { get; set; }
+        /// <summary>GGUFX_KV_* of the values.</summary>
+        public KvType TypeV { get; set; }
+        /// <summary>0 = 1.</summary>
+        public uint Sequences { get; set; }
+        /// <summary>Maximum per sequence; 0 = limited by memory.</summary>
+        public ulong MaxTokens { get; set; }
+        /// <summary>Attention sinks: first tokens that stay F16 with quantized types, and F32 with BF16. At most 64; 0 = 64 (a
+        /// page), Constants.KvNoSinks = none.</summary>
+        public uint Sinks { get; set; }
+        /// <summary>RopeStyle.</summary>
+        public RopeStyle RopeStyle { get; set; }
+        /// <summary>Coordinates that RoPE rotates, from the first on; 0 = HeadDimK. With KvFlags.VInK from HeadDimV on; 0 = all
+        /// after it.</summary>
+        public uint RopeDims { get; set; }
+        /// <summary>0 = 10000.</summary>
+        public float RopeBase { get; set; }
+        /// <summary>Scale of positions; 0 = 1.</summary>
+        public float RopeScale { get; set; }
+        /// <summary>Read by the call only; null if LayerOptions is 0.</summary>
+        public IReadOnlyList<KvLayer> Layers { get; set; }
+        /// <summary>Id chosen by the caller; snapshots with another one are refused.</summary>
+        public ulong Model { get; set; }
+        /// <summary>[NRopeFrequencies] angle in radians by which RoPE rotates pair i per position, read by the call only. null:
+        /// RopeScale * RopeBase^(-2 i / RopeDims).</summary>
+        public double[] RopeFrequencies { get; set; }
+
+        internal unsafe void Fill(NativeKvOptions* o, Scope scope)
+        {
+            *o = default(NativeKvOptions);
+            o->struct_size = (uint)sizeof(NativeKvOptions);
+            o->flags = (uint)Flags;
+            o->n_layers = NLayers;
+            o->n_kv_heads = KvHeads;
+            o->n_q_heads = QHeads;
+            o->head_dim_k = HeadDimK;
+            o->head_dim_v = HeadDimV;
+            o->type_k = (uint)TypeK;
+            o->type_v = (uint)TypeV;
+            o->n_sequences = Sequences;
+            o->max_tokens = MaxTokens;
+            o->n_sinks = Sinks;
+            o->rope_style = (uint)RopeStyle;
+            o->rope_dims = RopeDims;
+            o->rope_base = RopeBase;
+            o->rope_scale = RopeScale;
+            o->layers = KvLayer.Of(Layers, scope);
+            o->n_layer_options = (uint)(Layers == null ? 0 : Layers.Count);
+            o->model = Model;
+            o->rope_frequencies = (double*)scope.Array(RopeFrequencies);
+            o->n_rope_frequencies = Native.Size(RopeFrequencies == null ? 0 : RopeFrequencies.Length);
+        }
+
+        internal static unsafe NativeKvOptions* Of(KvOptions from, NativeKvOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>Attend options.</summary>
+    public sealed partial class AttendOptions
+    {
+        /// <summary>AttendFlags; 0 = windows or the causal mask.</summary>
+        public AttendFlags Flags { get; set; }
+        /// <summary>Scale of the scores; 0 = 1 / sqrt(HeadDimK).</summary>
+        public float Scale { get; set; }
+        /// <summary>Scores become softcap * tanh(score / softcap); 0 = none.</summary>
+        public float Softcap { get; set; }
+        /// <summary>Positions that a query sees; 0 = as the layer. A query sees the intersection of its own window and that of
+        /// the layer.</summary>
+        public uint Window { get; set; }
+        /// <summary>WindowKind of Window; 0 without one.</summary>
+        public WindowKind WindowKind { get; set; }
+        /// <summary>One per query head, or null: slope * (key position - query position) is added to a score.</summary>
+        public float[] AlibiSlopes { get; set; }
+        /// <summary>One per query head, or null: the score of an attention sink without a value.</summary>
+        public float[] SinkLogits { get; set; }
+        /// <summary>Cancels the call.</summary>
+        public CancellationToken Token { get; set; }
+        /// <summary>Receives the progress of the call.</summary>
+        public IProgress<Progress> Progress { get; set; }
+
+        internal unsafe void Fill(NativeAttendOptions* o, Scope scope)
+        {
+            *o = default(NativeAttendOptions);
+            o->struct_size = (uint)sizeof(NativeAttendOptions);
+            o->flags = (uint)Flags;
+            o->scale = Scale;
+            o->softcap = Softcap;
+            o->window = Window;
+            o->window_kind = (uint)WindowKind;
+            o->alibi_slopes = (float*)scope.Array(AlibiSlopes);
+            o->n_alibi_slopes = Native.Size(AlibiSlopes == null ? 0 : AlibiSlopes.Length);
+            o->sink_logits = (float*)scope.Array(SinkLogits);
+            o->n_sink_logits = Native.Size(SinkLogits == null ? 0 : SinkLogits.Length);
+            o->progress = scope.Follow(Token, Progress);
+        }
+
+        internal static unsafe NativeAttendOptions* Of(AttendOptions from, NativeAttendOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>Kv facts.</summary>
+    public sealed partial class KvFacts
+    {
+        /// <summary>GGUFX_KV_* of the keys, as the options have it for Constants.KvAllLayers.</summary>
+        public KvType TypeK { get; private set; }
+        /// <summary>GGUFX_KV_* of the values.</summary>
+        public KvType TypeV { get; private set; }
+        /// <summary>Tokens of all sequences, in the first layer for Constants.KvAllLayers.</summary>
+        public ulong Tokens { get; private set; }
+        /// <summary>Allocated pages, used or not; shared pages count once.</summary>
+        public ulong Pages { get; private set; }
+        /// <summary>Pages among them that are not quantized: sinks and last tokens.</summary>
+        public ulong PlainPages { get; private set; }
+        /// <summary>References of sequences to pages that other sequences hold too.</summary>
+        public ulong SharedPages { get; private set; }
+        /// <summary>Bytes of the pages.</summary>
+        public ulong PageBytes { get; private set; }
+        /// <summary>Bytes of quantized keys and values per token.</summary>
+        public ulong BytesPerToken { get; private set; }
+        /// <summary>Bits per value, as stored in full pages.</summary>
+        public double BitsPerValue { get; private set; }
+        /// <summary>Mean squared error over mean square of quantized keys, in the basis of the type; 0 without any.</summary>
+        public double KError { get; private set; }
+        /// <summary>The same of the values; KError with KvFlags.VInK.</summary>
+        public double VError { get; private set; }
+
+        internal unsafe KvFacts(NativeKvFacts* o)
+        {
+            TypeK = (KvType)o->type_k;
+            TypeV = (KvType)o->type_v;
+            Tokens = o->n_tokens;
+            Pages = o->n_pages;
+            PlainPages = o->n_plain_pages;
+            SharedPages = o->n_shared_pages;
+            PageBytes = o->page_bytes;
+            BytesPerToken = o->bytes_per_token;
+            BitsPerValue = o->bits_per_value;
+            KError = o->k_error;
+            VError = o->v_error;
+        }
+    }
+
+    /// <summary>Matmul options.</summary>
+    public sealed partial class MatmulOptions
+    {
+        /// <summary>MatmulFlags.</summary>
+        public MatmulFlags Flags { get; set; }
+        /// <summary>Cancels the call.</summary>
+        public CancellationToken Token { get; set; }
+        /// <summary>Receives the progress of the call.</summary>
+        public IProgress<Progress> Progress { get; set; }
+
+        internal unsafe void Fill(NativeMatmulOptions* o, Scope scope)
+        {
+            *o = default(NativeMatmulOptions);
+            o->struct_size = (uint)sizeof(NativeMatmulOptions);
+            o->flags = (uint)Flags;
+            o->progress = scope.Follow(Token, Progress);
+        }
+
+        internal static unsafe NativeMatmulOptions* Of(MatmulOptions from, NativeMatmulOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>A prediction that was scored.</summary>
+    public partial struct MeasureRow
+    {
+        /// <summary>Negative log-likelihood of the token in the text.</summary>
+        public double Loss { get; set; }
+        /// <summary>The same for the saved logits; 0 without them, as are the next two.</summary>
+        public double BaseLoss { get; set; }
+        /// <summary>KL divergence: sum p log(p / q), p of the saved logits, q of the model.</summary>
+        public double Divergence { get; set; }
+        /// <summary>MeasureFlags.SameTop.</summary>
+        public MeasureFlags Flags { get; set; }
+        /// <summary>Token in the text.</summary>
+        public int Token { get; set; }
+
+        internal unsafe MeasureRow(NativeMeasureRow* o) : this()
+        {
+            Loss = o->loss;
+            BaseLoss = o->base_loss;
+            Divergence = o->divergence;
+            Flags = (MeasureFlags)o->flags;
+            Token = o->token;
+        }
+
+        internal static unsafe MeasureRow[] All(NativeMeasureRow* from, int n)
+        {
+            var all = new MeasureRow[n];
+            for (int i = 0; i < n; i++) all[i] = new MeasureRow(&from[i]);
+            return all;
+        }
+
+        internal unsafe void Fill(NativeMeasureRow* o)
+        {
+            *o = default(NativeMeasureRow);
+            o->loss = Loss;
+            o->base_loss = BaseLoss;
+            o->divergence = Divergence;
+            o->flags = (uint)Flags;
+            o->token = Token;
+        }
+
+        internal static unsafe NativeMeasureRow* Of(IReadOnlyList<MeasureRow> from, Scope scope)
+        {
+            if (from == null) return null;
+            var list = (NativeMeasureRow*)scope.Memory(from.Count, sizeof(NativeMeasureRow));
+            for (int i = 0; i < from.Count; i++) from[i].Fill(&list[i]);
+            return list;
+        }
+    }
+
+    /// <summary>Results of a measurement. Errors are standard errors. The error of a quantile is half the distance between the
+    /// values one standard error of its rank below and above it. Logarithms are natural.</summary>
+    public sealed partial class MeasureFacts
+    {
+        /// <summary>MeasureFlags.Compared, _SAME_MODEL.</summary>
+        public MeasureFlags Flags { get; private set; }
+        /// <summary>Exp of the mean negative log-likelihood.</summary>
+        public double Perplexity { get; private set; }
+        /// <summary>Standard error of the perplexity.</summary>
+        public double StandardError { get; private set; }
+        /// <summary>Chunks.</summary>
+        public ulong Chunks { get; private set; }
+        /// <summary>Tokens of all chunks; overlaps count repeatedly.</summary>
+        public ulong Tokens { get; private set; }
+        /// <summary>Predictions scored.</summary>
+        public ulong Scored { get; private set; }
+        /// <summary>Perplexity of the saved logits.</summary>
+        public double BasePerplexity { get; private set; }
+        /// <summary>Standard error of BasePerplexity.</summary>
+        public double BaseError { get; private set; }
+        /// <summary>Log(perplexity / BasePerplexity).</summary>
+        public double LogRatio { get; private set; }
+        /// <summary>Standard error of LogRatio, from pairs of losses.</summary>
+        public double LogRatioError { get; private set; }
+        /// <summary>Mean KL divergence per prediction: sum p log(p / q), p of the saved logits, q of the model.</summary>
+        public double Kl { get; private set; }
+        /// <summary>Standard error of kl.</summary>
+        public double KlError { get; private set; }
+        /// <summary>Median KL divergence; 0 in running results, as are all quantiles.</summary>
+        public double KlMedian { get; private set; }
+        /// <summary>Error of KlMedian.</summary>
+        public double KlMedianError { get; private set; }
+        /// <summary>99th percentile of the KL divergence.</summary>
+        public double Kl99 { get; private set; }
+        /// <summary>Error of Kl99.</summary>
+        public double Kl99Error { get; private set; }
+        /// <summary>Maximum KL divergence.</summary>
+        public double KlMax { get; private set; }
+        /// <summary>Share of predictions with the same likeliest token.</summary>
+        public double SameTop { get; private set; }
+        /// <summary>Standard error of SameTop.</summary>
+        public double SameTopError { get; private set; }
+        /// <summary>Root mean square of q - p of the token in the text, 0 .. 1.</summary>
+        public double RmsDp { get; private set; }
+        /// <summary>Standard error of RmsDp.</summary>
+        public double RmsDpError { get; private set; }
+
+        internal unsafe MeasureFacts(NativeMeasureFacts* o)
+        {
+            Flags = (MeasureFlags)o->flags;
+            Perplexity = o->perplexity;
+            StandardError = o->standard_error;
+            Chunks = o->n_chunks;
+            Tokens = o->n_tokens;
+            Scored = o->n_scored;
+            BasePerplexity = o->base_perplexity;
+            BaseError = o->base_error;
+            LogRatio = o->log_ratio;
+            LogRatioError = o->log_ratio_error;
+            Kl = o->kl;
+            KlError = o->kl_error;
+            KlMedian = o->kl_median;
+            KlMedianError = o->kl_median_error;
+            Kl99 = o->kl_99;
+            Kl99Error = o->kl_99_error;
+            KlMax = o->kl_max;
+            SameTop = o->same_top;
+            SameTopError = o->same_top_error;
+            RmsDp = o->rms_dp;
+            RmsDpError = o->rms_dp_error;
+        }
+    }
+
+    /// <summary>Options of a measurement. All zero means default.</summary>
+    public sealed partial class MeasureOptions
+    {
+        /// <summary>0: separate chunks, whose second half is scored. Otherwise each chunk begins Stride tokens after the previous
+        /// one, and its last Stride predictions are scored. Each of these sees at least Context - stride tokens. stride is less
+        /// than Context.</summary>
+        public uint Stride { get; set; }
+        /// <summary>File for the logits of all scored predictions, 16 bits each, by atomic replace. null: none. Not together with
+        /// Write.</summary>
+        public string SavePath { get; set; }
+        /// <summary>Gets the same bytes in place of a file. null: none.</summary>
+        public WriteFunction Write { get; set; }
+        /// <summary>File of saved logits to compare with. They must have the same vocabulary, chunks and first tokens, and may
+        /// have more chunks. null: none. Not together with Read.</summary>
+        public string BasePath { get; set; }
+        /// <summary>Reads all n bytes of the same from elsewhere. null: none.</summary>
+        public ReadFunction Read { get; set; }
+        /// <summary>Gets the running result after each chunk; a non-zero result stops. null: none.</summary>
+        public Func<MeasureFacts, bool> Report { get; set; }
+        /// <summary>Cancels the call.</summary>
+        public CancellationToken Token { get; set; }
+        /// <summary>Counts tokens.</summary>
+        public IProgress<Progress> Progress { get; set; }
+        /// <summary>Gets the scored predictions in the order of the text, in pieces; a non-zero result stops.
+        /// Runtime.MeasureTotal computes the results of a text that is measured in parts, cut between chunks. null:
+        /// none.</summary>
+        public Func<MeasureRow[], bool> Rows { get; set; }
+        /// <summary>First chunk of the saved logits that belongs to these tokens. Earlier chunks are read and checked.</summary>
+        public ulong BaseChunk { get; set; }
+
+        internal unsafe void Fill(NativeMeasureOptions* o, Scope scope)
+        {
+            *o = default(NativeMeasureOptions);
+            o->struct_size = (uint)sizeof(NativeMeasureOptions);
+            o->stride = Stride;
+            o->save_path = scope.String(SavePath);
+            o->write = Write == null ? IntPtr.Zero : Callbacks.Write;
+            if (Write != null) o->write_user = scope.User(Write);
+            o->base_path = scope.String(BasePath);
+            o->read = Read == null ? IntPtr.Zero : Callbacks.Read;
+            if (Read != null) o->read_user = scope.User(Read);
+            o->report = Report == null ? IntPtr.Zero : Callbacks.MeasureOptionsReport;
+            if (Report != null) o->report_user = scope.User(Report);
+            o->progress = scope.Follow(Token, Progress);
+            o->rows = Rows == null ? IntPtr.Zero : Callbacks.MeasureOptionsRows;
+            if (Rows != null) o->rows_user = scope.User(Rows);
+            o->base_chunk = BaseChunk;
+        }
+
+        internal static unsafe NativeMeasureOptions* Of(MeasureOptions from, NativeMeasureOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>Token facts.</summary>
+    public sealed partial class TokenFacts
+    {
+        /// <summary>TokenFlags.</summary>
+        public TokenFlags Flags { get; private set; }
+        /// <summary>Index in the vocabulary.</summary>
+        public int Id { get; private set; }
+        /// <summary>As stored in the file.</summary>
+        public float Score { get; private set; }
+        /// <summary>As stored in the file; may contain any byte.</summary>
+        public byte[] Text { get; private set; }
+
+        internal unsafe TokenFacts(NativeTokenFacts* o)
+        {
+            Flags = (TokenFlags)o->flags;
+            Id = o->id;
+            Score = o->score;
+            Text = Native.Copy<byte>(o->text, o->text_length);
+        }
+    }
+
+    /// <summary>Tokenizer facts.</summary>
+    public sealed partial class TokenizerFacts
+    {
+        /// <summary>TokenizerFlags.</summary>
+        public TokenizerFlags Flags { get; private set; }
+        /// <summary>tokenizer.ggml.model: "llama"; valid for the life of the process.</summary>
+        public string Kind { get; private set; }
+        /// <summary>Tokens of the vocabulary.</summary>
+        public uint Tokens { get; private set; }
+        /// <summary>Id, or -1.</summary>
+        public int Bos { get; private set; }
+        /// <summary>Id, or -1.</summary>
+        public int Eos { get; private set; }
+        /// <summary>Id, or -1.</summary>
+        public int Unknown { get; private set; }
+        /// <summary>Pre-tokenizer of BPE: "llama-bpe", else null; valid for the life of the process.</summary>
+        public string Pre { get; private set; }
+
+        internal unsafe TokenizerFacts(NativeTokenizerFacts* o)
+        {
+            Flags = (TokenizerFlags)o->flags;
+            Kind = Native.Text(o->kind);
+            Tokens = o->n_tokens;
+            Bos = o->bos;
+            Eos = o->eos;
+            Unknown = o->unknown;
+            Pre = Native.TextOrNull(o->pre);
+        }
+    }
+
+    /// <summary>A pre-tokenizer: splits a text before BPE merges.</summary>
+    public sealed partial class PreFacts
+    {
+        /// <summary>PreFlags.</summary>
+        public PreFlags Flags { get; private set; }
+        /// <summary>tokenizer.ggml.pre: "llama-bpe"; valid for the life of the process.</summary>
+        public string Name { get; private set; }
+        /// <summary>Name of its rules; equal for pre-tokenizers that split equally.</summary>
+        public string Rules { get; private set; }
+        /// <summary>Its steps as in tokenizer.json, each terminated by NUL; null if they are not known: 'S' and the pattern of a
+        /// Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B' bytes.</summary>
+        public string Steps { get; private set; }
+
+        internal unsafe PreFacts(NativePreFacts* o)
+        {
+            Flags = (PreFlags)o->flags;
+            Name = Native.Text(o->name);
+            Rules = Native.Text(o->rules);
+            Steps = Native.TextOrNull(o->steps, o->steps_length);
+        }
+    }
+
+    /// <summary>Overrides a metadata value of the file, or adds a key.</summary>
+    public partial struct ModelOverride
+    {
+        /// <summary>"llama.rope.freq_base".</summary>
+        public string Key { get; set; }
+        /// <summary>A number, "true", "false" or a string, according to the key.</summary>
+        public string Value { get; set; }
+
+        internal unsafe void Fill(NativeModelOverride* o, Scope scope)
+        {
+            *o = default(NativeModelOverride);
+            o->key = scope.String(Key);
+            o->value = scope.String(Value);
+        }
+
+        internal static unsafe NativeModelOverride* Of(IDictionary<string, string> from, Scope scope)
+        {
+            if (from == null) return null;
+            var list = (NativeModelOverride*)scope.Memory(from.Count, sizeof(NativeModelOverride));
+            int i = 0;
+            foreach (var pair in from)
+                new ModelOverride { Key = pair.Key, Value = pair.Value }.Fill(&list[i++], scope);
+            return list;
+        }
+    }
+
+    /// <summary>Model options.</summary>
+    public sealed partial class ModelOptions
+    {
+        /// <summary>[NOverrides], read by the call only.</summary>
+        public IDictionary<string, string> Overrides { get; set; }
+        /// <summary>Cancels the call.</summary>
+        public CancellationToken Token { get; set; }
+        /// <summary>Counts layers.</summary>
+        public IProgress<Progress> Progress { get; set; }
+        /// <summary>Device (device.h) for the products of the output matrix and of the last DeviceLayers layers. If it is exact,
+        /// results are bit-identical. null: the CPU.</summary>
+        public Device Device { get; set; }
+        /// <summary>Number of last layers on the device; 0: all.</summary>
+        public uint DeviceLayers { get; set; }
+
+        internal unsafe void Fill(NativeModelOptions* o, Scope scope)
+        {
+            *o = default(NativeModelOptions);
+            o->struct_size = (uint)sizeof(NativeModelOptions);
+            o->overrides = ModelOverride.Of(Overrides, scope);
+            o->n_overrides = Native.Size(Overrides == null ? 0 : Overrides.Count);
+            o->progress = scope.Follow(Token, Progress);
+            o->device = scope.Object(Device == null ? null : Device.Handle);
+            o->n_device_layers = DeviceLayers;
+        }
+
+        internal static unsafe NativeModelOptions* Of(ModelOptions from, NativeModelOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>Model facts.</summary>
+    public sealed partial class ModelFacts
+    {
+        /// <summary>ModelFlags.</summary>
+        public ModelFlags Flags { get; private set; }
+        /// <summary>"llama"; valid for the life of the process.</summary>
+        public string Architecture { get; private set; }
+        /// <summary>Values of all tensors.</summary>
+        public ulong Parameters { get; private set; }
+        /// <summary>Bytes of all tensors.</summary>
+        public ulong WeightBytes { get; private set; }
+        /// <summary>Tokens of the vocabulary.</summary>
+        public uint Vocab { get; private set; }
+        /// <summary>Trained context.</summary>
+        public uint Context { get; private set; }
+        /// <summary>Values of a hidden state.</summary>
+        public uint Embedding { get; private set; }
+        /// <summary>Layers.</summary>
+        public uint Layers { get; private set; }
+        /// <summary>Heads.</summary>
+        public uint Heads { get; private set; }
+        /// <summary>Kv heads.</summary>
+        public uint KvHeads { get; private set; }
+        /// <summary>Values of a head.</summary>
+        public uint HeadDim { get; private set; }
+        /// <summary>Identity of the model in snapshots and saved logits: a checksum of the shapes and types of all matrices and
+        /// of the values of all vectors.</summary>
+        public ulong Identity { get; private set; }
+        /// <summary>Bytes of matrices on the device.</summary>
+        public ulong DeviceBytes { get; private set; }
+        /// <summary>Layers on the device, beside the output matrix; 0: no device.</summary>
+        public uint DeviceLayers { get; private set; }
+
+        internal unsafe ModelFacts(NativeModelFacts* o)
+        {
+            Flags = (ModelFlags)o->flags;
+            Architecture = Native.Text(o->architecture);
+            Parameters = o->n_parameters;
+            WeightBytes = o->weight_bytes;
+            Vocab = o->n_vocab;
+            Context = o->n_context;
+            Embedding = o->n_embedding;
+            Layers = o->n_layers;
+            Heads = o->n_heads;
+            KvHeads = o->n_kv_heads;
+            HeadDim = o->head_dim;
+            Identity = o->identity;
+            DeviceBytes = o->device_bytes;
+            DeviceLayers = o->n_device_layers;
+        }
+    }
+
+    /// <summary>Layer facts.</summary>
+    public sealed partial class LayerFacts
+    {
+        /// <summary>LayerFlags.VInK.</summary>
+        public LayerFlags Flags { get; private set; }
+        /// <summary>LayerKind.Attention or _RECURRENT.</summary>
+        public LayerKind Kind { get; private set; }
+        /// <summary>Query heads, as in AttentionHook; 0 without attention.</summary>
+        public uint Heads { get; private set; }
+        /// <summary>Heads of keys and values.</summary>
+        public uint KvHeads { get; private set; }
+        /// <summary>Values of a query or key head.</summary>
+        public uint HeadDimK { get; private set; }
+        /// <summary>Values of a value head.</summary>
+        public uint HeadDimV { get; private set; }
+        /// <summary>Tokens that a token sees (llama4: at most); 0 = all.</summary>
+        public uint Window { get; private set; }
+        /// <summary>Layer of the keys and values that it reads, mostly itself.</summary>
+        public uint ReadsLayer { get; private set; }
+        /// <summary>Scale of the scores; 0 = 1 / sqrt(HeadDimK).</summary>
+        public float Scale { get; private set; }
+        /// <summary>Soft cap of the scores; 0: none.</summary>
+        public float Softcap { get; private set; }
+        /// <summary>Bytes of the recurrent state of a sequence.</summary>
+        public ulong StateBytes { get; private set; }
+        /// <summary>Attention sink logits, or null; valid as long as the model.</summary>
+        public float[] Sinks { get; private set; }
+
+        internal unsafe LayerFacts(NativeLayerFacts* o)
+        {
+            Flags = (LayerFlags)o->flags;
+            Kind = (LayerKind)o->kind;
+            Heads = o->n_heads;
+            KvHeads = o->n_kv_heads;
+            HeadDimK = o->head_dim_k;
+            HeadDimV = o->head_dim_v;
+            Window = o->window;
+            ReadsLayer = o->reads_layer;
+            Scale = o->scale;
+            Softcap = o->softcap;
+            StateBytes = o->state_bytes;
+            Sinks = Native.Copy<float>(o->sinks, o->n_heads);
+        }
+    }
+
+    /// <summary>Session options.</summary>
+    public sealed partial class SessionOptions
+    {
+        /// <summary>Maximum number of tokens of a sequence; 0 = the trained context, at most 8192.</summary>
+        public uint Context { get; set; }
+        /// <summary>Tokens computed at once; 0 = 512.</summary>
+        public uint Batch { get; set; }
+        /// <summary>GGUFX_KV_* of the keys.</summary>
+        public KvType TypeK { get; set; }
+        /// <summary>GGUFX_KV_* of the values.</summary>
+        public KvType TypeV { get; set; }
+        /// <summary>MatmulFlags of all products.</summary>
+        public MatmulFlags MatmulFlags { get; set; }
+        /// <summary>Maximum number of tokens of all sequences together, which then share memory. It is allocated as tokens
+        /// arrive; a shared prefix counts once; tokens without memory are Status.Capacity. 0, or more than all sequences can
+        /// hold: each has its own memory.</summary>
+        public ulong ContextTotal { get; set; }
+        /// <summary>Checkpoints of recurrent states for Session.Truncate, in addition to the state before the last decode. At
+        /// most 4096; 0 = 8, or one per 64 tokens if the context has less than 512; Constants.SessionNoCheckpoints = none. No
+        /// effect on models without recurrent layers.</summary>
+        public uint Checkpoints { get; set; }
+        /// <summary>Number of sequences of Context tokens each (batch.h); 0 = 1, at most 65536.</summary>
+        public uint Sequences { get; set; }
+
+        internal unsafe void Fill(NativeSessionOptions* o)
+        {
+            *o = default(NativeSessionOptions);
+            o->struct_size = (uint)sizeof(NativeSessionOptions);
+            o->n_context = Context;
+            o->n_batch = Batch;
+            o->type_k = (uint)TypeK;
+            o->type_v = (uint)TypeV;
+            o->matmul_flags = (uint)MatmulFlags;
+            o->n_context_total = ContextTotal;
+            o->n_checkpoints = Checkpoints;
+            o->n_sequences = Sequences;
+        }
+
+        internal static unsafe NativeSessionOptions* Of(SessionOptions from, NativeSessionOptions* o)
+        {
+            if (from == null) return null;
+            from.Fill(o);
+            return o;
+        }
+    }
+
+    /// <summary>Options of a session, with the defaults filled in.</summary>
+    public sealed partial class SessionFacts
+    {
+        /// <summary>Maximum number of tokens of a sequence.</summary>
+        public uint Context { get; private set; }
+        /// <summary>Tokens computed at once.</summary>
+        public uint Batch { get; private set; }
+        /// <summary>GGUFX_KV_* of the keys.</summary>
+        public KvType TypeK { get; private set; }
+        /// <summary>GGUFX_KV_* of the values.</summary>
+        public KvType TypeV { get; private set; }
+        /// <summary>Number of sequences.</summary>
+        public uint Sequences { get; private set; }
+        /// <summary>Tokens for which sequences share memory; 0: each has its own.</summary>
+        public ulong ContextTotal { get; private set; }
+
+        internal unsafe SessionFacts(NativeSessionFacts* o)
+        {
+            Context = o->n_context;
+            Batch = o->n_batch;
+            TypeK = (KvType)o->type_k;
+            TypeV = (KvType)o->type_v;
+            Sequences = o->n_sequences;
+            ContextTotal = o->n_context_total;
+        }
+    }
+
+    /// <summary>Decode options.</summary>
+    public sealed partial class DecodeOptions
+    {
+        /// <summary>DecodeFlags.</summary>
+        public DecodeFlags Flags { get; set; }
+        /// <summary>Cancels the call.</summary>
+        public CancellationToken Token { get; set; }
+        /// <summary>Counts tokens.</summary>
+        public IProgress<Progress> Progress { get; set; }
+
+        internal static unsafe NativeDecodeOptions Blank()
+        {
+            var o = default(NativeDecodeOptions);
+            o.struct_size = (uint)sizeof(NativeDecodeOptions);
+            return o;
+        }
+
+        internal unsafe void Fill(NativeDecodeOptions* o, Scope scope)
+        {
+            *o = Blank();
+            o->flags = (uint)Flags;
+            o->progress = scope.Follow(Token, Progress);
+        }
+
+        internal static unsafe NativeDecodeOptions* Of(DecodeOptions from, NativeDecodeOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>Sampler options.</summary>
+    public sealed partial class SamplerOptions
+    {
+        /// <summary>0 = greedy: the largest logit, the lowest id among equals.</summary>
+        public float Temperature { get; set; }
+        /// <summary>Keep the likeliest tokens whose probabilities sum up to TopP; 0 or 1 = off.</summary>
+        public float TopP { get; set; }
+        /// <summary>Remove tokens below MinP times the largest probability; 0 = off.</summary>
+        public float MinP { get; set; }
+        /// <summary>Keep the k likeliest tokens; 0 = off.</summary>
+        public uint TopK { get; set; }
+        /// <summary>Seed of the random state.</summary>
+        public ulong Seed { get; set; }
+
+        internal unsafe void Fill(NativeSamplerOptions* o)
+        {
+            *o = default(NativeSamplerOptions);
+            o->struct_size = (uint)sizeof(NativeSamplerOptions);
+            o->temperature = Temperature;
+            o->top_p = TopP;
+            o->min_p = MinP;
+            o->top_k = TopK;
+            o->seed = Seed;
+        }
+
+        internal static unsafe NativeSamplerOptions* Of(SamplerOptions from, NativeSamplerOptions* o)
+        {
+            if (from == null) return null;
+            from.Fill(o);
+            return o;
+        }
+    }
+
+    /// <summary>Perplexity facts.</summary>
+    public sealed partial class PerplexityFacts
+    {
+        /// <summary>Exp of the mean negative log-likelihood.</summary>
+        public double Perplexity { get; private set; }
+        /// <summary>Standard error of the perplexity.</summary>
+        public double StandardError { get; private set; }
+        /// <summary>Chunks.</summary>
+        public ulong Chunks { get; private set; }
+        /// <summary>Tokens of all chunks.</summary>
+        public ulong Tokens { get; private set; }
+        /// <summary>Predictions scored.</summary>
+        public ulong Scored { get; private set; }
+
+        internal unsafe PerplexityFacts(NativePerplexityFacts* o)
+        {
+            Perplexity = o->perplexity;
+            StandardError = o->standard_error;
+            Chunks = o->n_chunks;
+            Tokens = o->n_tokens;
+            Scored = o->n_scored;
+        }
+    }
+
+    /// <summary>Options of a quantization. All zero means default.</summary>
+    public sealed partial class QuantizeOptions
+    {
+        /// <summary>QuantizeMode.</summary>
+        public QuantizeMode Mode { get; set; }
+        /// <summary>Weights of the columns, &gt;= 0, or null.</summary>
+        public float[] Imatrix { get; set; }
+        /// <summary>Cancels the call.</summary>
+        public CancellationToken Token { get; set; }
+        /// <summary>Counts blocks.</summary>
+        public IProgress<Progress> Progress { get; set; }
+
+        internal unsafe void Fill(NativeQuantizeOptions* o, Scope scope)
+        {
+            *o = default(NativeQuantizeOptions);
+            o->struct_size = (uint)sizeof(NativeQuantizeOptions);
+            o->mode = (int)Mode;
+            o->imatrix = (float*)scope.Array(Imatrix);
+            o->progress = scope.Follow(Token, Progress);
+        }
+
+        internal static unsafe NativeQuantizeOptions* Of(QuantizeOptions from, NativeQuantizeOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>A token that may be sampled.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public partial struct Candidate
+    {
+        /// <summary>Token of the vocabulary.</summary>
+        public int Id { get; set; }
+        /// <summary>-infinity: removed.</summary>
+        public float Logit { get; set; }
+    }
+
+    /// <summary>A value that is added to the logit of a token.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public partial struct LogitBias
+    {
+        /// <summary>Token of the vocabulary.</summary>
+        public int Id { get; set; }
+        /// <summary>Finite, or -infinity.</summary>
+        public float Bias { get; set; }
+
+        internal unsafe void Fill(NativeLogitBias* o)
+        {
+            *o = default(NativeLogitBias);
+            o->id = Id;
+            o->bias = Bias;
+        }
+
+        internal static unsafe NativeLogitBias* Of(IReadOnlyList<LogitBias> from, Scope scope)
+        {
+            if (from == null) return null;
+            var list = (NativeLogitBias*)scope.Memory(from.Count, sizeof(NativeLogitBias));
+            for (int i = 0; i < from.Count; i++) from[i].Fill(&list[i]);
+            return list;
+        }
+    }
+
+    /// <summary>A sampler of a chain, with its parameters.</summary>
+    public sealed partial class SamplerLink
+    {
+        /// <summary>LinkKind.</summary>
+        public LinkKind Kind { get; set; }
+        /// <summary>TOP_K.</summary>
+        public uint K { get; set; }
+        /// <summary>TOP_P, MIN_P, TYPICAL: 0 to 1.</summary>
+        public float P { get; set; }
+        /// <summary>TOP_N_SIGMA.</summary>
+        public float NSigma { get; set; }
+        /// <summary>XTC: 0 to 1.</summary>
+        public float Probability { get; set; }
+        /// <summary>XTC: 0 to 1.</summary>
+        public float Threshold { get; set; }
+        /// <summary>TEMPERATURE.</summary>
+        public float Temperature { get; set; }
+        /// <summary>TEMPERATURE.</summary>
+        public float Range { get; set; }
+        /// <summary>TEMPERATURE.</summary>
+        public float Exponent { get; set; }
+        /// <summary>PENALTIES.</summary>
+        public float Repetition { get; set; }
+        /// <summary>PENALTIES: may be negative, at least -1e6.</summary>
+        public float Frequency { get; set; }
+        /// <summary>PENALTIES: may be negative, at least -1e6.</summary>
+        public float Presence { get; set; }
+        /// <summary>PENALTIES, DRY: at most Constants.LinkMostLast.</summary>
+        public uint Last { get; set; }
+        /// <summary>DRY.</summary>
+        public float Multiplier { get; set; }
+        /// <summary>DRY: at least 1.</summary>
+        public float Base { get; set; }
+        /// <summary>DRY.</summary>
+        public uint AllowedLength { get; set; }
+        /// <summary>MIROSTAT.</summary>
+        public float Tau { get; set; }
+        /// <summary>MIROSTAT.</summary>
+        public float Eta { get; set; }
+        /// <summary>MIROSTAT 1: at least 2.</summary>
+        public uint M { get; set; }
+        /// <summary>MIROSTAT: 1 or 2.</summary>
+        public uint Version { get; set; }
+        /// <summary>[NBreakers] DRY: ids, which may repeat; copied.</summary>
+        public int[] Breakers { get; set; }
+        /// <summary>[NBiases] BIAS: each id once; copied.</summary>
+        public IReadOnlyList<LogitBias> Biases { get; set; }
+        /// <summary>HOST: changes the logits of the n remaining candidates. They come by id or by rank and may be reordered.
+        /// -infinity removes a candidate; one must stay. A non-zero result ends the call with Status.Cancelled. It must not call
+        /// into the sampler.</summary>
+        public LinkFunction Link { get; set; }
+
+        internal unsafe void Fill(NativeSamplerLink* o, Scope scope)
+        {
+            *o = default(NativeSamplerLink);
+            o->struct_size = (uint)sizeof(NativeSamplerLink);
+            o->kind = (uint)Kind;
+            o->k = K;
+            o->p = P;
+            o->n_sigma = NSigma;
+            o->probability = Probability;
+            o->threshold = Threshold;
+            o->temperature = Temperature;
+            o->range = Range;
+            o->exponent = Exponent;
+            o->repetition = Repetition;
+            o->frequency = Frequency;
+            o->presence = Presence;
+            o->n_last = Last;
+            o->multiplier = Multiplier;
+            o->base_ = Base;
+            o->allowed_length = AllowedLength;
+            o->tau = Tau;
+            o->eta = Eta;
+            o->m = M;
+            o->version = Version;
+            o->breakers = (int*)scope.Array(Breakers);
+            o->n_breakers = Native.Size(Breakers == null ? 0 : Breakers.Length);
+            o->biases = LogitBias.Of(Biases, scope);
+            o->n_biases = Native.Size(Biases == null ? 0 : Biases.Count);
+            o->link = Link == null ? IntPtr.Zero : Callbacks.Link;
+            if (Link != null) o->user = scope.Kept(Link);
+        }
+
+        internal static unsafe NativeSamplerLink* Of(SamplerLink from, NativeSamplerLink* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>Stop facts.</summary>
+    public sealed partial class StopFacts
+    {
+        /// <summary>Index of the stop string that was found, -1 = none yet.</summary>
+        public int Found { get; private set; }
+        /// <summary>Bytes of all input that belong to no stop string and cannot start one.</summary>
+        public ulong Shown { get; private set; }
+        /// <summary>Bytes searched: all input, or up to the end of the stop string found.</summary>
+        public ulong Taken { get; private set; }
+
+        internal unsafe StopFacts(NativeStopFacts* o)
+        {
+            Found = o->found;
+            Shown = o->n_shown;
+            Taken = o->n_taken;
+        }
+    }
+
+    /// <summary>Source and number of draft tokens. All zero means default: prompt lookup.</summary>
+    public sealed partial class SpeculatorOptions
+    {
+        /// <summary>Session of a draft model with the same vocabulary, which proposes its likeliest tokens. The speculator owns
+        /// the content of its sequence 0. Its context limits drafting. null: no draft model.</summary>
+        public Session Draft { get; set; }
+        /// <summary>[NStops] end-of-generation ids, copied; they end a step too.</summary>
+        public int[] Stops { get; set; }
+        /// <summary>Draft tokens per step; 0 = 7, at most 31. After rejections the speculator drafts fewer, then
+        /// pauses.</summary>
+        public uint NDraft { get; set; }
+        /// <summary>Prompt lookup: last tokens that must have occurred before; 0 = 3, at most 32.</summary>
+        public uint Match { get; set; }
+
+        internal unsafe void Fill(NativeSpeculatorOptions* o, Scope scope)
+        {
+            *o = default(NativeSpeculatorOptions);
+            o->struct_size = (uint)sizeof(NativeSpeculatorOptions);
+            o->draft = scope.Object(Draft == null ? null : Draft.Handle);
+            o->stops = (int*)scope.Array(Stops);
+            o->n_stops = Native.Size(Stops == null ? 0 : Stops.Length);
+            o->n_draft = NDraft;
+            o->n_match = Match;
+        }
+
+        internal static unsafe NativeSpeculatorOptions* Of(SpeculatorOptions from, NativeSpeculatorOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>Speculator facts.</summary>
+    public sealed partial class SpeculatorFacts
+    {
+        /// <summary>Calls of Speculator.Next that returned tokens.</summary>
+        public ulong Calls { get; private set; }
+        /// <summary>Tokens that these calls returned.</summary>
+        public ulong Tokens { get; private set; }
+        /// <summary>Draft tokens.</summary>
+        public ulong Drafted { get; private set; }
+        /// <summary>Draft tokens that the sampler accepted.</summary>
+        public ulong Accepted { get; private set; }
+        /// <summary>Allocated bytes without the object itself.</summary>
+        public ulong Bytes { get; private set; }
+
+        internal unsafe SpeculatorFacts(NativeSpeculatorFacts* o)
+        {
+            Calls = o->n_calls;
+            Tokens = o->n_tokens;
+            Drafted = o->n_drafted;
+            Accepted = o->n_accepted;
+            Bytes = o->bytes;
+        }
+    }
+
+    /// <summary>Type facts.</summary>
+    public sealed partial class TypeFacts
+    {
+        /// <summary>TypeFlags, TypeFlags.</summary>
+        public TypeFlags Flags { get; private set; }
+        /// <summary>GGUFX_TYPE_*.</summary>
+        public TensorType Id { get; private set; }
+        /// <summary>Values per block.</summary>
+        public uint BlockValues { get; private set; }
+        /// <summary>Bytes per block.</summary>
+        public uint BlockBytes { get; private set; }
+        /// <summary>Name as ggml spells it: "q4_K"; valid for the life of the process.</summary>
+        public string Name { get; private set; }
+
+        internal unsafe TypeFacts(NativeTypeFacts* o)
+        {
+            Flags = (TypeFlags)o->flags;
+            Id = (TensorType)o->id;
+            BlockValues = o->block_values;
+            BlockBytes = o->block_bytes;
+            Name = Native.Text(o->name);
+        }
+    }
+
+    /// <summary>Kv type facts.</summary>
+    public sealed partial class KvTypeFacts
+    {
+        /// <summary>TypeFlags.</summary>
+        public TypeFlags Flags { get; private set; }
+        /// <summary>GGUFX_KV_*.</summary>
+        public KvType Id { get; private set; }
+        /// <summary>Values per block; HeadDim is padded to a multiple of it. 0: the head is the block.</summary>
+        public uint BlockValues { get; private set; }
+        /// <summary>Bytes per block; 0 if BlockValues is 0.</summary>
+        public uint BlockBytes { get; private set; }
+        /// <summary>"f16"; valid for the life of the process.</summary>
+        public string Name { get; private set; }
+
+        internal unsafe KvTypeFacts(NativeKvTypeFacts* o)
+        {
+            Flags = (TypeFlags)o->flags;
+            Id = (KvType)o->id;
+            BlockValues = o->block_values;
+            BlockBytes = o->block_bytes;
+            Name = Native.Text(o->name);
+        }
+    }
+
+    /// <summary>Writer options.</summary>
+    public sealed partial class WriterOptions
+    {
+        /// <summary>WriterFlags.BigEndian.</summary>
+        public WriterFlags Flags { get; set; }
+        /// <summary>GGUF version, 2 or 3; 0 = 3.</summary>
+        public uint Version { get; set; }
+        /// <summary>Space for later edits in place: the last key is "ggufx.reserve", an array of this many zeros (u8). It
+        /// replaces one that was set or copied. 0: none is added.</summary>
+        public ulong ReserveBytes { get; set; }
+
+        internal unsafe void Fill(NativeWriterOptions* o)
+        {
+            *o = default(NativeWriterOptions);
+            o->struct_size = (uint)sizeof(NativeWriterOptions);
+            o->flags = (uint)Flags;
+            o->version = Version;
+            o->reserve_bytes = ReserveBytes;
+        }
+
+        internal static unsafe NativeWriterOptions* Of(WriterOptions from, NativeWriterOptions* o)
+        {
+            if (from == null) return null;
+            from.Fill(o);
+            return o;
+        }
+    }
+
+    /// <summary>Limits of the parts of a split set. With MaxPartBytes or MaxPartTensors the output is PREFIX-00001-of-0000N.gguf,
+    /// where PREFIX is the path without ".gguf". The first part has the keys. Every part has split.no, split.count,
+    /// split.tensors.count and ggufx.split.id, which replace keys that were set. A part is larger than MaxPartBytes only if the
+    /// keys, or one tensor alone, are.</summary>
+    public sealed partial class WriteOptions
+    {
+        /// <summary>WriteFlags.NoReplace.</summary>
+        public WriteFlags Flags { get; set; }
+        /// <summary>Cancels the call.</summary>
+        public CancellationToken Token { get; set; }
+        /// <summary>Reported in bytes.</summary>
+        public IProgress<Progress> Progress { get; set; }
+        /// <summary>0: no limit.</summary>
+        public ulong MaxPartBytes { get; set; }
+        /// <summary>0: no limit.</summary>
+        public ulong MaxPartTensors { get; set; }
+
+        internal unsafe void Fill(NativeWriteOptions* o, Scope scope)
+        {
+            *o = default(NativeWriteOptions);
+            o->struct_size = (uint)sizeof(NativeWriteOptions);
+            o->flags = (uint)Flags;
+            o->progress = scope.Follow(Token, Progress);
+            o->max_part_bytes = MaxPartBytes;
+            o->max_part_tensors = MaxPartTensors;
+        }
+
+        internal static unsafe NativeWriteOptions* Of(WriteOptions from, NativeWriteOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>Writer facts.</summary>
+    public sealed partial class WriterFacts
+    {
+        /// <summary>Keys that were set, without split and reserve keys.</summary>
+        public ulong Meta { get; private set; }
+        /// <summary>Tensors.</summary>
+        public ulong Tensors { get; private set; }
+        /// <summary>Files of a write.</summary>
+        public ulong Parts { get; private set; }
+        /// <summary>Exact bytes of all files.</summary>
+        public ulong Bytes { get; private set; }
+
+        internal unsafe WriterFacts(NativeWriterFacts* o)
+        {
+            Meta = o->n_meta;
+            Tensors = o->n_tensors;
+            Parts = o->n_parts;
+            Bytes = o->n_bytes;
+        }
+    }
+
+    /// <summary>Edit options.</summary>
+    public sealed partial class EditOptions
+    {
+        /// <summary>EditFlags, at most one.</summary>
+        public EditFlags Flags { get; set; }
+        /// <summary>Cancels the call.</summary>
+        public CancellationToken Token { get; set; }
+        /// <summary>Reported in bytes.</summary>
+        public IProgress<Progress> Progress { get; set; }
+
+        internal unsafe void Fill(NativeEditOptions* o, Scope scope)
+        {
+            *o = default(NativeEditOptions);
+            o->struct_size = (uint)sizeof(NativeEditOptions);
+            o->flags = (uint)Flags;
+            o->progress = scope.Follow(Token, Progress);
+        }
+
+        internal static unsafe NativeEditOptions* Of(EditOptions from, NativeEditOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>Edit facts.</summary>
+    public sealed partial class EditFacts
+    {
+        /// <summary>The tensor data stay in place, neither read nor written.</summary>
+        public bool InPlace { get; private set; }
+        /// <summary>Bytes of the file after the edit.</summary>
+        public ulong Bytes { get; private set; }
+        /// <summary>Space left for the next edit.</summary>
+        public ulong ReserveBytes { get; private set; }
+        /// <summary>Bytes written; 0 from Writer.EditInfo.</summary>
+        public ulong Written { get; private set; }
+
+        internal unsafe EditFacts(NativeEditFacts* o)
+        {
+            InPlace = o->in_place != 0;
+            Bytes = o->n_bytes;
+            ReserveBytes = o->reserve_bytes;
+            Written = o->n_written;
+        }
+    }
+
+    internal sealed unsafe partial class Scope
+    {
+        internal NativeStopText* StopTexts(IReadOnlyList<string> texts)
+        {
+            if (texts == null) return null;
+            var list = (NativeStopText*)Memory(texts.Count, sizeof(NativeStopText));
+            for (int i = 0; i < texts.Count; i++) list[i].text = Text(texts[i], out list[i].length);
+            return list;
+        }
+    }
+}

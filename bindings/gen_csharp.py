@@ -1,0 +1,254 @@
+"""Writes the plain part of C#'s safe layer: classes, options and facts, and the functions that the library calls.
+
+SPDX-License-Identifier: MIT
+"""
+import re
+
+import languages
+import surface as model
+from csharp_body import CREATED, Body
+from csharp_values import FILLED, Values
+from csharp_words import AMBIGUOUS, camel, parameter, sentence, tagged, wrap
+
+NOTE = "// Written by bindings/raw.py from include/ggufx; a test compares them.\n// SPDX-License-Identifier: MIT\n"
+# Reasons of calls by hand that are none here: a span is memory of the caller.
+VIEWS = {"views of the caller's memory", "views of KV"}
+LOCALS = {"e", "scope", "made", "result"}  # of generated code
+
+
+class Writer(Values):
+    def __init__(self, surface):
+        self.surface = surface
+        self.calls = [c for c in surface.calls if not self.is_hand(c)]
+        names = surface.used_structs(self.calls)
+        names += [p.type for c in self.calls for a in c.arguments for v in [a, *self.inner(a)] if self.is_told(v)
+                  for p in v.parameters if p.type in surface.structs]
+        for name in sorted(FILLED):
+            if name in surface.structs:
+                call = model.Value("options", "struct", struct=name)
+                names += [n for n in self.inner_structs(call) if n not in names]
+        self.read, self.written = surface.structs_by_way(self.calls)
+        self.in_arrays = {"out": self.structs_in_arrays("out", self.read), "in": self.structs_in_arrays("in", self.written | FILLED)}
+        self.structs = [n for n in surface.structs if n in names and not self.is_inner(n)]
+        self.text_structs = [n for n in surface.structs if n in names and self.is_text(n)]
+        self.by_name = {c.name: c for c in surface.calls}
+        self.constants = {c: (e, m) for e in surface.enumerations.values() for m, c, _, _ in e.members}
+        self.statuses = {m: f"Status.{languages.sharp_member('Status', m)}"
+                         for m, _, _, _ in surface.enumerations["Status"].members if m not in AMBIGUOUS}
+        self.members = {v.name: self.property(n, v) for n, struct in surface.structs.items() for v in struct.shown}
+        self.delegates = {}  # name -> (result, parameters)
+        self.thunks = {}  # name -> text
+
+    def structs_in_arrays(self, way, names):
+        """Names of the structs that stand in arrays which go this way; what a callback gets comes from the library."""
+        values = [a for c in self.calls for a in c.arguments if a.way == way]
+        values += [v for n in names if n in self.surface.structs for v in self.surface.structs[n].shown]
+        if way == "out":
+            given = [a for c in self.calls for a in c.arguments]
+            given += [v for n in self.written for v in self.surface.structs[n].shown]
+            values += [p for v in given for p in v.parameters or []]
+        return {v.struct for v in values if v.kind == "structs"}
+
+    def is_hand(self, call):
+        fields = [f for v in call.arguments if v.kind in ("options", "struct", "structs")
+                  for f in self.surface.structs[v.struct].fields]
+        if call.hand in VIEWS:
+            return any(v.kind in ("buffers", "address") for v in call.arguments)
+        if call.hand == "a callback that is kept":
+            return any(v.struct in FILLED for v in call.arguments) or any(v.kind == "address" for v in call.arguments + fields) or \
+                not all(self.is_told(f) or f.optional for f in fields if f.kind == "callback")
+        return bool(call.hand)
+
+    @staticmethod
+    def is_told(v):
+        """Whether a callback has a delegate in C#: it gets values, bytes and structs, and tells how to go on."""
+        return v.kind == "callback" and v.type in ("void", "int32_t", "ggufx_status") and all(
+            p.way != "out" and p.kind not in ("address", "array", "callback") for p in v.parameters) and bool(v.parameters)
+
+    def inner_structs(self, value):
+        found = []
+        if value.struct and value.kind not in ("size", "progress"):
+            found.append(value.struct)
+            for more in self.surface.structs[value.struct].shown:
+                if not self.surface.has_hook(more):
+                    found += self.inner_structs(more)
+        return found
+
+    def is_text(self, name):
+        return model.is_text_struct(self.surface.structs[name].c)
+
+    def is_inner(self, name):
+        return self.surface.structs[name].role == "hook" or self.is_text(name)
+
+    # ---- calls -------------------------------------------------------------------------------------------------
+
+    def bytes_overload(self, call):
+        """The text of a call that may be cut anywhere: it is given as bytes, too."""
+        texts = [v for v in call.inputs if v.kind == "text" and not v.json]
+        return texts[0] if len(texts) == 1 and texts[0].name == "text" else None
+
+    def default(self, v):
+        if v.kind in ("array", "buffer"):
+            return f"default({self.type_in(v)})"
+        return "0" if v.kind == "number" else "null"
+
+    def parameters(self, call):
+        """[(declaration, name, value)] in the order of the signature: what may be left out comes last."""
+        first, out, last = [], [], []
+        for v in call.inputs:
+            name = parameter(v.name)
+            if v.kind == "progress":
+                last += [("CancellationToken token = default(CancellationToken)", "token", None),
+                         ("IProgress<Progress> progress = null", "progress", v)]
+            elif v.optional or v.name == "flags":
+                last.append((f"{self.type_in(v)} {name} = {self.default(v)}", name, v))
+                last += [(f"{self.type_in(f)} {parameter(f.name)} = {self.default(f)}", parameter(f.name), f)
+                         for f in self.buffers(v)]
+            else:
+                first.append((f"{self.type_in(v)} {name}", name, v))
+        taken = {name for _, name, _ in first + last}
+        for v in call.outputs[1:]:
+            name = self.out_name(v, taken)
+            out.append((f"out {self.type_out(v)} {name}", name, v))
+        if not out and not last and first and first[-1][2].kind in ("structs", "texts", "objects"):
+            name, v = first[-1][1:]
+            first[-1] = (f"params {self.listed(v)}[] {name}", name, v)
+        names = [name for _, name, _ in first + out + last]
+        assert len(set(names)) == len(names) and not set(names) & LOCALS, (call.name, names)
+        return first + out + last
+
+    def buffers(self, v):
+        """Memory of the caller in options: a span of its own."""
+        return [f for f in self.surface.structs[v.struct].fields if f.kind == "buffer"] if v.kind == "options" else []
+
+    @staticmethod
+    def out_name(v, taken):
+        name = parameter(v.name.removeprefix("out_"))
+        return name if name not in taken else parameter(v.name)
+
+    def body(self, call, given):
+        return Body(self, call, given).text()
+
+    def signature(self, call, given, name, result, modifiers=""):
+        start = "" if call.kind != "function" or not given or not given[0][2] or not given[0][2].enumeration else "this "
+        return wrap(f"public {modifiers}{result}{name}({start}{', '.join(d for d, _, _ in given)})", "        ")
+
+    def is_property(self, call):
+        """Facts, and what cannot fail."""
+        return not call.inputs and (call.kind == "info" or (
+            not call.fails and len(call.outputs) == 1 and (call.this is None or not call.this.exclusive)))
+
+    def call(self, call):
+        given = self.parameters(call)
+        doc = self.contract(call, [(n, v) for _, n, v in given], "        ")
+        result = (self.type_out(call.outputs[0]) if call.outputs else "void") + " "
+        static = "static " if call.kind in ("static", "function") else ""
+        body = self.body(call, given)
+        if call.kind == "constructor":
+            return doc + self.signature(call, given, self.class_name(call.owner), "") + f"        {{\n{body}        }}\n"
+        if self.is_property(call):
+            lines = body.split("\n")[:-1]
+            if len(lines) == 1:
+                return doc + f"        public {static}{result}{camel(call.words)} {{ get {{ {lines[0].strip()} }} }}\n"
+            inner = "".join("    " + line + "\n" if line else "\n" for line in lines)
+            return doc + f"        public {static}{result}{camel(call.words)}\n        {{\n            get\n            {{\n{inner}" + \
+                "            }\n        }\n"
+        text = doc + self.signature(call, given, camel(call.words), result, static) + f"        {{\n{body}        }}\n"
+        if v := self.bytes_overload(call):
+            name = parameter(v.name)
+            bytes_ = [(d.replace("string " + name, "ReadOnlySpan<byte> " + name), n, x) for d, n, x in given]
+            passed = ", ".join("out " + n if d.startswith("out ") else f"Native.Bytes({n})" if n == name else n for d, n, _ in given)
+            back = "" if result == "void " else "return "
+            text = doc + self.signature(call, given, camel(call.words), result, static) + \
+                "        {\n" + wrap(f"{back}{camel(call.words)}({passed});", "            ") + "        }\n\n" + \
+                tagged("summary", "The same for UTF-8, which may be cut anywhere.", "        ") + \
+                self.signature(call, bytes_, camel(call.words), result, static) + \
+                f"        {{\n{Body(self, call, bytes_, v).text()}        }}\n"
+        return text
+
+    # ---- files -------------------------------------------------------------------------------------------------
+
+    def cls(self, c):
+        name, handle = self.class_name(c.c), self.handle(c.c)
+        doc = sentence(self.told(c.doc, {})) or camel(c.words) + "."
+        if c.mutable:
+            doc += " A call that changes it is exclusive: another one at the same time fails with Status.State."
+        text = tagged("summary", doc, "    ") + f"    public sealed unsafe partial class {name} : IDisposable\n    {{\n"
+        text += f"        private readonly {handle} _made;\n\n"
+        if not any(x.kind == "constructor" for x in self.generated(c)) or self.is_made(c.c):
+            text += f"        internal {name}({handle} made) {{ _made = made; }}\n\n"
+        text += f"        internal {handle} Handle {{ get {{ return _made.Live(this); }} }}\n\n"
+        text += tagged("summary", "Closes it, without waiting: a call that runs on another thread ends with its result and frees it.",
+                       "        ") + "        public void Dispose() { _made.Dispose(); }\n"
+        for x in self.generated(c):
+            if x.name in CREATED:
+                given = ", ".join(f"{self.type_in(v)} {parameter(v.name)}" for v in x.inputs)
+                text += f"\n        partial void Created({given});\n"
+        return text + "".join("\n" + self.call(x) for x in self.generated(c)) + "    }\n"
+
+    def generated(self, c):
+        return [x for x in c.calls if x in self.calls]
+
+    def is_made(self, c):
+        return any(v.object == c and x.kind != "constructor" for x in self.surface.calls for v in x.outputs)
+
+    def classes(self):
+        parts = [self.cls(c) for c in self.surface.classes.values()]
+        functions = [self.call(c) for c in self.surface.functions if c in self.calls]
+        parts.append(tagged("summary", "Calls that need no object.", "    ") +
+                     "    public static unsafe partial class Library\n    {\n" + "\n".join(functions) + "    }\n")
+        return self.file(parts)
+
+    def values(self):
+        parts = [self.struct(s) for s in self.structs]
+        if self.text_structs:
+            parts.append("    internal sealed unsafe partial class Scope\n    {\n" +
+                         "\n".join(self.text_struct(s) for s in self.text_structs) + "    }\n")
+        return self.file(parts)
+
+    def enumerations(self):
+        parts, taken = [], set()
+        for e in self.surface.enumerations.values():
+            taken |= {c for _, c, _, _ in e.members}
+            text = self.summary(e.doc, {}, "    ", f"{e.name}.") + ("    [Flags]\n" if e.flags else "")
+            text += f"    public enum {e.name} : {languages.SHARP[e.type]}\n    {{\n"
+            if e.flags:
+                text += tagged("summary", "No flag.", "        ") + "        None = 0,\n"
+            for member, c, value, doc in e.members:
+                text += self.summary(doc, {}, "        ", f"{c}.") + \
+                    f"        {languages.sharp_member(e.name, member)} = {value},\n"
+            parts.append(text + "    }\n")
+        text = tagged("summary", "Numbers with a meaning of their own.", "    ") + "    public static class Constants\n    {\n"
+        for c in self.surface.api.constants.values():
+            if c.name not in taken and c.name != "GGUFX_NONE":  # which is null
+                name = camel(w.capitalize() for w in c.name.removeprefix("GGUFX_").split("_"))
+                text += self.summary(c.doc, {}, "        ", f"{c.name}.") + f"        public const uint {name} = {c.value};\n"
+        return self.file([*parts, text + "    }\n"])
+
+    def callbacks(self):
+        self.classes(), self.values()
+        parts = []
+        for name, given in self.delegates.items():
+            doc = ("Fills data as a whole; an exception ends the call." if "(Span<byte>" in given else
+                   "Takes data; an exception ends the call." if given.startswith("void") else
+                   "Changes the elements; false or an exception ends the call.")
+            parts.append(tagged("summary", doc, "    ") + f"    public delegate {given.format(name)};\n")
+        thunks = "\n".join(self.thunks.values())
+        parts.append("    /// The functions of a program during one call, as the library calls them.\n"
+                     f"    internal static unsafe class Callbacks\n    {{\n{thunks}    }}\n")
+        return self.file(parts)
+
+    @staticmethod
+    def file(parts):
+        text = "\n".join(parts)
+        needs = {"System": r"IDisposable|IntPtr|Span<|Func<|IProgress|\[Flags\]", "System.Collections.Generic": r"IReadOnlyList|IDictionary",
+                 "System.Runtime.InteropServices": r"UnmanagedFunctionPointer|MemoryMarshal|StructLayout",
+                 "System.Threading": r"CancellationToken"}
+        using = "".join(f"using {n};\n" for n, pattern in needs.items() if re.search(pattern, text))
+        return f"{NOTE}#pragma warning disable 1573 // parameters whose names tell enough\n{using}\nnamespace Ggufx\n{{\n{text}}}\n"
+
+
+def files(surface):
+    writer = Writer(surface)
+    return {"bindings/csharp/src/Classes.g.cs": writer.classes, "bindings/csharp/src/Values.g.cs": writer.values,
+            "bindings/csharp/src/Callbacks.g.cs": writer.callbacks, "bindings/csharp/src/Enums.g.cs": writer.enumerations}
