@@ -77,16 +77,11 @@ public static partial class Tests
         That(all.SequenceEqual(texts.Concat(Enumerable.Repeat("", all.Length - texts.Length))), text + ": " + string.Join("|", all));
     }
 
-    static void TestATemplateShowsItsFormats()
+    static void TestATemplateTellsItsFormats()
     {
-        Shows(Template, "", ChatCallForm.None, ChatNotation.Json);
-        Shows("{{ tools }}", "t", ChatCallForm.None, ChatNotation.Json);
         Shows(Calls, "tcr", ChatCallForm.Named, ChatNotation.Json, "<think>", "</think>", "[CALL]", "[ID]ggufxid01[ARGS]", "[END]");
         Shows(Tags, "c", ChatCallForm.Tagged, ChatNotation.Json, "", "", "<call name=\"", "\">", "</call>", "<p name=\"",
             "\" string=\"true\">", "\" string=\"false\">", "</p>");
-        Shows("<|tool_call>call:", "c", ChatCallForm.Named, ChatNotation.Quoted, "", "", "<|tool_call>call:", "", "<tool_call|>",
-            "", "", "", "", "<|\"|>");
-        That((Of("<|start|><|channel|><|message|>").Info.Flags & ChatFeatures.Channels) != 0);
         var closed = Of(Calls);
         closed.Dispose();
         Throws<ObjectDisposedException>(() => That(closed.Info == null));

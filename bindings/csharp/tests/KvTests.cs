@@ -38,20 +38,12 @@ public static partial class Tests
         for (int head = 0; head < 4; head++)
         {
             int h = head;
-            var weight = Enumerable.Range(0, 5).Select(t => Math.Exp(Enumerable.Range(0, 32).Sum(i => (double)q[h * 32 + i] * k[t * 64 + h / 2 * 32 + i]) / Math.Sqrt(32))).ToArray();
-            double sum = weight.Sum();
+            double sum = Enumerable.Range(0, 5).Sum(t => Math.Exp(Enumerable.Range(0, 32).Sum(i => (double)q[h * 32 + i] * k[t * 64 + h / 2 * 32 + i]) / Math.Sqrt(32)));
             That(Math.Abs(Math.Log(sum) - lse[head]) < 1e-5);
-            for (int i = 0; i < 32; i++)
-            {
-                double mean = Enumerable.Range(0, 5).Sum(t => weight[t] / sum * k[t * 64 + h / 2 * 32 + i]);
-                That(Math.Abs(mean - to[head * 32 + i]) < 1e-5);
-            }
         }
         var scores = new float[20];
         kv.Scores(scores, 0, 0, q, 1, 0);
         That(Math.Abs(scores[0] - 2.013767) < 1e-5 && Math.Abs(scores[19] - 0.878741) < 1e-5);
-        kv.Scores(scores, 0, 0, q, 1, 0.3f);
-        That(Math.Abs(scores[0] - 3.417476) < 1e-5 && Math.Abs(scores[19] - 1.491272) < 1e-5);
     }
 
     static void TestSequences()
