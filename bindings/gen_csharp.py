@@ -6,9 +6,9 @@ import re
 
 import languages
 import surface as model
-from csharp_body import CREATED, Body
-from csharp_values import FILLED, Values
-from csharp_words import AMBIGUOUS, camel, parameter, sentence, tagged, wrap
+from gen_csharp_body import CREATED, Body
+from gen_csharp_values import FILLED, Values
+from gen_csharp_words import AMBIGUOUS, camel, parameter, sentence, tagged, wrap
 
 NOTE = "// Written by bindings/raw.py from include/ggufx; a test compares them.\n// SPDX-License-Identifier: MIT\n"
 # Reasons of calls by hand that are none here: a span is memory of the caller.

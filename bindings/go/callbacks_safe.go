@@ -49,16 +49,7 @@ func ggufxGoCall4(user unsafe.Pointer, finding *C.ggufx_finding) C.int32_t {
 }
 
 //export ggufxGoCall5
-func ggufxGoCall5(user unsafe.Pointer, index C.size_t, tensor *C.ggufx_job_tensor) {
-	f, set := functionOf[func(int, JobTensor)](user)
-	set.guard(false, func() error {
-		f(int(index), jobTensorOf(tensor))
-		return nil
-	})
-}
-
-//export ggufxGoCall6
-func ggufxGoCall6(user unsafe.Pointer, data unsafe.Pointer, n C.size_t) C.ggufx_status {
+func ggufxGoCall5(user unsafe.Pointer, data unsafe.Pointer, n C.size_t) C.ggufx_status {
 	f, set := functionOf[io.Writer](user)
 	return C.ggufx_status(set.guard(true, func() error {
 		_, err := f.Write(unsafe.Slice((*byte)(data), int(n)))
@@ -66,13 +57,22 @@ func ggufxGoCall6(user unsafe.Pointer, data unsafe.Pointer, n C.size_t) C.ggufx_
 	}))
 }
 
-//export ggufxGoCall7
-func ggufxGoCall7(user unsafe.Pointer, data unsafe.Pointer, n C.size_t) C.ggufx_status {
+//export ggufxGoCall6
+func ggufxGoCall6(user unsafe.Pointer, data unsafe.Pointer, n C.size_t) C.ggufx_status {
 	f, set := functionOf[io.Reader](user)
 	return C.ggufx_status(set.guard(true, func() error {
 		_, err := io.ReadFull(f, unsafe.Slice((*byte)(data), int(n)))
 		return err
 	}))
+}
+
+//export ggufxGoCall7
+func ggufxGoCall7(user unsafe.Pointer, index C.size_t, tensor *C.ggufx_job_tensor) {
+	f, set := functionOf[func(int, JobTensor)](user)
+	set.guard(false, func() error {
+		f(int(index), jobTensorOf(tensor))
+		return nil
+	})
 }
 
 //export ggufxGoCall8

@@ -307,7 +307,7 @@ const (
 	GeneratorTiledDecode     GeneratorFlags = 1
 	GeneratorSpecialTokens   GeneratorFlags = 2
 	GeneratorIgnoreEog       GeneratorFlags = 4
-	GeneratorIdsOnly         GeneratorFlags = 8
+	GeneratorIDsOnly         GeneratorFlags = 8
 	GeneratorScorePrompt     GeneratorFlags = 16
 	GeneratorLogprobs        GeneratorFlags = 32
 	GeneratorKeepReasoning   GeneratorFlags = 64

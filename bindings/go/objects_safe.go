@@ -1774,6 +1774,245 @@ func (t *Tensor) Slice(dim uint32, first, n uint64) (*Tensor, error) {
 	return &Tensor{run.hold(unsafe.Pointer(*made), destroyTensor, t.handle)}, nil
 }
 
+// Generator is the generation loop of one sequence. Exclusive, together with its session. Keeps the
+// session, the tokenizer, the grammar and the chat template alive.
+type Generator struct{ *handle }
+
+// Close lets go of the generator. Calls that run end well; may be called again.
+func (g *Generator) Close() error {
+	if g == nil {
+		return nil
+	}
+	return g.close()
+}
+
+func (g *Generator) enter(run *running, how use) *C.ggufx_generator {
+	if g == nil {
+		run.fail(argument("the generator is nil"))
+		return nil
+	}
+	return (*C.ggufx_generator)(run.enter(g.handle, "generator", how))
+}
+
+func destroyGenerator(p unsafe.Pointer) { C.ggufx_generator_destroy((*C.ggufx_generator)(p)) }
+
+// SetPrompt sets the prompt and starts again.
+//
+// Sampler, grammar and stop strings are reset, queued events are dropped. The sequence is truncated
+// to the tokens that it shares with the prompt, except the last one of the prompt, whose logits are
+// needed. Nothing is computed: the next step does that. With PromptAppend the prompt may be empty;
+// the last token of the sequence is then computed again.
+//
+// A text or messages get the special tokens that the file asks for, except with PromptAppend.
+//
+// Errors: StatusArgument, StatusMemory, StatusMalformed, StatusLimit, StatusUnsupported,
+// StatusNotFound, StatusCapacity, StatusState, StatusKvtype, StatusValue, StatusVocab.
+func (g *Generator) SetPrompt(prompt *Prompt) error {
+	run := begin()
+	defer run.end()
+	cGenerator := g.enter(run, alone)
+	cPrompt := one[C.ggufx_prompt](run, prompt)
+	if run.err != nil {
+		return run.err
+	}
+	return run.done(C.ggufx_generator_set_prompt(cGenerator, cPrompt, run.e))
+}
+
+// Poll takes the next queued event; EventKindNone when there is none. Computes nothing.
+//
+// Errors: StatusArgument.
+func (g *Generator) Poll() (Event, error) {
+	run := begin()
+	defer run.end()
+	cGenerator := g.enter(run, alone)
+	if run.err != nil {
+		return Event{}, run.err
+	}
+	var out C.ggufx_event
+	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
+	if err := run.done(C.ggufx_generator_poll(&out, cGenerator, run.e)); err != nil {
+		return Event{}, err
+	}
+	return eventOf(&out), nil
+}
+
+// Next takes the next event: a queued one, else that of the next steps of this generator alone.
+//
+// EventKindNone means that a budget is used up. After END it is END again. PROMPT events are left
+// out without GeneratorScorePrompt.
+//
+// Errors: StatusArgument, StatusMemory, StatusUnsupported, StatusCapacity, StatusCancelled,
+// StatusState, StatusValue.
+func (g *Generator) Next(options *StepOptions) (Event, error) {
+	run := begin()
+	defer run.end()
+	cGenerator := g.enter(run, alone)
+	cOptions := one[C.ggufx_step_options](run, options)
+	if run.err != nil {
+		return Event{}, run.err
+	}
+	var out C.ggufx_event
+	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
+	if err := run.done(C.ggufx_generator_next(&out, cGenerator, cOptions, run.e)); err != nil {
+		return Event{}, err
+	}
+	return eventOf(&out), nil
+}
+
+// Cancel asks a generator to end: after the queued events its next step gives END. A step that
+// computes only cancelled generators ends within 5 ms. Never waits.
+func (g *Generator) Cancel() error {
+	run := begin()
+	defer run.end()
+	cGenerator := g.enter(run, beside)
+	if run.err != nil {
+		return run.err
+	}
+	C.ggufx_generator_cancel(cGenerator)
+	return nil
+}
+
+// Suspend gives the sequence back, for another generator (preemption). Tokens, sampler and events
+// stay.
+//
+// Errors: StatusArgument, StatusUnsupported, StatusState.
+func (g *Generator) Suspend() error {
+	run := begin()
+	defer run.end()
+	cGenerator := g.enter(run, alone)
+	if run.err != nil {
+		return run.err
+	}
+	return run.done(C.ggufx_generator_suspend(cGenerator, run.e))
+}
+
+// Resume continues a suspended generator with a sequence that no generator has.
+//
+// Tokens that the sequence holds already are reused. The next steps compute the others again, each
+// in its mode and so with the same bits.
+//
+//   - nReused: tokens that the sequence holds already.
+//
+// Errors: StatusArgument, StatusState.
+func (g *Generator) Resume(sequence uint32) (uint64, error) {
+	run := begin()
+	defer run.end()
+	cGenerator := g.enter(run, alone)
+	if run.err != nil {
+		return 0, run.err
+	}
+	outNReused := slot[C.uint64_t](run)
+	err := run.done(C.ggufx_generator_resume(outNReused, cGenerator, C.uint32_t(sequence), run.e))
+	if err != nil {
+		return 0, err
+	}
+	return uint64(*outNReused), nil
+}
+
+// Truncate keeps the first nTokens tokens of prompt and output, at least one, and goes on from
+// there.
+//
+// The next steps compute the last of them again and generate another output: random numbers go on.
+// Penalties, grammar and parser are replayed. Queued events are dropped, and an end is revoked.
+//
+// Errors: StatusArgument, StatusMemory, StatusLimit, StatusState.
+func (g *Generator) Truncate(nTokens uint64) error {
+	run := begin()
+	defer run.end()
+	cGenerator := g.enter(run, alone)
+	if run.err != nil {
+		return run.err
+	}
+	return run.done(C.ggufx_generator_truncate(cGenerator, C.uint64_t(nTokens), run.e))
+}
+
+// Fork creates a copy of a generator, with its state and its queued events, on an empty sequence
+// that shares the caches.
+//
+// Several outputs for one prompt: step until one token of the prompt is left, fork with other seeds,
+// and step all of them.
+//
+// Errors: StatusArgument, StatusMemory, StatusLimit, StatusMismatch, StatusState.
+func (g *Generator) Fork(options *ForkOptions) (*Generator, error) {
+	run := begin()
+	defer run.end()
+	cGenerator := g.enter(run, alone)
+	cOptions := one[C.ggufx_fork_options](run, options)
+	if run.err != nil {
+		return nil, run.err
+	}
+	made := slot[*C.ggufx_generator](run)
+	if err := run.done(C.ggufx_generator_fork(made, cGenerator, cOptions, run.e)); err != nil {
+		return nil, err
+	}
+	return &Generator{run.hold(unsafe.Pointer(*made), destroyGenerator, g.handle)}, nil
+}
+
+// Save writes a snapshot: token ids, the state of the sampler and queued events, about 5 bytes per
+// token. Session.Save saves the caches.
+//
+//   - write: called with consecutive pieces of the snapshot. A status other than StatusOk ends the
+//     call, which returns it.
+//
+// Errors: StatusArgument, StatusUnsupported, StatusState.
+func (g *Generator) Save(write io.Writer) error {
+	if write == nil {
+		return argument("write is nil")
+	}
+	run := begin()
+	defer run.end()
+	cGenerator := g.enter(run, shared)
+	cWrite, cWriteUser := run.callback(write, C.ggufxGoCall5)
+	if run.err != nil {
+		return run.err
+	}
+	return run.done(C.ggufx_generator_save(cGenerator, cWrite, cWriteUser, run.e))
+}
+
+// Tokens copies the token ids of prompt and output.
+//
+// The last one is not computed yet.
+//
+// Errors: StatusArgument.
+func (g *Generator) Tokens() ([]int32, error) {
+	run := begin()
+	defer run.end()
+	cGenerator := g.enter(run, shared)
+	if run.err != nil {
+		return nil, run.err
+	}
+	outNeeded := slot[C.size_t](run)
+	outIDs := make([]int32, 1024)
+	for {
+		err := run.done(C.ggufx_generator_tokens((*C.int32_t)(address(outIDs)), C.size_t(len(outIDs)),
+			outNeeded, cGenerator, run.e))
+		if err == nil {
+			return outIDs[:*outNeeded], nil
+		}
+		if !grow(&outIDs, int(*outNeeded), err) {
+			return nil, err
+		}
+	}
+}
+
+// Info describes a generator.
+//
+// Errors: StatusArgument.
+func (g *Generator) Info() (GeneratorFacts, error) {
+	run := begin()
+	defer run.end()
+	cGenerator := g.enter(run, shared)
+	if run.err != nil {
+		return GeneratorFacts{}, run.err
+	}
+	var out C.ggufx_generator_facts
+	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
+	if err := run.done(C.ggufx_generator_info(&out, cGenerator, run.e)); err != nil {
+		return GeneratorFacts{}, err
+	}
+	return generatorFactsOf(&out), nil
+}
+
 // Grammar is a grammar compiled for a vocabulary. Immutable.
 type Grammar struct{ *handle }
 
@@ -2654,7 +2893,7 @@ func (kv *KVCache) Save(sequence uint32, write io.Writer) error {
 	run := begin()
 	defer run.end()
 	cKV := kv.enter(run, shared)
-	cWrite, cWriteUser := run.callback(write, C.ggufxGoCall6)
+	cWrite, cWriteUser := run.callback(write, C.ggufxGoCall5)
 	if run.err != nil {
 		return run.err
 	}
@@ -2679,7 +2918,7 @@ func (kv *KVCache) Load(sequence uint32, read io.Reader) error {
 	run := begin()
 	defer run.end()
 	cKV := kv.enter(run, alone)
-	cRead, cReadUser := run.callback(read, C.ggufxGoCall7)
+	cRead, cReadUser := run.callback(read, C.ggufxGoCall6)
 	if run.err != nil {
 		return run.err
 	}
@@ -3077,6 +3316,61 @@ func (s *Session) enter(run *running, how use) *C.ggufx_session {
 
 func destroySession(p unsafe.Pointer) { C.ggufx_session_destroy((*C.ggufx_session)(p)) }
 
+// NewGenerator creates a generator on a sequence of a session.
+//
+// Tokens that the sequence holds stay: a prompt reuses the prefix that it shares with them. The
+// sampler, 28 bytes per token of the vocabulary, is the largest part of its memory.
+//
+// Errors: StatusArgument, StatusMemory, StatusLimit, StatusUnsupported, StatusMismatch, StatusState,
+// StatusVocab, StatusMissing.
+func (s *Session) NewGenerator(options *GeneratorOptions) (*Generator, error) {
+	run := begin()
+	defer run.end()
+	cSession := s.enter(run, alone)
+	cOptions := one[C.ggufx_generator_options](run, options)
+	if run.err != nil {
+		return nil, run.err
+	}
+	made := slot[*C.ggufx_generator](run)
+	if err := run.done(C.ggufx_generator_create(made, cSession, cOptions, run.e)); err != nil {
+		return nil, err
+	}
+	run.together = s.handle
+	return &Generator{run.hold(unsafe.Pointer(*made), destroyGenerator, nil, s.handle)}, nil
+}
+
+// LoadGenerator creates a generator from a snapshot, with the options of the saved one.
+//
+// Grammar, sampler, chat template and drafts are those of the options; the others are compared.
+// Tokens that the sequence holds already are reused, the others are computed again.
+//
+//   - read: fills all n bytes and returns StatusOk, or returns another status, which ends the call.
+//     At the end of the data it returns StatusTruncated.
+//
+// Errors: StatusArgument, StatusMemory, StatusTruncated, StatusMagic, StatusVersion,
+// StatusMalformed, StatusLimit, StatusUnsupported, StatusChecksum, StatusMismatch, StatusState,
+// StatusVocab, StatusMissing.
+func (s *Session) LoadGenerator(options *GeneratorOptions, read io.Reader) (*Generator, error) {
+	if read == nil {
+		return nil, argument("read is nil")
+	}
+	run := begin()
+	defer run.end()
+	cSession := s.enter(run, alone)
+	cOptions := one[C.ggufx_generator_options](run, options)
+	cRead, cReadUser := run.callback(read, C.ggufxGoCall6)
+	if run.err != nil {
+		return nil, run.err
+	}
+	made := slot[*C.ggufx_generator](run)
+	err := run.done(C.ggufx_generator_load(made, cSession, cOptions, cRead, cReadUser, run.e))
+	if err != nil {
+		return nil, err
+	}
+	run.together = s.handle
+	return &Generator{run.hold(unsafe.Pointer(*made), destroyGenerator, nil)}, nil
+}
+
 // CollectImatrix collects an imatrix: runs a model over token ids and sums the squared inputs of its
 // matrices.
 //
@@ -3287,7 +3581,7 @@ func (s *Session) Save(sequence uint32, write io.Writer) error {
 	run := begin()
 	defer run.end()
 	cSession := s.enter(run, shared)
-	cWrite, cWriteUser := run.callback(write, C.ggufxGoCall6)
+	cWrite, cWriteUser := run.callback(write, C.ggufxGoCall5)
 	if run.err != nil {
 		return run.err
 	}
@@ -3313,7 +3607,7 @@ func (s *Session) Load(sequence uint32, read io.Reader) error {
 	run := begin()
 	defer run.end()
 	cSession := s.enter(run, alone)
-	cRead, cReadUser := run.callback(read, C.ggufxGoCall7)
+	cRead, cReadUser := run.callback(read, C.ggufxGoCall6)
 	if run.err != nil {
 		return run.err
 	}
@@ -3349,6 +3643,42 @@ func (s *Session) LoadPath(sequence uint32, path string) error {
 		return run.err
 	}
 	return run.done(C.ggufx_session_load_path(cSession, C.uint32_t(sequence), cPath, run.e))
+}
+
+// Step computes a step of generators of a session: one pass over the weights.
+//
+// It computes a chunk of the prompt of generators that have one left, or one token of others. If
+// items are of both kinds, steps of the kinds take turns. With GeneratorTiledDecode a step has both.
+// Generator.Poll gives the events. Generators that have ended are left out.
+//
+// With a budget the call returns OK when that is used up, at most one group of operations later. The
+// step is then in flight: the next call goes on with it, whatever its items are, and begins no other
+// one. Calls that change the session are StatusState meanwhile. If all of its generators are
+// cancelled or destroyed, it is abandoned.
+//
+//   - complete: 1 if no step is in flight afterwards, else 0.
+//
+// A fault of one generator, such as NaN in its logits or a limit of its grammar, ends that one with
+// EndError. After a failure no generator has changed, except that cancelled ones may have ended.
+//
+// Errors: StatusArgument, StatusMemory, StatusUnsupported, StatusCapacity, StatusCancelled,
+// StatusValue.
+func (s *Session) Step(items []StepItem, options *StepOptions) (bool, error) {
+	run := begin()
+	defer run.end()
+	cSession := s.enter(run, alone)
+	cItems := list[C.ggufx_step_item](run, items)
+	cOptions := one[C.ggufx_step_options](run, options)
+	if run.err != nil {
+		return false, run.err
+	}
+	outComplete := slot[C.int32_t](run)
+	err := run.done(C.ggufx_session_step(outComplete, cSession, cItems, C.size_t(len(items)), cOptions,
+		run.e))
+	if err != nil {
+		return false, err
+	}
+	return *outComplete != 0, nil
 }
 
 // Measure measures the perplexity of a model over token ids, and its KL divergence from saved

@@ -31,6 +31,9 @@ struct ggufx_file {
 struct ggufx_tensor {
     char unused;
 };
+struct ggufx_generator {
+    char unused;
+};
 struct ggufx_grammar {
     char unused;
 };
@@ -73,9 +76,9 @@ extern uint64_t ggufxGoCall1(void *user, char *key, void *out, uint64_t capacity
 extern void ggufxGoCall2(void *user, char *key, void *data, uint64_t n_bytes);
 extern int32_t ggufxGoCall3(void *user, uint32_t kind, uint64_t call, char *text, size_t length);
 extern int32_t ggufxGoCall4(void *user, ggufx_finding *finding);
-extern void ggufxGoCall5(void *user, size_t index, ggufx_job_tensor *tensor);
+extern int32_t ggufxGoCall5(void *user, void *data, size_t n);
 extern int32_t ggufxGoCall6(void *user, void *data, size_t n);
-extern int32_t ggufxGoCall7(void *user, void *data, size_t n);
+extern void ggufxGoCall7(void *user, size_t index, ggufx_job_tensor *tensor);
 extern int32_t ggufxGoCall8(void *user, ggufx_measure_facts *running);
 extern int32_t ggufxGoCall9(void *user, ggufx_measure_row *rows, size_t n);
 extern int32_t ggufxGoCall10(void *user, ggufx_perplexity_facts *running);

@@ -27,7 +27,6 @@ func (o *AdapterOptions) write(run *running, to *C.ggufx_adapter_options) {
 
 // AdapterFacts: result of Adapter.Info.
 type AdapterFacts struct {
-	// AdapterKind*
 	Kind AdapterKind
 	// Tensors (LoRA) or layers (control vector) of the model that it changes
 	Targets uint32
@@ -260,11 +259,8 @@ func chatRunOf(from *C.ggufx_chat_run) (to ChatRun) {
 // Arguments are a JSON object. For ChatCallFormTagged each parameter consists of CallBeforeKey, its
 // name, CallAfterKey, the value and CallAfterValue.
 type ChatFacts struct {
-	// ChatFeaturesTakesTools, ChatFeaturesCalls, ChatFeaturesReasons, ChatFeaturesChannels
-	Flags ChatFeatures
-	// Chat*
-	CallForm ChatCallForm
-	// ChatNotation*
+	Flags        ChatFeatures
+	CallForm     ChatCallForm
 	CallNotation ChatNotation
 	// Opening marker of reasoning, or ""
 	ReasoningOpen string
@@ -307,7 +303,6 @@ func chatFactsOf(from *C.ggufx_chat_facts) (to ChatFacts) {
 
 // ChatParserOptions: options of Runtime.NewChatParser. All zero means default.
 type ChatParserOptions struct {
-	// ChatParserNoCalls, ChatParserKeepReasoning
 	Flags ChatParserFlags
 	// Template that decides the format; nil: all output is answer
 	Chat *Chat
@@ -351,7 +346,6 @@ func chatParserFactsOf(from *C.ggufx_chat_parser_facts) (to ChatParserFacts) {
 
 // DeviceOptions: options of a device. All zero means default.
 type DeviceOptions struct {
-	// DeviceOpenAllowBounded, DeviceOpenFmaF64, DeviceOpenFmaF32
 	Flags DeviceOpenFlags
 	// Folder of the plugins, or one plugin; nil: the folder of this library's file. Relative paths
 	// are refused in processes with elevated privileges (set-user-ID).
@@ -379,10 +373,8 @@ func (o *DeviceOptions) write(run *running, to *C.ggufx_device_options) {
 
 // DeviceFacts: result of Runtime.DeviceList.
 type DeviceFacts struct {
-	// DeviceUnusable .. DeviceLost
 	Flags DeviceFlags
-	// Fma*
-	Fma Fma
+	Fma   Fma
 	// Memory of the device
 	MemoryBytes uint64
 	// Free memory now, according to its driver; 0: not opened, or not known
@@ -424,8 +416,7 @@ type EmbedOptions struct {
 	// Tokens of an input; 0 = the trained context, at most 8,192
 	Context uint32
 	// Tokens computed at once, at least Context; 0 = 512
-	Batch uint32
-	// Pooling*
+	Batch   uint32
 	Pooling Pooling
 	// Number of values to keep, from the first on (Matryoshka), before normalization; 0 = all.
 	Dimensions uint32
@@ -551,6 +542,8 @@ type EstimateFacts struct {
 	// Largest Context that fits into memory_bytes, up to the larger of the trained and the requested
 	// context; 0: none.
 	MaxContext uint32
+	// Sequential messages of all ranks to all per token; 0 without a group
+	Messages uint32
 	// Values of all tensors except tables of RoPE factors
 	Parameters uint64
 	// Bytes of all tensors
@@ -603,8 +596,6 @@ type EstimateFacts struct {
 	RankWeightBytes uint64
 	// Bytes received from other ranks per token, in 8-bit mode
 	ReceivedBytes uint64
-	// Sequential messages of all ranks to all per token; 0 without a group
-	Messages uint32
 }
 
 func estimateFactsOf(from *C.ggufx_estimate_facts) (to EstimateFacts) {
@@ -616,6 +607,7 @@ func estimateFactsOf(from *C.ggufx_estimate_facts) (to EstimateFacts) {
 	to.TypeK = KVType(from.type_k)
 	to.TypeV = KVType(from.type_v)
 	to.MaxContext = uint32(from.max_context)
+	to.Messages = uint32(from.n_messages)
 	to.Parameters = uint64(from.n_parameters)
 	to.WeightBytes = uint64(from.weight_bytes)
 	to.FileBytes = uint64(from.file_bytes)
@@ -639,7 +631,6 @@ func estimateFactsOf(from *C.ggufx_estimate_facts) (to EstimateFacts) {
 	to.Layers = uint32(from.n_layers)
 	to.RankWeightBytes = uint64(from.rank_weight_bytes)
 	to.ReceivedBytes = uint64(from.received_bytes)
-	to.Messages = uint32(from.n_messages)
 	return to
 }
 
@@ -648,8 +639,7 @@ type OpenOptions struct {
 	Flags OpenFlags
 	// Definition of the type ids from 41 on: 0 = ggml, the only one known
 	Dialect int32
-	// IOMode*
-	IO IOMode
+	IO      IOMode
 	// Reported in bytes; nil: cannot be cancelled
 	Watch Watch
 	// Limit of the metadata; 0 = 1 GiB
@@ -721,7 +711,6 @@ func fileFactsOf(from *C.ggufx_file_facts) (to FileFacts) {
 
 // MetaEntry: result of File.MetaAt.
 type MetaEntry struct {
-	// Meta*
 	Type MetaType
 	// Meta* of the elements of an array, else -1
 	ElementType MetaType
@@ -744,7 +733,6 @@ func metaEntryOf(from *C.ggufx_meta_entry) (to MetaEntry) {
 
 // TensorFacts: result of Tensor.Info.
 type TensorFacts struct {
-	// Type*
 	Type TensorType
 	// 0 .. 4; a tensor of 0 dimensions holds one value
 	Dims uint32
@@ -812,12 +800,269 @@ func findingOf(from *C.ggufx_finding) (to Finding) {
 	return to
 }
 
+// DraftOptions: speculative decoding: draft tokens are computed together with the token before them,
+// and count as far as the sampler draws the same. They change no event. All zero means prompt
+// lookup: tokens that followed the last tokens earlier.
+type DraftOptions struct {
+	// Session of a draft model, which is smaller and has the same vocabulary; nil: prompt lookup
+	Session *Session
+	// Sequence of that session; the generator replaces its tokens
+	Sequence uint32
+	// Draft tokens of a step at most; 0 = 7, at most 31
+	Draft uint32
+	// Prompt lookup: last tokens that must have occurred; 0 = 3, at most 32
+	Match uint32
+}
+
+func (o *DraftOptions) write(run *running, to *C.ggufx_draft_options) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_draft_options{}))
+	if o.Session != nil {
+		to.session = o.Session.enter(run, alone)
+	}
+	to.sequence = C.uint32_t(o.Sequence)
+	to.n_draft = C.uint32_t(o.Draft)
+	to.n_match = C.uint32_t(o.Match)
+}
+
+// GeneratorOptions: all zero means default.
+type GeneratorOptions struct {
+	Flags GeneratorFlags
+	// Sequence of the session, not in use by another generator
+	Sequence uint32
+	// Tokens of an output; 0 = until the context is full
+	MaxTokens uint32
+	// nil: that of the model's file, created once and kept by the model
+	Tokenizer *Tokenizer
+	// Copied with its state; nil: greedy
+	Sampler *Sampler
+	// nil: any text
+	Grammar *Grammar
+	// For messages; nil: that of the model's file
+	Chat *Chat
+	// Stop strings, copied; none is empty
+	Stops []string
+	// nil: no speculative decoding
+	Draft *DraftOptions
+	// Likeliest tokens in each EventToken; at most 64
+	Logprobs uint32
+	// Tokens of reasoning after which its end is forced. It needs messages, and has no effect with a
+	// grammar.
+	MaxReasoning uint32
+}
+
+func (o *GeneratorOptions) write(run *running, to *C.ggufx_generator_options) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_generator_options{}))
+	to.flags = C.uint32_t(o.Flags)
+	to.sequence = C.uint32_t(o.Sequence)
+	to.max_tokens = C.uint32_t(o.MaxTokens)
+	if o.Tokenizer != nil {
+		to.tokenizer = o.Tokenizer.enter(run, shared)
+	}
+	if o.Sampler != nil {
+		to.sampler = o.Sampler.enter(run, shared)
+	}
+	if o.Grammar != nil {
+		to.grammar = o.Grammar.enter(run, shared)
+	}
+	if o.Chat != nil {
+		to.chat = o.Chat.enter(run, shared)
+	}
+	to.stops = (*C.ggufx_text)(run.texts(o.Stops))
+	to.draft = one[C.ggufx_draft_options](run, o.Draft)
+	to.n_logprobs = C.uint32_t(o.Logprobs)
+	to.max_reasoning = C.uint32_t(o.MaxReasoning)
+	to.n_stops = C.size_t(len(o.Stops))
+}
+
+// PromptPart is a part of a prompt: one of text, tokens and rows.
+type PromptPart struct {
+	Text   string
+	Tokens []int32
+	// f32 [][n_embedding], finite: inputs of the first layer, such as a soft prompt
+	Rows []float32
+}
+
+func (o *PromptPart) write(run *running, to *C.ggufx_prompt_part) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_prompt_part{}))
+	to.text.data, to.text.size = run.copied(o.Text)
+	to.tokens = (*C.int32_t)(place(run, o.Tokens))
+	to.rows = (*C.float)(place(run, o.Rows))
+	to.n_tokens = C.size_t(len(o.Tokens))
+	to.n_rows = C.size_t(len(o.Rows))
+}
+
+// Prompt is a prompt: one of text, tokens, messages and parts.
+type Prompt struct {
+	Flags  PromptFlags
+	Text   string
+	Tokens []int32
+	// Rendered by the chat template. The output is then split into answer, reasoning and, where it
+	// has tools, tool calls.
+	Messages *ChatRequest
+	Parts    []PromptPart
+}
+
+func (o *Prompt) write(run *running, to *C.ggufx_prompt) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_prompt{}))
+	to.flags = C.uint32_t(o.Flags)
+	to.text.data, to.text.size = run.copied(o.Text)
+	to.tokens = (*C.int32_t)(place(run, o.Tokens))
+	to.messages = one[C.ggufx_chat_request](run, o.Messages)
+	to.parts = list[C.ggufx_prompt_part](run, o.Parts)
+	to.n_tokens = C.size_t(len(o.Tokens))
+	to.n_parts = C.size_t(len(o.Parts))
+}
+
+// Logprob is a token with its log-probability. It never grows.
+type Logprob struct {
+	ID int32
+	// Natural logarithm, before samplers and grammar
+	Logprob float32
+}
+
+func logprobOf(from *C.ggufx_logprob) (to Logprob) {
+	to.ID = int32(from.id)
+	to.Logprob = float32(from.logprob)
+	return to
+}
+
+// EventToken is a token of an event. It never grows.
+type EventToken struct {
+	ID int32
+	// As in Logprob, with GeneratorLogprobs or n_logprobs; else 0, as is that of the first token of
+	// a prompt
+	Logprob float32
+	// Position of its first byte among all bytes of the output
+	Offset uint64
+	// The likeliest, by rank
+	Top []Logprob
+}
+
+func eventTokenOf(from *C.ggufx_event_token) (to EventToken) {
+	to.ID = int32(from.id)
+	to.Logprob = float32(from.logprob)
+	to.Offset = uint64(from.offset)
+	to.Top = structsOf(from.top, int(from.n_top), logprobOf)
+	return to
+}
+
+// Event is an event. Texts have whole characters: invalid UTF-8 becomes U+FFFD. They contain no part
+// of a stop string and no end-of-generation token.
+type Event struct {
+	Kind EventKind
+	// Why it has ended, for END
+	End End
+	// With EndError; text is its message
+	Status Status
+	// Number of the tool call, or of the stop string
+	Index uint32
+	// Valid until the next call with this generator
+	Text string
+	// As long: tokens whose last byte was shown by this event. END has those that were not shown,
+	// such as an end-of-generation token, without those of the stop string
+	Tokens []EventToken
+}
+
+func eventOf(from *C.ggufx_event) (to Event) {
+	to.Kind = EventKind(from.kind)
+	to.End = End(from.end)
+	to.Status = Status(from.status)
+	to.Index = uint32(from.index)
+	to.Text = string(view(from.text.data, from.text.size))
+	to.Tokens = structsOf(from.tokens, int(from.n_tokens), eventTokenOf)
+	return to
+}
+
+// StepItem is a generator's part in a step.
+type StepItem struct {
+	Generator *Generator
+	// Most tokens of its prompt in this step; 0 = as many as fit
+	Tokens uint32
+}
+
+func (o *StepItem) write(run *running, to *C.ggufx_step_item) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_step_item{}))
+	if o.Generator != nil {
+		to.generator = o.Generator.enter(run, alone)
+	}
+	to.n_tokens = C.uint32_t(o.Tokens)
+}
+
+// StepOptions: all zero means default.
+type StepOptions struct {
+	// The call returns after this time; 0: when it is complete
+	BudgetUs uint64
+	// Counts tokens; nil: only Generator.Cancel ends it
+	Watch Watch
+}
+
+func (o *StepOptions) write(run *running, to *C.ggufx_step_options) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_step_options{}))
+	to.budget_us = C.uint64_t(o.BudgetUs)
+	to.progress = run.watch(&o.Watch)
+}
+
+// ForkOptions: all zero means default: the copy draws the same tokens.
+type ForkOptions struct {
+	Flags ForkFlags
+	// Empty, and of no other generator
+	Sequence uint32
+	// With ForkReseed: seed of its sampler
+	Seed uint64
+}
+
+func (o *ForkOptions) write(run *running, to *C.ggufx_fork_options) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_fork_options{}))
+	to.flags = C.uint32_t(o.Flags)
+	to.sequence = C.uint32_t(o.Sequence)
+	to.seed = C.uint64_t(o.Seed)
+}
+
+// GeneratorFacts: result of Generator.Info.
+type GeneratorFacts struct {
+	State    GeneratorState
+	End      End
+	Sequence uint32
+	// Queued events
+	Events uint32
+	// Tokens of the prompt
+	Prompt uint64
+	// Those among them that the sequence held
+	PromptReused uint64
+	// Those among them that are not computed yet
+	PromptLeft uint64
+	// Tokens generated
+	Tokens uint64
+	// Those among them that are reasoning
+	Reasoning uint64
+	// Draft tokens computed
+	Drafted uint64
+	// Those among them that the sampler drew
+	Accepted uint64
+	// Bytes allocated for it, without sampler and grammar
+	MemoryBytes uint64
+}
+
+func generatorFactsOf(from *C.ggufx_generator_facts) (to GeneratorFacts) {
+	to.State = GeneratorState(from.state)
+	to.End = End(from.end)
+	to.Sequence = uint32(from.sequence)
+	to.Events = uint32(from.n_events)
+	to.Prompt = uint64(from.n_prompt)
+	to.PromptReused = uint64(from.n_prompt_reused)
+	to.PromptLeft = uint64(from.n_prompt_left)
+	to.Tokens = uint64(from.n_tokens)
+	to.Reasoning = uint64(from.n_reasoning)
+	to.Drafted = uint64(from.n_drafted)
+	to.Accepted = uint64(from.n_accepted)
+	to.MemoryBytes = uint64(from.memory_bytes)
+	return to
+}
+
 // GrammarOptions: options of Runtime.NewGrammar. All zero means default.
 type GrammarOptions struct {
-	// GrammarCompact, GrammarAnyOrder, GrammarNoFormats, GrammarAnyNumber, GrammarAnySpace
 	Flags GrammarFlags
-	// GrammarKindGbnf or GrammarKindJSONSchema
-	Kind GrammarKind
+	Kind  GrammarKind
 	// UTF-8
 	Text string
 	// Steps done, of an unknown total; nil: cannot be cancelled
@@ -1009,7 +1254,6 @@ type JobTensor struct {
 	To TensorType
 	// Type before a fallback
 	Wanted TensorType
-	// JobReason*
 	Reason JobReason
 	// 1: an entry weighs its columns; 0: no entry is used; -1: the imatrix has no entry; -2: no
 	// entry, but the type requires one.
@@ -1045,7 +1289,6 @@ func jobTensorOf(from *C.ggufx_job_tensor) (to JobTensor) {
 
 // JobRunOptions: options of a run. All zero means default.
 type JobRunOptions struct {
-	// JobRunResume, JobRunKeep, JobRunMeasure
 	Flags JobRunFlags
 	// Reported in bytes of input; nil: cannot be cancelled
 	Watch Watch
@@ -1062,7 +1305,7 @@ func (o *JobRunOptions) write(run *running, to *C.ggufx_job_run_options) {
 	to.flags = C.uint32_t(o.Flags)
 	to.progress = run.watch(&o.Watch)
 	if o.TensorDone != nil {
-		to.tensor_done, to.user = run.callback(o.TensorDone, C.ggufxGoCall5)
+		to.tensor_done, to.user = run.callback(o.TensorDone, C.ggufxGoCall7)
 	}
 	to.shard = C.uint32_t(o.Shard)
 	to.n_shards = C.uint32_t(o.Shards)
@@ -1112,8 +1355,7 @@ type KVOptions struct {
 	MaxTokens uint64
 	// Attention sinks: first tokens that stay F16 with quantized types, and F32 with BF16. At most
 	// 64; 0 = 64 (a page), KVNoSinks = none.
-	Sinks uint32
-	// RopeStyle*
+	Sinks     uint32
 	RopeStyle RopeStyle
 	// Coordinates that RoPE rotates, from the first on; 0 = HeadDimK. With KVVInK from HeadDimV on;
 	// 0 = all after it.
@@ -1381,11 +1623,11 @@ func (o *MeasureOptions) write(run *running, to *C.ggufx_measure_options) {
 	to.stride = C.uint32_t(o.Stride)
 	to.save_path = run.optional(o.SavePath)
 	if o.Write != nil {
-		to.write, to.write_user = run.callback(o.Write, C.ggufxGoCall6)
+		to.write, to.write_user = run.callback(o.Write, C.ggufxGoCall5)
 	}
 	to.base_path = run.optional(o.BasePath)
 	if o.Read != nil {
-		to.read, to.read_user = run.callback(o.Read, C.ggufxGoCall7)
+		to.read, to.read_user = run.callback(o.Read, C.ggufxGoCall6)
 	}
 	if o.Report != nil {
 		to.report, to.report_user = run.callback(o.Report, C.ggufxGoCall8)
@@ -1521,13 +1763,13 @@ type ModelFacts struct {
 	KVHeads   uint32
 	// Values of a head
 	HeadDim uint32
+	// Layers on the device, beside the output matrix; 0: no device
+	DeviceLayers uint32
 	// Identity of the model in snapshots and saved logits: a checksum of the shapes and types of all
 	// matrices and of the values of all vectors.
 	Identity uint64
 	// Bytes of matrices on the device
 	DeviceBytes uint64
-	// Layers on the device, beside the output matrix; 0: no device
-	DeviceLayers uint32
 }
 
 func modelFactsOf(from *C.ggufx_model_facts) (to ModelFacts) {
@@ -1542,17 +1784,16 @@ func modelFactsOf(from *C.ggufx_model_facts) (to ModelFacts) {
 	to.Heads = uint32(from.n_heads)
 	to.KVHeads = uint32(from.n_kv_heads)
 	to.HeadDim = uint32(from.head_dim)
+	to.DeviceLayers = uint32(from.n_device_layers)
 	to.Identity = uint64(from.identity)
 	to.DeviceBytes = uint64(from.device_bytes)
-	to.DeviceLayers = uint32(from.n_device_layers)
 	return to
 }
 
 // LayerFacts: result of Model.Layer.
 type LayerFacts struct {
 	Flags LayerFlags
-	// LayerKindAttention or LayerKindRecurrent
-	Kind LayerKind
+	Kind  LayerKind
 	// Query heads, as in AttentionHook; 0 without attention
 	Heads uint32
 	// Heads of keys and values
@@ -1700,7 +1941,6 @@ func perplexityFactsOf(from *C.ggufx_perplexity_facts) (to PerplexityFacts) {
 
 // QuantizeOptions: options of a quantization. All zero means default.
 type QuantizeOptions struct {
-	// QuantizeMode*
 	Mode QuantizeMode
 	// Weights of the columns, >= 0, or nil
 	Imatrix []float32
@@ -1744,7 +1984,6 @@ func (o *LogitBias) write(run *running, to *C.ggufx_logit_bias) {
 
 // SamplerLink is a sampler of a chain, with its parameters.
 type SamplerLink struct {
-	// LinkKind*
 	Kind LinkKind
 	// TOP_K
 	K uint32
@@ -1864,7 +2103,7 @@ type SpeculatorOptions struct {
 func (o *SpeculatorOptions) write(run *running, to *C.ggufx_speculator_options) {
 	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_speculator_options{}))
 	if o.Draft != nil {
-		to.draft = o.Draft.enter(run, shared)
+		to.draft = o.Draft.enter(run, alone)
 		run.held = append(run.held, o.Draft.handle)
 	}
 	if o.Guess != nil {
@@ -1901,10 +2140,8 @@ func speculatorFactsOf(from *C.ggufx_speculator_facts) (to SpeculatorFacts) {
 
 // TypeFacts: result of TypeInfo.
 type TypeFacts struct {
-	// TypeIs*, TypeHas*
 	Flags TypeFlags
-	// Type*
-	ID TensorType
+	ID    TensorType
 	// Values per block
 	BlockValues uint32
 	// Bytes per block
@@ -1925,8 +2162,7 @@ func typeFactsOf(from *C.ggufx_type_facts) (to TypeFacts) {
 // KVTypeFacts: result of KVTypeInfo.
 type KVTypeFacts struct {
 	Flags TypeFlags
-	// *
-	ID KVType
+	ID    KVType
 	// Values per block; head_dim is padded to a multiple of it. 0: the head is the block
 	BlockValues uint32
 	// Bytes per block; 0 if BlockValues is 0

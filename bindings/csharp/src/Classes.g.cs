@@ -1205,6 +1205,245 @@ namespace Ggufx
         }
     }
 
+    /// <summary>The generation loop of one sequence. Exclusive, together with its session. Keeps the session, the tokenizer, the
+    /// grammar and the chat template alive. A call that changes it is exclusive: another one at the same time fails with
+    /// Status.State.</summary>
+    public sealed unsafe partial class Generator : IDisposable
+    {
+        private readonly GeneratorHandle _made;
+
+        internal Generator(GeneratorHandle made) { _made = made; }
+
+        internal GeneratorHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        /// <summary>Creates a generator on a sequence of a session.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Unsupported, Mismatch, State, Vocab, Missing.</exception>
+        /// <remarks>
+        /// <para>Tokens that the sequence holds stay: a prompt reuses the prefix that it shares with them. The sampler, 28 bytes
+        /// per token of the vocabulary, is the largest part of its memory.</para>
+        /// </remarks>
+        public Generator(Session session, GeneratorOptions options = null)
+        {
+            NativeGeneratorOptions optionsNative;
+            NativeError e;
+            using (session.Handle.Changing())
+            using (var scope = options == null ? null : Scope.New())
+            {
+                Check.Ok(NativeMethods.ggufx_generator_create(out _made, session.Handle,
+                    GeneratorOptions.Of(options, &optionsNative, scope), &e), &e);
+                _made.Share(session.Handle);
+            }
+        }
+
+        /// <summary>Sets the prompt and starts again.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Malformed, Limit, Unsupported, NotFound, Capacity, State, Kvtype,
+        /// Value, Vocab.</exception>
+        /// <remarks>
+        /// <para>Sampler, grammar and stop strings are reset, queued events are dropped. The sequence is truncated to the tokens
+        /// that it shares with the prompt, except the last one of the prompt, whose logits are needed. Nothing is computed: the
+        /// next step does that. With PromptFlags.Append the prompt may be empty; the last token of the sequence is then computed
+        /// again.</para>
+        /// <para>A text or messages get the special tokens that the file asks for, except with PromptFlags.Append.</para>
+        /// </remarks>
+        public void SetPrompt(Prompt prompt)
+        {
+            NativePrompt promptNative;
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = Scope.New())
+                scope.End(NativeMethods.ggufx_generator_set_prompt(Handle, Prompt.Of(prompt, &promptNative, scope), &e), &e);
+        }
+
+        /// <summary>Takes the next queued event; EventKind.None when there is none. Computes nothing.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public Event Poll()
+        {
+            NativeError e;
+            using (Handle.Changing())
+            using (new Hold(Handle))
+            {
+                var resultNative = default(NativeEvent);
+                resultNative.struct_size = (uint)sizeof(NativeEvent);
+                Check.Ok(NativeMethods.ggufx_generator_poll(&resultNative, Handle, &e), &e);
+                return new Event(&resultNative);
+            }
+        }
+
+        /// <summary>Takes the next event: a queued one, else that of the next steps of this generator alone.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Unsupported, Capacity, Cancelled, State, Value.</exception>
+        /// <remarks>
+        /// <para>EventKind.None means that a budget is used up. After END it is END again. PROMPT events are left out without
+        /// GeneratorFlags.ScorePrompt.</para>
+        /// </remarks>
+        public Event Next(StepOptions options = null)
+        {
+            NativeStepOptions optionsNative;
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = options == null ? null : Scope.New())
+            using (new Hold(Handle))
+            {
+                var resultNative = default(NativeEvent);
+                resultNative.struct_size = (uint)sizeof(NativeEvent);
+                Scope.End(scope, NativeMethods.ggufx_generator_next(&resultNative, Handle,
+                    StepOptions.Of(options, &optionsNative, scope), &e), &e);
+                return new Event(&resultNative);
+            }
+        }
+
+        /// <summary>Asks a generator to end: after the queued events its next step gives END. A step that computes only cancelled
+        /// generators ends within 5 ms. Never waits.</summary>
+        public void Cancel()
+        {
+            NativeMethods.ggufx_generator_cancel(Handle);
+        }
+
+        /// <summary>Gives the sequence back, for another generator (preemption). Tokens, sampler and events stay.</summary>
+        /// <exception cref="GgufxException">Argument, Unsupported, State.</exception>
+        public void Suspend()
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_generator_suspend(Handle, &e), &e);
+        }
+
+        /// <summary>Continues a suspended generator with a sequence that no generator has.</summary>
+        /// <returns>Tokens that the sequence holds already.</returns>
+        /// <exception cref="GgufxException">Argument, State.</exception>
+        /// <remarks>
+        /// <para>Tokens that the sequence holds already are reused. The next steps compute the others again, each in its mode and
+        /// so with the same bits.</para>
+        /// </remarks>
+        public ulong Resume(uint sequence)
+        {
+            ulong nReusedNative;
+            NativeError e;
+            using (Handle.Changing())
+            {
+                Check.Ok(NativeMethods.ggufx_generator_resume(&nReusedNative, Handle, sequence, &e), &e);
+                return nReusedNative;
+            }
+        }
+
+        /// <summary>Keeps the first nTokens tokens of prompt and output, at least one, and goes on from there.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, State.</exception>
+        /// <remarks>
+        /// <para>The next steps compute the last of them again and generate another output: random numbers go on. Penalties,
+        /// grammar and parser are replayed. Queued events are dropped, and an end is revoked.</para>
+        /// </remarks>
+        public void Truncate(ulong nTokens)
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_generator_truncate(Handle, nTokens, &e), &e);
+        }
+
+        /// <summary>Creates a copy of a generator, with its state and its queued events, on an empty sequence that shares the
+        /// caches.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Mismatch, State.</exception>
+        /// <remarks>
+        /// <para>Several outputs for one prompt: step until one token of the prompt is left, fork with other seeds, and step all
+        /// of them.</para>
+        /// </remarks>
+        public Generator Fork(ForkOptions options = null)
+        {
+            NativeForkOptions optionsNative;
+            GeneratorHandle made;
+            NativeError e;
+            using (Handle.Changing())
+            {
+                Check.Ok(NativeMethods.ggufx_generator_fork(out made, Handle, ForkOptions.Of(options, &optionsNative), &e), &e);
+                made.Inherit(Handle);
+                return new Generator(made);
+            }
+        }
+
+        /// <summary>Writes a snapshot: token ids, the state of the sampler and queued events, about 5 bytes per token.
+        /// Session.Save saves the caches.</summary>
+        /// <param name="write">Called with consecutive pieces of the snapshot. A status other than Status.Ok ends the call, which
+        /// returns it.</param>
+        /// <exception cref="GgufxException">Argument, Unsupported, State.</exception>
+        public void Save(WriteFunction write)
+        {
+            NativeError e;
+            using (Handle.Reading())
+            using (var scope = Scope.New())
+            {
+                Check.Given(write, "write");
+                scope.End(NativeMethods.ggufx_generator_save(Handle, Callbacks.Write, scope.User(write), &e), &e);
+            }
+        }
+
+        /// <summary>Creates a generator from a snapshot, with the options of the saved one.</summary>
+        /// <param name="read">Fills all n bytes and returns Status.Ok, or returns another status, which ends the call. At the end
+        /// of the data it returns Status.Truncated.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Truncated, Magic, Version, Malformed, Limit, Unsupported, Checksum,
+        /// Mismatch, State, Vocab, Missing.</exception>
+        /// <remarks>
+        /// <para>Grammar, sampler, chat template and drafts are those of the options; the others are compared. Tokens that the
+        /// sequence holds already are reused, the others are computed again.</para>
+        /// </remarks>
+        public static Generator Load(Session session, ReadFunction read, GeneratorOptions options = null)
+        {
+            NativeGeneratorOptions optionsNative;
+            GeneratorHandle made;
+            NativeError e;
+            using (session.Handle.Changing())
+            using (var scope = Scope.New())
+            {
+                Check.Given(read, "read");
+                scope.End(NativeMethods.ggufx_generator_load(out made, session.Handle,
+                    GeneratorOptions.Of(options, &optionsNative, scope), Callbacks.Read, scope.User(read), &e), &e);
+                made.Share(session.Handle);
+                return new Generator(made);
+            }
+        }
+
+        /// <summary>Copies the token ids of prompt and output.</summary>
+        /// <exception cref="GgufxException">Argument, Capacity.</exception>
+        /// <remarks>
+        /// <para>The last one is not computed yet.</para>
+        /// </remarks>
+        public int[] Tokens()
+        {
+            UIntPtr idsNeeded;
+            NativeError e;
+            int status;
+            using (Handle.Reading())
+            {
+                var ids = new int[1024];
+                do
+                {
+                    fixed (int* pIds = ids)
+                        status = NativeMethods.ggufx_generator_tokens(pIds, Native.Size(ids.Length), &idsNeeded, Handle, &e);
+                }
+                while (Native.Grows(status, ref ids, idsNeeded));
+                Check.Ok(status, &e);
+                return Native.Cut(ids, idsNeeded);
+            }
+        }
+
+        /// <summary>Describes a generator.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public GeneratorFacts Info
+        {
+            get
+            {
+                NativeError e;
+                using (Handle.Reading())
+                {
+                    var resultNative = default(NativeGeneratorFacts);
+                    resultNative.struct_size = (uint)sizeof(NativeGeneratorFacts);
+                    Check.Ok(NativeMethods.ggufx_generator_info(&resultNative, Handle, &e), &e);
+                    return new GeneratorFacts(&resultNative);
+                }
+            }
+        }
+    }
+
     /// <summary>A grammar compiled for a vocabulary. Immutable.</summary>
     public sealed unsafe partial class Grammar : IDisposable
     {
@@ -2605,6 +2844,33 @@ namespace Ggufx
             {
                 fixed (byte* pPath = Native.Utf8(path))
                     Check.Ok(NativeMethods.ggufx_session_load_path(Handle, sequence, pPath, &e), &e);
+            }
+        }
+
+        /// <summary>Computes a step of generators of a session: one pass over the weights.</summary>
+        /// <returns>Whether no step is in flight afterwards.</returns>
+        /// <exception cref="GgufxException">Argument, Memory, Unsupported, Capacity, Cancelled, Value.</exception>
+        /// <remarks>
+        /// <para>It computes a chunk of the prompt of generators that have one left, or one token of others. If items are of both
+        /// kinds, steps of the kinds take turns. With GeneratorFlags.TiledDecode a step has both. Generator.Poll gives the
+        /// events. Generators that have ended are left out.</para>
+        /// <para>With a budget the call returns OK when that is used up, at most one group of operations later. The step is then
+        /// in flight: the next call goes on with it, whatever its items are, and begins no other one. Calls that change the
+        /// session are Status.State meanwhile. If all of its generators are cancelled or destroyed, it is abandoned.</para>
+        /// <para>A fault of one generator, such as NaN in its logits or a limit of its grammar, ends that one with End.Error.
+        /// After a failure no generator has changed, except that cancelled ones may have ended.</para>
+        /// </remarks>
+        public bool Step(IReadOnlyList<StepItem> items, StepOptions options = null)
+        {
+            NativeStepOptions optionsNative;
+            int completeNative;
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = Scope.New())
+            {
+                scope.End(NativeMethods.ggufx_session_step(&completeNative, Handle, StepItem.Of(items, scope),
+                    Native.Size(items.Count), StepOptions.Of(options, &optionsNative, scope), &e), &e);
+                return completeNative != 0;
             }
         }
 

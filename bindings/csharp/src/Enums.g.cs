@@ -471,6 +471,114 @@ namespace Ggufx
         Strict = 2,
     }
 
+    /// <summary>Flags of GeneratorOptions.</summary>
+    [Flags]
+    public enum GeneratorFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>Computes tokens with MatmulFlags.Tiles too: faster from about 10 sequences on.</summary>
+        TiledDecode = 1,
+        /// <summary>Text contains the text of control tokens.</summary>
+        SpecialTokens = 2,
+        /// <summary>End-of-generation tokens do not end it.</summary>
+        IgnoreEog = 4,
+        /// <summary>No tokenizer: TEXT events have a token and no text.</summary>
+        IdsOnly = 8,
+        /// <summary>PROMPT events have the tokens of the prompt.</summary>
+        ScorePrompt = 16,
+        /// <summary>Tokens of events have log-probabilities.</summary>
+        Logprobs = 32,
+        /// <summary>Reasoning is TEXT, with its markers.</summary>
+        KeepReasoning = 64,
+        /// <summary>MaxReasoning counts.</summary>
+        HasMaxReasoning = 128,
+    }
+
+    /// <summary>Flags of Prompt.</summary>
+    [Flags]
+    public enum PromptFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>After the tokens of the sequence, which all stay.</summary>
+        Append = 1,
+        /// <summary>"&lt;s&gt;" in a text is the control token.</summary>
+        ParseSpecial = 2,
+        /// <summary>Keeps a checkpoint at its end: see BatchFlags.Mark.</summary>
+        Checkpoint = 4,
+        /// <summary>Also reuses tokens of the sequence that were generated, not only those of prompts. That is faster, but the
+        /// logits may have other bits than those of a new sequence.</summary>
+        ReuseAnswers = 8,
+    }
+
+    /// <summary>Kind of an event.</summary>
+    public enum EventKind : uint
+    {
+        /// <summary>Nothing yet: step again.</summary>
+        None = 0,
+        /// <summary>A piece of the answer.</summary>
+        Text = 1,
+        /// <summary>A piece of the reasoning.</summary>
+        Reasoning = 2,
+        /// <summary>A tool call begins: text is the name of the function.</summary>
+        ToolCall = 3,
+        /// <summary>A piece of its arguments, a JSON object.</summary>
+        ToolArguments = 4,
+        /// <summary>The prompt was computed.</summary>
+        Prompt = 5,
+        /// <summary>The last event.</summary>
+        End = 6,
+        /// <summary>The id of a tool call, if the model wrote one.</summary>
+        ToolId = 7,
+    }
+
+    /// <summary>Reason for which a generation has ended.</summary>
+    public enum End : uint
+    {
+        /// <summary>It has not.</summary>
+        None = 0,
+        /// <summary>An end-of-generation token.</summary>
+        Eog = 1,
+        /// <summary>A stop string.</summary>
+        Stop = 2,
+        /// <summary>MaxTokens.</summary>
+        Length = 3,
+        /// <summary>The context is full.</summary>
+        Context = 4,
+        /// <summary>The grammar allows no further token.</summary>
+        Grammar = 5,
+        /// <summary>Generator.Cancel.</summary>
+        Cancelled = 6,
+        /// <summary>A fault of this generator alone.</summary>
+        Error = 7,
+    }
+
+    /// <summary>Flags of ForkOptions.</summary>
+    [Flags]
+    public enum ForkFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>Seed counts.</summary>
+        Reseed = 1,
+    }
+
+    /// <summary>State of a generator.</summary>
+    public enum GeneratorState : uint
+    {
+        /// <summary>It has no prompt.</summary>
+        Empty = 0,
+        /// <summary>Tokens are to be computed before the next one.</summary>
+        Prefill = 1,
+        /// <summary>The next step gives a token.</summary>
+        Decode = 2,
+        /// <summary>It has no sequence.</summary>
+        Suspended = 3,
+        /// <summary>GGUFX_GENERATOR_STATE_ENDED.</summary>
+        Ended = 4,
+    }
+
     /// <summary>Languages in which a grammar is written.</summary>
     public enum GrammarKind : uint
     {

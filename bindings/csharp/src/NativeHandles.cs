@@ -59,13 +59,11 @@ namespace Ggufx
 
     internal sealed class GeneratorHandle : LibraryHandle
     {
+        internal static readonly GeneratorHandle None = new GeneratorHandle();
+
         private GeneratorHandle() { }
 
-        protected override bool ReleaseHandle()
-        {
-            NativeMethods.ggufx_generator_destroy(handle);
-            return true;
-        }
+        protected override void Destroy() { NativeMethods.ggufx_generator_destroy(handle); }
     }
 
     internal sealed class GrammarHandle : LibraryHandle

@@ -35,7 +35,7 @@ namespace Ggufx
     /// <summary>Adapter facts.</summary>
     public sealed partial class AdapterFacts
     {
-        /// <summary>AdapterKind.</summary>
+        /// <summary>Kind.</summary>
         public AdapterKind Kind { get; private set; }
         /// <summary>Tensors (LoRA) or layers (control vector) of the model that it changes.</summary>
         public uint Targets { get; private set; }
@@ -143,7 +143,7 @@ namespace Ggufx
     {
         /// <summary>Below Sequences; each item of a call has another one.</summary>
         public uint Sequence { get; set; }
-        /// <summary>GGUFX_BATCH_*.</summary>
+        /// <summary>Flags.</summary>
         public BatchFlags Flags { get; set; }
         /// <summary>Read by the call only; null: with embeddings alone.</summary>
         public int[] Tokens { get; set; }
@@ -180,7 +180,7 @@ namespace Ggufx
     /// <summary>Batch options.</summary>
     public sealed partial class BatchOptions
     {
-        /// <summary>BatchOptionsFlags.Matmul.</summary>
+        /// <summary>Flags.</summary>
         public BatchOptionsFlags Flags { get; set; }
         /// <summary>Cancels the call.</summary>
         public CancellationToken Token { get; set; }
@@ -311,7 +311,7 @@ namespace Ggufx
     /// takes about 20 ns, and a function of the template takes steps by the bytes that it reads and writes.</summary>
     public sealed partial class ChatRequest
     {
-        /// <summary>GGUFX_CHAT_*.</summary>
+        /// <summary>Flags.</summary>
         public ChatFlags Flags { get; set; }
         /// <summary>Messages.</summary>
         public IReadOnlyList<ChatMessage> Messages { get; set; }
@@ -394,11 +394,11 @@ namespace Ggufx
     /// consists of CallBeforeKey, its name, CallAfterKey, the value and CallAfterValue.</summary>
     public sealed partial class ChatFacts
     {
-        /// <summary>ChatFeatures.TakesTools, _CALLS, _REASONS, _CHANNELS.</summary>
+        /// <summary>Flags.</summary>
         public ChatFeatures Flags { get; private set; }
-        /// <summary>GGUFX_CHAT_CALL_*.</summary>
+        /// <summary>Call form.</summary>
         public ChatCallForm CallForm { get; private set; }
-        /// <summary>ChatNotation.</summary>
+        /// <summary>Call notation.</summary>
         public ChatNotation CallNotation { get; private set; }
         /// <summary>Opening marker of reasoning, or "".</summary>
         public string ReasoningOpen { get; private set; }
@@ -442,7 +442,7 @@ namespace Ggufx
     /// <summary>Chat parser options.</summary>
     public sealed partial class ChatParserOptions
     {
-        /// <summary>ChatParserFlags.NoCalls, _KEEP_REASONING.</summary>
+        /// <summary>Flags.</summary>
         public ChatParserFlags Flags { get; set; }
         /// <summary>Template that decides the format; null: all output is answer.</summary>
         public Chat Chat { get; set; }
@@ -477,7 +477,7 @@ namespace Ggufx
     /// <summary>Chat parser facts.</summary>
     public sealed partial class ChatParserFacts
     {
-        /// <summary>ChatParserStateFlags.Reasoning.</summary>
+        /// <summary>Flags.</summary>
         public ChatParserStateFlags Flags { get; private set; }
         /// <summary>Tool calls so far.</summary>
         public ulong Calls { get; private set; }
@@ -495,7 +495,7 @@ namespace Ggufx
     /// <summary>Options of a device. All zero means default.</summary>
     public sealed partial class DeviceOptions
     {
-        /// <summary>DeviceOpenFlags.AllowBounded, _FMA_F64, _FMA_F32.</summary>
+        /// <summary>Flags.</summary>
         public DeviceOpenFlags Flags { get; set; }
         /// <summary>Folder of the plugins, or one plugin; null: the folder of this library's file. Relative paths are refused in
         /// processes with elevated privileges (set-user-ID).</summary>
@@ -520,7 +520,7 @@ namespace Ggufx
     /// <summary>Device facts.</summary>
     public sealed partial class DeviceFacts
     {
-        /// <summary>DeviceFlags.Unusable .. _LOST.</summary>
+        /// <summary>Flags.</summary>
         public DeviceFlags Flags { get; private set; }
         /// <summary>Fma.</summary>
         public Fma Fma { get; private set; }
@@ -569,7 +569,7 @@ namespace Ggufx
     /// <summary>Embed options.</summary>
     public sealed partial class EmbedOptions
     {
-        /// <summary>EmbedFlags.</summary>
+        /// <summary>Flags.</summary>
         public EmbedFlags Flags { get; set; }
         /// <summary>Tokens of an input; 0 = the trained context, at most 8,192.</summary>
         public uint Context { get; set; }
@@ -722,6 +722,8 @@ namespace Ggufx
         /// <summary>Largest Context that fits into MemoryBytes, up to the larger of the trained and the requested context; 0:
         /// none.</summary>
         public uint MaxContext { get; private set; }
+        /// <summary>Sequential messages of all ranks to all per token; 0 without a group.</summary>
+        public uint Messages { get; private set; }
         /// <summary>Values of all tensors except tables of RoPE factors.</summary>
         public ulong Parameters { get; private set; }
         /// <summary>Bytes of all tensors.</summary>
@@ -772,8 +774,6 @@ namespace Ggufx
         public ulong RankWeightBytes { get; private set; }
         /// <summary>Bytes received from other ranks per token, in 8-bit mode.</summary>
         public ulong ReceivedBytes { get; private set; }
-        /// <summary>Sequential messages of all ranks to all per token; 0 without a group.</summary>
-        public uint Messages { get; private set; }
 
         internal unsafe EstimateFacts(NativeEstimateFacts* o)
         {
@@ -785,6 +785,7 @@ namespace Ggufx
             TypeK = (KvType)o->type_k;
             TypeV = (KvType)o->type_v;
             MaxContext = o->max_context;
+            Messages = o->n_messages;
             Parameters = o->n_parameters;
             WeightBytes = o->weight_bytes;
             FileBytes = o->file_bytes;
@@ -808,18 +809,17 @@ namespace Ggufx
             Layers = o->n_layers;
             RankWeightBytes = o->rank_weight_bytes;
             ReceivedBytes = o->received_bytes;
-            Messages = o->n_messages;
         }
     }
 
     /// <summary>Open options.</summary>
     public sealed partial class OpenOptions
     {
-        /// <summary>OpenFlags.</summary>
+        /// <summary>Flags.</summary>
         public OpenFlags Flags { get; set; }
         /// <summary>Definition of the type ids from 41 on: 0 = ggml, the only one known.</summary>
         public int Dialect { get; set; }
-        /// <summary>IoMode.</summary>
+        /// <summary>Io.</summary>
         public IoMode Io { get; set; }
         /// <summary>Cancels the call.</summary>
         public CancellationToken Token { get; set; }
@@ -905,7 +905,7 @@ namespace Ggufx
     /// <summary>Meta entry.</summary>
     public sealed partial class MetaEntry
     {
-        /// <summary>MetaType.</summary>
+        /// <summary>Type.</summary>
         public MetaType Type { get; private set; }
         /// <summary>MetaType of the elements of an array, else -1.</summary>
         public MetaType ElementType { get; private set; }
@@ -929,7 +929,7 @@ namespace Ggufx
     /// <summary>Tensor facts.</summary>
     public sealed partial class TensorFacts
     {
-        /// <summary>GGUFX_TYPE_*.</summary>
+        /// <summary>Type.</summary>
         public TensorType Type { get; private set; }
         /// <summary>Values per dimension, ne[0] along a row; 1 beyond Dims.</summary>
         public ulong[] Ne { get; private set; }
@@ -995,12 +995,381 @@ namespace Ggufx
         }
     }
 
+    /// <summary>Speculative decoding: draft tokens are computed together with the token before them, and count as far as the
+    /// sampler draws the same. They change no event. All zero means prompt lookup: tokens that followed the last tokens
+    /// earlier.</summary>
+    public sealed partial class DraftOptions
+    {
+        /// <summary>Session of a draft model, which is smaller and has the same vocabulary; null: prompt lookup.</summary>
+        public Session Session { get; set; }
+        /// <summary>Sequence of that session; the generator replaces its tokens.</summary>
+        public uint Sequence { get; set; }
+        /// <summary>Draft tokens of a step at most; 0 = 7, at most 31.</summary>
+        public uint Draft { get; set; }
+        /// <summary>Prompt lookup: last tokens that must have occurred; 0 = 3, at most 32.</summary>
+        public uint Match { get; set; }
+
+        internal unsafe void Fill(NativeDraftOptions* o, Scope scope)
+        {
+            *o = default(NativeDraftOptions);
+            o->struct_size = (uint)sizeof(NativeDraftOptions);
+            o->session = scope.Object(Session == null ? null : Session.Handle);
+            o->sequence = Sequence;
+            o->n_draft = Draft;
+            o->n_match = Match;
+        }
+
+        internal static unsafe NativeDraftOptions* Of(DraftOptions from, NativeDraftOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>All zero means default.</summary>
+    public sealed partial class GeneratorOptions
+    {
+        /// <summary>Flags.</summary>
+        public GeneratorFlags Flags { get; set; }
+        /// <summary>Sequence of the session, not in use by another generator.</summary>
+        public uint Sequence { get; set; }
+        /// <summary>Tokens of an output; 0 = until the context is full.</summary>
+        public uint MaxTokens { get; set; }
+        /// <summary>Null: that of the model's file, created once and kept by the model.</summary>
+        public Tokenizer Tokenizer { get; set; }
+        /// <summary>Copied with its state; null: greedy.</summary>
+        public Sampler Sampler { get; set; }
+        /// <summary>Null: any text.</summary>
+        public Grammar Grammar { get; set; }
+        /// <summary>For messages; null: that of the model's file.</summary>
+        public Chat Chat { get; set; }
+        /// <summary>Stop strings, copied; none is empty.</summary>
+        public IReadOnlyList<string> Stops { get; set; }
+        /// <summary>Null: no speculative decoding.</summary>
+        public DraftOptions Draft { get; set; }
+        /// <summary>Likeliest tokens in each EventToken; at most 64.</summary>
+        public uint Logprobs { get; set; }
+        /// <summary>Tokens of reasoning after which its end is forced. It needs messages, and has no effect with a
+        /// grammar.</summary>
+        public uint? MaxReasoning { get; set; }
+
+        internal unsafe void Fill(NativeGeneratorOptions* o, Scope scope)
+        {
+            *o = default(NativeGeneratorOptions);
+            o->struct_size = (uint)sizeof(NativeGeneratorOptions);
+            o->flags = (uint)Flags;
+            o->sequence = Sequence;
+            o->max_tokens = MaxTokens;
+            o->tokenizer = scope.Object(Tokenizer == null ? null : Tokenizer.Handle);
+            o->sampler = scope.Object(Sampler == null ? null : Sampler.Handle);
+            o->grammar = scope.Object(Grammar == null ? null : Grammar.Handle);
+            o->chat = scope.Object(Chat == null ? null : Chat.Handle);
+            o->stops = scope.Texts(Stops);
+            o->n_stops = Native.Size(Stops == null ? 0 : Stops.Count);
+            o->draft = DraftOptions.Of(Draft, (NativeDraftOptions*)scope.Memory(1, sizeof(NativeDraftOptions)), scope);
+            o->n_logprobs = Logprobs;
+            if (MaxReasoning.HasValue) o->flags |= (uint)GeneratorFlags.HasMaxReasoning;
+            o->max_reasoning = (uint)MaxReasoning.GetValueOrDefault();
+        }
+
+        internal static unsafe NativeGeneratorOptions* Of(GeneratorOptions from, NativeGeneratorOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>A part of a prompt: one of text, tokens and rows.</summary>
+    public sealed partial class PromptPart
+    {
+        /// <summary>Text.</summary>
+        public string Text { get; set; }
+        /// <summary>Tokens.</summary>
+        public int[] Tokens { get; set; }
+        /// <summary>f32 [][Embedding], finite: inputs of the first layer, such as a soft prompt.</summary>
+        public float[] Rows { get; set; }
+
+        internal unsafe void Fill(NativePromptPart* o, Scope scope)
+        {
+            *o = default(NativePromptPart);
+            o->struct_size = (uint)sizeof(NativePromptPart);
+            o->text.data = scope.Text(Text, out o->text.size);
+            o->tokens = (int*)scope.Array(Tokens);
+            o->n_tokens = Native.Size(Tokens == null ? 0 : Tokens.Length);
+            o->rows = (float*)scope.Array(Rows);
+            o->n_rows = Native.Size(Rows == null ? 0 : Rows.Length);
+        }
+
+        internal static unsafe NativePromptPart* Of(PromptPart from, NativePromptPart* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+
+        internal static unsafe NativePromptPart* Of(IReadOnlyList<PromptPart> from, Scope scope)
+        {
+            if (from == null) return null;
+            var list = (NativePromptPart*)scope.Memory(from.Count, sizeof(NativePromptPart));
+            for (int i = 0; i < from.Count; i++) from[i].Fill(&list[i], scope);
+            return list;
+        }
+    }
+
+    /// <summary>A prompt: one of text, tokens, messages and parts.</summary>
+    public sealed partial class Prompt
+    {
+        /// <summary>Flags.</summary>
+        public PromptFlags Flags { get; set; }
+        /// <summary>Text.</summary>
+        public string Text { get; set; }
+        /// <summary>Tokens.</summary>
+        public int[] Tokens { get; set; }
+        /// <summary>Rendered by the chat template. The output is then split into answer, reasoning and, where it has tools, tool
+        /// calls.</summary>
+        public ChatRequest Messages { get; set; }
+        /// <summary>Parts.</summary>
+        public IReadOnlyList<PromptPart> Parts { get; set; }
+
+        internal unsafe void Fill(NativePrompt* o, Scope scope)
+        {
+            *o = default(NativePrompt);
+            o->struct_size = (uint)sizeof(NativePrompt);
+            o->flags = (uint)Flags;
+            o->text.data = scope.Text(Text, out o->text.size);
+            o->tokens = (int*)scope.Array(Tokens);
+            o->n_tokens = Native.Size(Tokens == null ? 0 : Tokens.Length);
+            o->messages = ChatRequest.Of(Messages, (NativeChatRequest*)scope.Memory(1, sizeof(NativeChatRequest)), scope);
+            o->parts = PromptPart.Of(Parts, scope);
+            o->n_parts = Native.Size(Parts == null ? 0 : Parts.Count);
+        }
+
+        internal static unsafe NativePrompt* Of(Prompt from, NativePrompt* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>A token with its log-probability. It never grows.</summary>
+    public sealed partial class Logprob
+    {
+        /// <summary>Id.</summary>
+        public int Id { get; private set; }
+        /// <summary>Natural logarithm, before samplers and grammar.</summary>
+        public float Value { get; private set; }
+
+        internal unsafe Logprob(NativeLogprob* o)
+        {
+            Id = o->id;
+            Value = o->logprob;
+        }
+
+        internal static unsafe Logprob[] All(NativeLogprob* from, int n)
+        {
+            var all = new Logprob[n];
+            for (int i = 0; i < n; i++) all[i] = new Logprob(&from[i]);
+            return all;
+        }
+    }
+
+    /// <summary>A token of an event. It never grows.</summary>
+    public sealed partial class EventToken
+    {
+        /// <summary>Id.</summary>
+        public int Id { get; private set; }
+        /// <summary>As in Logprob, with GeneratorFlags.Logprobs or Logprobs; else 0, as is that of the first token of a
+        /// prompt.</summary>
+        public float Logprob { get; private set; }
+        /// <summary>Position of its first byte among all bytes of the output.</summary>
+        public ulong Offset { get; private set; }
+        /// <summary>The likeliest, by rank.</summary>
+        public Logprob[] Top { get; private set; }
+
+        internal unsafe EventToken(NativeEventToken* o)
+        {
+            Id = o->id;
+            Logprob = o->logprob;
+            Offset = o->offset;
+            Top = Ggufx.Logprob.All(o->top, checked((int)o->n_top));
+        }
+
+        internal static unsafe EventToken[] All(NativeEventToken* from, int n)
+        {
+            var all = new EventToken[n];
+            for (int i = 0; i < n; i++) all[i] = new EventToken(&from[i]);
+            return all;
+        }
+    }
+
+    /// <summary>An event. Texts have whole characters: invalid UTF-8 becomes U+FFFD. They contain no part of a stop string and no
+    /// end-of-generation token.</summary>
+    public sealed partial class Event
+    {
+        /// <summary>Kind.</summary>
+        public EventKind Kind { get; private set; }
+        /// <summary>Why it has ended, for END.</summary>
+        public End End { get; private set; }
+        /// <summary>With End.Error; text is its message.</summary>
+        public Status Status { get; private set; }
+        /// <summary>Number of the tool call, or of the stop string.</summary>
+        public uint Index { get; private set; }
+        /// <summary>Valid until the next call with this generator.</summary>
+        public string Text { get; private set; }
+        /// <summary>As long: tokens whose last byte was shown by this event. END has those that were not shown, such as an
+        /// end-of-generation token, without those of the stop string.</summary>
+        public EventToken[] Tokens { get; private set; }
+
+        internal unsafe Event(NativeEvent* o)
+        {
+            Kind = (EventKind)o->kind;
+            End = (End)o->end;
+            Status = (Status)o->status;
+            Index = o->index;
+            Text = Native.Text(o->text.data, o->text.size);
+            Tokens = EventToken.All(o->tokens, checked((int)o->n_tokens));
+        }
+    }
+
+    /// <summary>A generator's part in a step.</summary>
+    public sealed partial class StepItem
+    {
+        /// <summary>Generator.</summary>
+        public Generator Generator { get; set; }
+        /// <summary>Most tokens of its prompt in this step; 0 = as many as fit.</summary>
+        public uint Tokens { get; set; }
+
+        internal unsafe void Fill(NativeStepItem* o, Scope scope)
+        {
+            *o = default(NativeStepItem);
+            o->struct_size = (uint)sizeof(NativeStepItem);
+            o->generator = scope.Object(Generator == null ? null : Generator.Handle);
+            o->n_tokens = Tokens;
+        }
+
+        internal static unsafe NativeStepItem* Of(StepItem from, NativeStepItem* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+
+        internal static unsafe NativeStepItem* Of(IReadOnlyList<StepItem> from, Scope scope)
+        {
+            if (from == null) return null;
+            var list = (NativeStepItem*)scope.Memory(from.Count, sizeof(NativeStepItem));
+            for (int i = 0; i < from.Count; i++) from[i].Fill(&list[i], scope);
+            return list;
+        }
+    }
+
+    /// <summary>All zero means default.</summary>
+    public sealed partial class StepOptions
+    {
+        /// <summary>The call returns after this time; 0: when it is complete.</summary>
+        public ulong BudgetUs { get; set; }
+        /// <summary>Cancels the call.</summary>
+        public CancellationToken Token { get; set; }
+        /// <summary>Counts tokens.</summary>
+        public IProgress<Progress> Progress { get; set; }
+
+        internal unsafe void Fill(NativeStepOptions* o, Scope scope)
+        {
+            *o = default(NativeStepOptions);
+            o->struct_size = (uint)sizeof(NativeStepOptions);
+            o->budget_us = BudgetUs;
+            o->progress = scope.Follow(Token, Progress);
+        }
+
+        internal static unsafe NativeStepOptions* Of(StepOptions from, NativeStepOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>All zero means default: the copy draws the same tokens.</summary>
+    public sealed partial class ForkOptions
+    {
+        /// <summary>Flags.</summary>
+        public ForkFlags Flags { get; set; }
+        /// <summary>Empty, and of no other generator.</summary>
+        public uint Sequence { get; set; }
+        /// <summary>With ForkFlags.Reseed: seed of its sampler.</summary>
+        public ulong Seed { get; set; }
+
+        internal unsafe void Fill(NativeForkOptions* o)
+        {
+            *o = default(NativeForkOptions);
+            o->struct_size = (uint)sizeof(NativeForkOptions);
+            o->flags = (uint)Flags;
+            o->sequence = Sequence;
+            o->seed = Seed;
+        }
+
+        internal static unsafe NativeForkOptions* Of(ForkOptions from, NativeForkOptions* o)
+        {
+            if (from == null) return null;
+            from.Fill(o);
+            return o;
+        }
+    }
+
+    /// <summary>Generator facts.</summary>
+    public sealed partial class GeneratorFacts
+    {
+        /// <summary>State.</summary>
+        public GeneratorState State { get; private set; }
+        /// <summary>End.</summary>
+        public End End { get; private set; }
+        /// <summary>Sequence.</summary>
+        public uint Sequence { get; private set; }
+        /// <summary>Queued events.</summary>
+        public uint Events { get; private set; }
+        /// <summary>Tokens of the prompt.</summary>
+        public ulong Prompt { get; private set; }
+        /// <summary>Those among them that the sequence held.</summary>
+        public ulong PromptReused { get; private set; }
+        /// <summary>Those among them that are not computed yet.</summary>
+        public ulong PromptLeft { get; private set; }
+        /// <summary>Tokens generated.</summary>
+        public ulong Tokens { get; private set; }
+        /// <summary>Those among them that are reasoning.</summary>
+        public ulong Reasoning { get; private set; }
+        /// <summary>Draft tokens computed.</summary>
+        public ulong Drafted { get; private set; }
+        /// <summary>Those among them that the sampler drew.</summary>
+        public ulong Accepted { get; private set; }
+        /// <summary>Bytes allocated for it, without sampler and grammar.</summary>
+        public ulong MemoryBytes { get; private set; }
+
+        internal unsafe GeneratorFacts(NativeGeneratorFacts* o)
+        {
+            State = (GeneratorState)o->state;
+            End = (End)o->end;
+            Sequence = o->sequence;
+            Events = o->n_events;
+            Prompt = o->n_prompt;
+            PromptReused = o->n_prompt_reused;
+            PromptLeft = o->n_prompt_left;
+            Tokens = o->n_tokens;
+            Reasoning = o->n_reasoning;
+            Drafted = o->n_drafted;
+            Accepted = o->n_accepted;
+            MemoryBytes = o->memory_bytes;
+        }
+    }
+
     /// <summary>Grammar options.</summary>
     public sealed partial class GrammarOptions
     {
-        /// <summary>GrammarFlags.Compact, _ANY_ORDER, _NO_FORMATS, _ANY_NUMBER, _ANY_SPACE.</summary>
+        /// <summary>Flags.</summary>
         public GrammarFlags Flags { get; set; }
-        /// <summary>GrammarKind.Gbnf or _JSON_SCHEMA.</summary>
+        /// <summary>Kind.</summary>
         public GrammarKind Kind { get; set; }
         /// <summary>UTF-8.</summary>
         public string Text { get; set; }
@@ -1036,7 +1405,7 @@ namespace Ggufx
     /// <summary>Matcher facts.</summary>
     public sealed partial class MatcherFacts
     {
-        /// <summary>MatcherFlags.</summary>
+        /// <summary>Flags.</summary>
         public MatcherFlags Flags { get; private set; }
         /// <summary>Tokens accepted and not rolled back.</summary>
         public ulong Tokens { get; private set; }
@@ -1108,7 +1477,7 @@ namespace Ggufx
     /// <summary>Options of a collection. All zero means default.</summary>
     public sealed partial class ImatrixOptions
     {
-        /// <summary>CollectFlags.</summary>
+        /// <summary>Flags.</summary>
         public CollectFlags Flags { get; set; }
         /// <summary>Name of the dataset for the file, UTF-8; null: none.</summary>
         public string Dataset { get; set; }
@@ -1155,7 +1524,7 @@ namespace Ggufx
     /// <summary>Options of a plan. All zero means default.</summary>
     public sealed partial class JobOptions
     {
-        /// <summary>GGUFX_JOB_*.</summary>
+        /// <summary>Flags.</summary>
         public JobFlags Flags { get; set; }
         /// <summary>GGUFX_TYPE_* of output.weight.</summary>
         public TensorType OutputType { get; set; }
@@ -1234,7 +1603,7 @@ namespace Ggufx
         public TensorType To { get; private set; }
         /// <summary>Type before a fallback.</summary>
         public TensorType Wanted { get; private set; }
-        /// <summary>JobReason.</summary>
+        /// <summary>Reason.</summary>
         public JobReason Reason { get; private set; }
         /// <summary>1: an entry weighs its columns; 0: no entry is used; -1: the imatrix has no entry; -2: no entry, but the type
         /// requires one.</summary>
@@ -1270,7 +1639,7 @@ namespace Ggufx
     /// <summary>Options of a run. All zero means default.</summary>
     public sealed partial class JobRunOptions
     {
-        /// <summary>JobRunFlags.Resume, _KEEP, _MEASURE.</summary>
+        /// <summary>Flags.</summary>
         public JobRunFlags Flags { get; set; }
         /// <summary>Cancels the call.</summary>
         public CancellationToken Token { get; set; }
@@ -1367,7 +1736,7 @@ namespace Ggufx
         /// <summary>Attention sinks: first tokens that stay F16 with quantized types, and F32 with BF16. At most 64; 0 = 64 (a
         /// page), Constants.KvNoSinks = none.</summary>
         public uint Sinks { get; set; }
-        /// <summary>RopeStyle.</summary>
+        /// <summary>Rope style.</summary>
         public RopeStyle RopeStyle { get; set; }
         /// <summary>Coordinates that RoPE rotates, from the first on; 0 = HeadDimK. With KvFlags.VInK from HeadDimV on; 0 = all
         /// after it.</summary>
@@ -1510,7 +1879,7 @@ namespace Ggufx
     /// <summary>Matmul options.</summary>
     public sealed partial class MatmulOptions
     {
-        /// <summary>MatmulFlags.</summary>
+        /// <summary>Flags.</summary>
         public MatmulFlags Flags { get; set; }
         /// <summary>Cancels the call.</summary>
         public CancellationToken Token { get; set; }
@@ -1715,7 +2084,7 @@ namespace Ggufx
     /// <summary>Token facts.</summary>
     public sealed partial class TokenFacts
     {
-        /// <summary>TokenFlags.</summary>
+        /// <summary>Flags.</summary>
         public TokenFlags Flags { get; private set; }
         /// <summary>Index in the vocabulary.</summary>
         public int Id { get; private set; }
@@ -1736,7 +2105,7 @@ namespace Ggufx
     /// <summary>Tokenizer facts.</summary>
     public sealed partial class TokenizerFacts
     {
-        /// <summary>TokenizerFlags.</summary>
+        /// <summary>Flags.</summary>
         public TokenizerFlags Flags { get; private set; }
         /// <summary>tokenizer.ggml.model: "llama"; valid for the life of the process.</summary>
         public string Kind { get; private set; }
@@ -1766,7 +2135,7 @@ namespace Ggufx
     /// <summary>A pre-tokenizer: splits a text before BPE merges.</summary>
     public sealed partial class PreFacts
     {
-        /// <summary>PreFlags.</summary>
+        /// <summary>Flags.</summary>
         public PreFlags Flags { get; private set; }
         /// <summary>tokenizer.ggml.pre: "llama-bpe"; valid for the life of the process.</summary>
         public string Name { get; private set; }
@@ -1848,7 +2217,7 @@ namespace Ggufx
     /// <summary>Model facts.</summary>
     public sealed partial class ModelFacts
     {
-        /// <summary>ModelFlags.</summary>
+        /// <summary>Flags.</summary>
         public ModelFlags Flags { get; private set; }
         /// <summary>"llama"; valid for the life of the process.</summary>
         public string Architecture { get; private set; }
@@ -1870,13 +2239,13 @@ namespace Ggufx
         public uint KvHeads { get; private set; }
         /// <summary>Values of a head.</summary>
         public uint HeadDim { get; private set; }
+        /// <summary>Layers on the device, beside the output matrix; 0: no device.</summary>
+        public uint DeviceLayers { get; private set; }
         /// <summary>Identity of the model in snapshots and saved logits: a checksum of the shapes and types of all matrices and
         /// of the values of all vectors.</summary>
         public ulong Identity { get; private set; }
         /// <summary>Bytes of matrices on the device.</summary>
         public ulong DeviceBytes { get; private set; }
-        /// <summary>Layers on the device, beside the output matrix; 0: no device.</summary>
-        public uint DeviceLayers { get; private set; }
 
         internal unsafe ModelFacts(NativeModelFacts* o)
         {
@@ -1891,18 +2260,18 @@ namespace Ggufx
             Heads = o->n_heads;
             KvHeads = o->n_kv_heads;
             HeadDim = o->head_dim;
+            DeviceLayers = o->n_device_layers;
             Identity = o->identity;
             DeviceBytes = o->device_bytes;
-            DeviceLayers = o->n_device_layers;
         }
     }
 
     /// <summary>Layer facts.</summary>
     public sealed partial class LayerFacts
     {
-        /// <summary>LayerFlags.VInK.</summary>
+        /// <summary>Flags.</summary>
         public LayerFlags Flags { get; private set; }
-        /// <summary>LayerKind.Attention or _RECURRENT.</summary>
+        /// <summary>Kind.</summary>
         public LayerKind Kind { get; private set; }
         /// <summary>Query heads, as in AttentionHook; 0 without attention.</summary>
         public uint Heads { get; private set; }
@@ -2018,7 +2387,7 @@ namespace Ggufx
     /// <summary>Decode options.</summary>
     public sealed partial class DecodeOptions
     {
-        /// <summary>DecodeFlags.</summary>
+        /// <summary>Flags.</summary>
         public DecodeFlags Flags { get; set; }
         /// <summary>Cancels the call.</summary>
         public CancellationToken Token { get; set; }
@@ -2107,7 +2476,7 @@ namespace Ggufx
     /// <summary>Options of a quantization. All zero means default.</summary>
     public sealed partial class QuantizeOptions
     {
-        /// <summary>QuantizeMode.</summary>
+        /// <summary>Mode.</summary>
         public QuantizeMode Mode { get; set; }
         /// <summary>Weights of the columns, &gt;= 0, or null.</summary>
         public float[] Imatrix { get; set; }
@@ -2171,7 +2540,7 @@ namespace Ggufx
     /// <summary>A sampler of a chain, with its parameters.</summary>
     public sealed partial class SamplerLink
     {
-        /// <summary>LinkKind.</summary>
+        /// <summary>Kind.</summary>
         public LinkKind Kind { get; set; }
         /// <summary>TOP_K.</summary>
         public uint K { get; set; }
@@ -2338,9 +2707,9 @@ namespace Ggufx
     /// <summary>Type facts.</summary>
     public sealed partial class TypeFacts
     {
-        /// <summary>TypeFlags, TypeFlags.</summary>
+        /// <summary>Flags.</summary>
         public TypeFlags Flags { get; private set; }
-        /// <summary>GGUFX_TYPE_*.</summary>
+        /// <summary>Id.</summary>
         public TensorType Id { get; private set; }
         /// <summary>Values per block.</summary>
         public uint BlockValues { get; private set; }
@@ -2362,9 +2731,9 @@ namespace Ggufx
     /// <summary>Kv type facts.</summary>
     public sealed partial class KvTypeFacts
     {
-        /// <summary>TypeFlags.</summary>
+        /// <summary>Flags.</summary>
         public TypeFlags Flags { get; private set; }
-        /// <summary>GGUFX_KV_*.</summary>
+        /// <summary>Id.</summary>
         public KvType Id { get; private set; }
         /// <summary>Values per block; HeadDim is padded to a multiple of it. 0: the head is the block.</summary>
         public uint BlockValues { get; private set; }
@@ -2386,7 +2755,7 @@ namespace Ggufx
     /// <summary>Writer options.</summary>
     public sealed partial class WriterOptions
     {
-        /// <summary>WriterFlags.BigEndian.</summary>
+        /// <summary>Flags.</summary>
         public WriterFlags Flags { get; set; }
         /// <summary>GGUF version, 2 or 3; 0 = 3.</summary>
         public uint Version { get; set; }
@@ -2417,7 +2786,7 @@ namespace Ggufx
     /// keys, or one tensor alone, are.</summary>
     public sealed partial class WriteOptions
     {
-        /// <summary>WriteFlags.NoReplace.</summary>
+        /// <summary>Flags.</summary>
         public WriteFlags Flags { get; set; }
         /// <summary>Cancels the call.</summary>
         public CancellationToken Token { get; set; }
@@ -2516,6 +2885,14 @@ namespace Ggufx
 
     internal sealed unsafe partial class Scope
     {
+        internal NativeText* Texts(IReadOnlyList<string> texts)
+        {
+            if (texts == null) return null;
+            var list = (NativeText*)Memory(texts.Count, sizeof(NativeText));
+            for (int i = 0; i < texts.Count; i++) list[i].data = Text(texts[i], out list[i].size);
+            return list;
+        }
+
         internal NativeStopText* StopTexts(IReadOnlyList<string> texts)
         {
             if (texts == null) return null;

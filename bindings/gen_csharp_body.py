@@ -5,7 +5,7 @@ SPDX-License-Identifier: MIT
 import re
 
 import languages
-from csharp_words import camel, parameter, pointer, wrap
+from gen_csharp_words import camel, parameter, pointer, wrap
 
 # Constructors that a partial method follows: code by hand needs something of their arguments.
 CREATED = {"ggufx_kv_create", "ggufx_session_create"}

@@ -6,7 +6,7 @@ import re
 
 import languages
 import surface as model
-from csharp_words import Words, camel, field, name_words, parameter, sentence, sharp, tagged, wrap
+from gen_csharp_words import Words, camel, field, name_words, parameter, sentence, sharp, tagged, wrap
 
 # Structs that code by hand fills, beside those of generated calls.
 FILLED = {"ggufx_runtime_options", "ggufx_speculator_options"}
