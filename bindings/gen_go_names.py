@@ -37,7 +37,7 @@ class Names:
             return True
         known = {v.name for v in call.arguments} | set(self.remembered(call.owner))
         return any(v.kind in ("buffer", "array") and not set(model.names_in(v.length)) <= known for v in call.arguments) or \
-            any(v.two_call and not self.needed(call, v) and call.name != "ggufx_device_list" for v in call.arguments)
+            any(v.two_call and not self.needed(call, v) for v in call.arguments)
 
     @staticmethod
     def needed(call, v):
@@ -73,9 +73,9 @@ class Names:
         names = {v.name for v in shown}
         out = {}
         for v in shown:
-            n = v.name.removeprefix("n_") if v.type not in ("float", "double") else v.name
-            n = v.name if n in names and n != v.name else n
-            out[v.name] = "Watch" if v.kind == "progress" else words("num" + n[1:] if n.startswith("n_") and n in names and n[2:] in names else n)
+            count = v.name.startswith("n_") and v.type not in ("float", "double")
+            short = v.name[2:] if count else v.name
+            out[v.name] = "Watch" if v.kind == "progress" else words(f"num_{short}" if count and short in names else short)
         return out
 
     def call_name(self, call):
@@ -87,8 +87,7 @@ class Names:
             return words("_".join(call.words))
         verb, *rest = call.words
         verb = "new" if verb == "create" else verb
-        return words("_".join([verb, *self.surface.structs.get(call.owner, self.surface.classes[call.owner]).c
-                               .removeprefix("ggufx_").split("_"), *rest]))
+        return words("_".join([verb, call.owner.removeprefix("ggufx_"), *rest]))
 
     def use(self, v, call=None):
         """How a call uses an object; one that no call changes needs no lock."""

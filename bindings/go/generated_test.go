@@ -142,3 +142,33 @@ func TestKeptFunctionsAreLetGo(t *testing.T) {
 	})
 	check(t, n >= 7, n)
 }
+
+// TestAGeneratorSharesTheLockOfItsSession checks that a call of one is a call of both, but for Cancel.
+func TestAGeneratorSharesTheLockOfItsSession(t *testing.T) {
+	rt := newRuntime(t)
+	session := must[*ggufx.Session](t)(must[*ggufx.Model](t)(rt.NewModel(demo(t, rt), nil)).NewSession(nil))
+	generator := must[*ggufx.Generator](t)(session.NewGenerator(&ggufx.GeneratorOptions{MaxTokens: 9}))
+	ok(t, generator.SetPrompt(&ggufx.Prompt{Text: "Once upon a time"}))
+	seen, told := 0, ""
+	watch := ggufx.Watch{Progress: func(uint64, uint64) {
+		seen++
+		fails(t, session.Truncate(0), ggufx.StatusState)
+		_, err := generator.Info()
+		fails(t, err, ggufx.StatusState)
+		if seen > 100 {
+			ok(t, generator.Cancel())
+		}
+	}}
+	ok(t, session.Close()) // is freed with the generator
+	event := ggufx.Event{}
+	for event.Kind != ggufx.EventKindEnd {
+		event = must[ggufx.Event](t)(generator.Next(&ggufx.StepOptions{Watch: watch}))
+		told += event.Text
+	}
+	check(t, seen > 0 && told != "" && event.Status == ggufx.StatusOk, seen, told, event)
+	check(t, event.End == ggufx.EndLength || event.End == ggufx.EndCancelled, event)
+	ids := must[[]int32](t)(generator.Tokens())
+	check(t, len(ids) > 4 && uint64(len(ids)) == must[ggufx.GeneratorFacts](t)(generator.Info()).Tokens+5, ids)
+	ok(t, generator.Close())
+	check(t, errors.Is(generator.SetPrompt(&ggufx.Prompt{Text: "a"}), os.ErrClosed))
+}
