@@ -296,9 +296,9 @@ static void test_handles_that_are_none_are_refused(void **state) {
     handles.flags = 8;
     assert_not_adopted(rt, &handles, GGUFX_E_ARGUMENT, "unknown bits 0x8");
     handles.flags = 0;
-    handles.reserved[1] = 1;
+    handles.reserved = 1;
     assert_not_adopted(rt, &handles, GGUFX_E_ARGUMENT, "reserved");
-    handles.reserved[1] = 0;
+    handles.reserved = 0;
     assert_not_adopted(rt, NULL, GGUFX_E_ARGUMENT, "handles must be set");
     fake->adopts_none = 1;
     assert_not_adopted(rt, &handles, GGUFX_E_UNSUPPORTED, "accepts no device of the host");

@@ -696,7 +696,6 @@ void wrong_groups_are_refused() {
     refuses("", [](Group &, How &how) { how.flags = GGUFX_GROUP_LAYERS; });
     refuses("flags", [](Group &g, How &) { g.flags = 2; });
     refuses("", [](Group &g, How &) { g.flags = GGUFX_GROUP_ONE_MACHINE; });
-    refuses("reserved", [](Group &, How &how) { how.reserved[1] = 1; });
     refuses("", [](Group &g, How &) { g.destroy = nullptr; });
     ggufx_file_destroy(file);
     ggufx_runtime_destroy(rt);

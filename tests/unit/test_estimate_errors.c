@@ -29,9 +29,6 @@ static void test_what_cannot_be_estimated_is_refused(void **state) {
     o.bandwidth = -1;
     REFUSED(GGUFX_E_ARGUMENT, "bandwidth");
     o = default_options();
-    o.reserved[2] = 1;
-    REFUSED(GGUFX_E_ARGUMENT, "reserved");
-    o = default_options();
     o.flags = 64;
     REFUSED(GGUFX_E_ARGUMENT, "0x40");
     o.flags = GGUFX_ESTIMATE_FILE_TYPE;
