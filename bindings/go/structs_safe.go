@@ -1039,7 +1039,7 @@ type GeneratorFacts struct {
 	Drafted uint64
 	// Those among them that the sampler drew
 	Accepted uint64
-	// Bytes allocated for it, without sampler and grammar
+	// Bytes of its tokens, texts, events and drafts
 	MemoryBytes uint64
 }
 

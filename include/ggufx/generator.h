@@ -443,7 +443,7 @@ typedef struct ggufx_generator_facts {
     uint64_t n_reasoning;     /* those among them that are reasoning */
     uint64_t n_drafted;       /* draft tokens computed */
     uint64_t n_accepted;      /* those among them that the sampler drew */
-    uint64_t memory_bytes;    /* bytes allocated for it, without sampler and grammar */
+    uint64_t memory_bytes;    /* bytes of its tokens, texts, events and drafts */
 } ggufx_generator_facts;
 
 /* Describes a generator. out->struct_size must be set. Errors: ARGUMENT.

@@ -37,8 +37,7 @@ uint64_t Generator::resume(uint32_t sequence) {
     const uint32_t before = options_.sequence;
     try {
         options_.sequence = sequence;
-        cut(std::min<uint64_t>(common_prefix(session_, sequence, tokens_, false),
-                               tokens_.size() - 1));
+        cut(reusable(false));
     } catch (...) {
         options_.sequence = before;
         steps_.release(sequence);

@@ -39,6 +39,7 @@ void EventQueue::rewind(const Mark &mark) {
     first_tops_.resize(mark.n_tokens);
     top_.resize(mark.n_top);
     n_assigned_ = mark.n_assigned;
+    dropped_ = mark.dropped;
 }
 
 void EventQueue::add_token(const EventToken &token, uint64_t end) {
@@ -58,7 +59,7 @@ void EventQueue::add(const Event &event, uint64_t n_released) {
     const Mark before = mark();
     try {
         text_.insert(text_.end(), event.text.begin(), event.text.end());
-        while (n_assigned_ < tokens_.size() && ends_[n_assigned_] <= n_released) n_assigned_++;
+        while (n_assigned_ < tokens_end() && ends_[n_assigned_] <= n_released) n_assigned_++;
         records_.push_back({event.kind, event.end, event.status, event.index, text_.size(),
                             before.n_assigned, n_assigned_});
     } catch (...) {
@@ -68,15 +69,12 @@ void EventQueue::add(const Event &event, uint64_t n_released) {
 }
 
 void EventQueue::drop_tokens(uint64_t offset) {
-    if (n_waiting() && tokens_.back().offset >= offset) {
-        // Tokens before the stop string have been released with the text before it.
-        n_assigned_ = tokens_.size();
-    }
+    size_t first = tokens_.size();
+    while (first > n_assigned_ && tokens_[first - 1].offset >= offset) first--;
+    dropped_ = first;
 }
 
 Event EventQueue::event(const Record &record, size_t first_text) const {
-    for (size_t i = record.first_token; i < record.tokens_end; i++)
-        tokens_[i].top = top_.data() + first_tops_[i];
     return {record.kind,
             record.end,
             record.status,
@@ -107,6 +105,7 @@ void EventQueue::compact() {
         record.tokens_end -= n_tokens;
     }
     n_assigned_ -= n_tokens;
+    if (dropped_ < SIZE_MAX) dropped_ -= n_tokens;
     first_ = first_text_ = 0;
 }
 
@@ -117,6 +116,8 @@ bool EventQueue::take(Event &out) {
         return false;
     }
     const Record &record = records_[first_++];
+    for (size_t i = record.first_token; i < record.tokens_end; i++)
+        tokens_[i].top = top_.data() + first_tops_[i];
     out = event(record, first_text_);
     first_text_ = record.text_end;
     return true;

@@ -61,7 +61,6 @@ public:
     explicit EventQueue(const Host *host);
 
     size_t n_events() const { return records_.size() - first_; }
-    size_t n_waiting() const { return tokens_.size() - n_assigned_; } // tokens without an event
     uint64_t bytes() const;
     void clear();
 
@@ -77,16 +76,23 @@ public:
     bool take(Event &out);
 
     struct Mark {
-        size_t n_records, n_text, n_tokens, n_top, n_assigned;
+        size_t n_records = 0, n_text = 0, n_tokens = 0, n_top = 0, n_assigned = 0;
+        size_t dropped = SIZE_MAX;
     };
     Mark mark() const {
-        return {records_.size(), text_.size(), tokens_.size(), top_.size(), n_assigned_};
+        return {records_.size(), text_.size(), tokens_.size(), top_.size(), n_assigned_, dropped_};
     }
     void rewind(const Mark &mark);
 
-    // Calls visit(event) for each event that is left, then with the waiting tokens and their ends.
+    // Calls visit(event, index of its first token) for each event that is left, then with the
+    // waiting tokens.
     template <class Visit> void each(Visit &&visit) const;
-    const uint64_t *waiting_ends() const { return ends_.data() + n_assigned_; }
+    EventToken token(size_t index) const {
+        EventToken out = tokens_[index];
+        out.top = top_.data() + first_tops_[index];
+        return out;
+    }
+    uint64_t token_end(size_t index) const { return ends_[index]; }
 
 private:
     struct Record {
@@ -97,27 +103,29 @@ private:
         size_t text_end, first_token, tokens_end; // in the lists
     };
     Event event(const Record &record, size_t first_text) const;
+    size_t tokens_end() const { return dropped_ < tokens_.size() ? dropped_ : tokens_.size(); }
     void compact();
 
     Vector<Record> records_;
     Vector<char> text_;
-    mutable Vector<EventToken> tokens_; // `top` is set where an event is read
-    Vector<uint64_t> ends_;             // for each token
-    Vector<size_t> first_tops_;         // for each token
+    Vector<EventToken> tokens_; // `top` is set when an event is taken
+    Vector<uint64_t> ends_;     // for each token
+    Vector<size_t> first_tops_; // for each token
     Vector<Logprob> top_;
     size_t first_ = 0, first_text_ = 0; // the next event, and its text
-    size_t n_assigned_ = 0;             // tokens that have an event, or get none
+    size_t n_assigned_ = 0;             // tokens that have an event
+    size_t dropped_ = SIZE_MAX;         // the first token that gets none
 };
 
 template <class Visit> void EventQueue::each(Visit &&visit) const {
     size_t text = first_text_;
     for (size_t i = first_; i < records_.size(); i++) {
-        visit(event(records_[i], text));
+        visit(event(records_[i], text), records_[i].first_token);
         text = records_[i].text_end;
     }
-    const Record waiting = {EventKind::none, End::none,     Status::ok, 0, text,
-                            n_assigned_,     tokens_.size()};
-    visit(event(waiting, text));
+    const Record waiting = {EventKind::none, End::none,   Status::ok, 0, text,
+                            n_assigned_,     tokens_end()};
+    visit(event(waiting, text), n_assigned_);
 }
 
 } // namespace ggufx::generate

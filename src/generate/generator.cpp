@@ -158,7 +158,7 @@ void Generator::set_prompt(Prompt &&prompt) {
     marks_ = prompt.marks;
     n_prompt_ = n;
     n_reused_ = static_cast<size_t>(same);
-    n_scored_ = 0;
+    n_scored_ = n_reused_;
     n_matched_ = n_reasoning_ = 0;
     reasoning_left_ = options_.max_reasoning;
     forced_.clear();
@@ -181,6 +181,14 @@ void Generator::cut(uint64_t n) {
     n_changes_ = session_.n_changes(sequence);
 }
 
+// Returns the number of tokens that the sequence holds and that need not be computed again: the
+// logits of the last one are wanted, and those before each token to be scored.
+uint64_t Generator::reusable(bool any_mode) const {
+    uint64_t most = tokens_.size() - 1;
+    if (is_scored()) most = std::min<uint64_t>(most, std::max(n_scored_, n_reused_ + 1) - 1);
+    return std::min(most, common_prefix(session_, options_.sequence, tokens_, any_mode));
+}
+
 // Finds the tokens that the sequence holds, if another call has changed it.
 void Generator::match() {
     const uint32_t sequence = options_.sequence;
@@ -191,7 +199,7 @@ void Generator::match() {
              " was changed by another call, and its removed or shifted tokens cannot be computed "
              "again: set a prompt",
              sequence);
-    cut(std::min<uint64_t>(common_prefix(session_, sequence, tokens_, false), tokens_.size() - 1));
+    cut(reusable(false));
 }
 
 // ---- state of the sampler
@@ -337,9 +345,9 @@ void Generator::take_drafts(const model::BatchItem &item, const float *logits) {
 // Adds the log-probabilities of tokens of the prompt, each from the logits of the one before it.
 void Generator::score(const model::BatchItem &item, const float *logits) {
     const size_t n_vocab = session_.logits_size();
-    if (n_scored_ == 0) {
-        queue_.add_token({tokens_.ids[0], 0, 0, nullptr, 0}, 0);
-        n_scored_ = 1;
+    if (n_scored_ == n_reused_) { // no logits come before it
+        queue_.add_token({tokens_.ids[n_scored_], 0, 0, nullptr, 0}, 0);
+        n_scored_++;
     }
     for (size_t i = n_scored_; i <= held_ + item.n && i < n_prompt_; i++) {
         const float *const row = logits + (i - 1 - held_) * n_vocab;
@@ -467,7 +475,10 @@ void Generator::check_limits(bool ends) {
 }
 
 void Generator::finish(End end, Status status, std::string_view why, uint32_t index) {
-    if (end != End::error) text_.finish(&queue_);
+    if (end != End::error) {
+        if (text_spoiled_) restart_text();
+        text_.finish(&queue_);
+    }
     Event event;
     event.kind = EventKind::end;
     event.end = end;

@@ -139,6 +139,7 @@ private:
     void require_idle() const;
     void copy_caches(Generator &other);
     void match();
+    uint64_t reusable(bool any_mode) const;
     void take_drafts(const model::BatchItem &item, const float *logits);
     Owned<Matcher> matcher_of(size_t n_tokens) const;
     void score(const model::BatchItem &item, const float *logits);

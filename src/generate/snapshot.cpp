@@ -23,7 +23,7 @@ void put(SnapshotOutput &out, float value) {
     out.u32(std::bit_cast<uint32_t>(value));
 }
 
-void put(SnapshotOutput &out, const Event &event, const uint64_t *ends) {
+void put(SnapshotOutput &out, const Event &event, const EventQueue &queue, size_t first_token) {
     out.u32(static_cast<uint32_t>(event.kind));
     out.u32(static_cast<uint32_t>(event.end));
     out.i32(static_cast<int32_t>(event.status));
@@ -32,11 +32,11 @@ void put(SnapshotOutput &out, const Event &event, const uint64_t *ends) {
     out.bytes(event.text.data(), event.text.size());
     out.u64(event.n_tokens);
     for (size_t i = 0; i < event.n_tokens; i++) {
-        const EventToken &token = event.tokens[i];
+        const EventToken token = queue.token(first_token + i);
         out.i32(token.id);
         put(out, token.logprob);
         out.u64(token.offset);
-        out.u64(ends ? ends[i] : 0);
+        out.u64(event.kind == EventKind::none ? queue.token_end(first_token + i) : 0);
         out.u32(static_cast<uint32_t>(token.n_top));
         for (size_t j = 0; j < token.n_top; j++) {
             out.i32(token.top[j].id);
@@ -89,10 +89,8 @@ Status Generator::save(SnapshotOutput &out, Failure *failure) const {
         out.bytes(text.data(), text.size());
     }
     out.u64(queue_.n_events());
-    size_t i = 0; // the waiting tokens come last, as an event without a kind
-    queue_.each([&](const Event &event) {
-        put(out, event, i++ == queue_.n_events() ? queue_.waiting_ends() : nullptr);
-    });
+    // The waiting tokens come last, as an event without a kind.
+    queue_.each([&](const Event &event, size_t first) { put(out, event, queue_, first); });
     out.checksum();
     if (out.status() == Status::ok) return Status::ok;
     return set_failure(failure, out.status(), {}, "the write callback of a snapshot failed");
@@ -192,6 +190,7 @@ public:
         n_prompt = count(session.n_context(), "its prompt is longer than the context");
         n_reused = count(n_prompt, "more reused tokens than the prompt has");
         n_scored = count(n_prompt, "more scores than the prompt has tokens");
+        check(n_scored >= n_reused, "fewer scores than reused tokens");
         const size_t n = count(session.n_context() + uint64_t{1}, "it has more tokens than fit");
         const uint64_t n_rows = u64();
         check(n >= n_prompt && (n == 0) == (n_prompt == 0), "it has too few tokens");
@@ -315,8 +314,7 @@ void Generator::load(SnapshotInput &in, const FormatSource &formats) {
     has_told_prompt_ = (read.flags & kToldPrompt) != 0;
     marks_ = (read.flags & kMarks) != 0;
     if (read.flags & kCancelled) cancel();
-    cut(std::min<uint64_t>(common_prefix(session_, options_.sequence, tokens_, false),
-                           tokens_.size() - 1));
+    cut(reusable(false));
 }
 
 } // namespace ggufx::generate

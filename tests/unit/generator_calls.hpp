@@ -11,7 +11,7 @@
 
 // Options of a generator; zeros are its defaults.
 struct GeneratorMode {
-    uint32_t flags = 0, sequence = 0, max_tokens = 24, n_logprobs = 0;
+    uint32_t flags = 0, sequence = 0, max_tokens = 24, n_logprobs = 0, max_reasoning = 0;
     float temperature = 0; // 0: greedy
     uint64_t seed = 0;
     std::vector<std::string> stops = {};
@@ -81,6 +81,7 @@ struct GeneratorOptions : ggufx_generator_options {
         sequence = mode.sequence;
         max_tokens = mode.max_tokens;
         n_logprobs = mode.n_logprobs;
+        max_reasoning = mode.max_reasoning;
         tokenizer = mode.tokenizer;
         grammar = mode.grammar;
         chat = mode.chat;

@@ -6,6 +6,7 @@
 #include "generator_calls.hpp"
 
 #include <algorithm>
+#include <thread>
 
 namespace {
 
@@ -268,6 +269,31 @@ void test_ends() {
     }
 }
 
+// Cancelled by another thread while it is computed: the step ends, with nothing of it.
+void test_cancel() {
+    Script given = {tokenize(g.tokenizer, " a dog", 0)};
+    const OwnedSampler sampler = sampler_of(given);
+    Gen one(g.session, g.n_vocab, mode_of(sampler.get()));
+    one.prompt("Once");
+    ggufx_progress progress = {};
+    progress.struct_size = sizeof progress;
+    progress.user = &one;
+    progress.report = [](void *user, uint64_t, uint64_t) -> int32_t {
+        std::thread([=] { ggufx_generator_cancel(static_cast<Gen *>(user)->handle()); }).join();
+        return 0;
+    };
+    ggufx_step_options options = {};
+    options.struct_size = sizeof options;
+    options.progress = &progress;
+    (void)one.run(&options);
+    CHECK(one.end() == GGUFX_END_CANCELLED && one.facts().n_tokens == 0 && given.at == 0,
+          "end %u after %zu tokens", one.end(), static_cast<size_t>(one.facts().n_tokens));
+    one.forget();
+    one.prompt("Once"); // begins again
+    (void)one.run();
+    CHECK(one.end() == GGUFX_END_EOG, "end %u", one.end());
+}
+
 // ---- log-probabilities and grammars, with real logits
 
 // Generates token by token with the low-level functions, in the modes of a generator.
@@ -442,6 +468,71 @@ void test_messages() {
     ggufx_chat_destroy(chat);
 }
 
+// The output of a script as an answer to messages.
+void run_messages(Gen &one, const char *messages, uint32_t flags) {
+    ggufx_chat_request request = {};
+    request.struct_size = sizeof request;
+    request.flags = flags;
+    request.messages_json = messages;
+    request.messages_json_length = strlen(messages);
+    ggufx_prompt prompt = {};
+    prompt.struct_size = sizeof prompt;
+    prompt.messages = &request;
+    ggufx_error error;
+    must(one.set(prompt, &error), error, "messages");
+    (void)one.run();
+}
+
+void test_reasoning() {
+    ggufx_chat_options of = {};
+    of.struct_size = sizeof of;
+    of.text = kTemplate;
+    of.text_length = strlen(kTemplate);
+    ggufx_chat *chat = nullptr;
+    ggufx_error error;
+    must(ggufx_chat_create(&chat, g_runtime, nullptr, &of, &error), error, "chat");
+    const char hello[] = R"([{"role":"user","content":"Hello"}])";
+    const std::string said = "<think>a dog and a cat and a sun and a bed</think>It is one.";
+    Script given = {tokenize(g.tokenizer, said, 0)};
+    const OwnedSampler sampler = sampler_of(given);
+    GeneratorMode mode = mode_of(sampler.get());
+    mode.chat = chat;
+    { // kept in the answer
+        GeneratorMode kept = mode;
+        kept.flags = GGUFX_GENERATOR_KEEP_REASONING;
+        Gen one(g.session, g.n_vocab, kept);
+        run_messages(one, hello, GGUFX_CHAT_GENERATE);
+        CHECK(one.text() == " " + said && one.text(GGUFX_EVENT_REASONING).empty(), "\"%s\"",
+              one.text().c_str());
+        CHECK(one.facts().n_reasoning > 5, "%zu tokens of reasoning",
+              static_cast<size_t>(one.facts().n_reasoning));
+    }
+    given.at = 0;
+    { // at most three tokens, then its end is forced
+        GeneratorMode few = mode;
+        few.flags = GGUFX_GENERATOR_HAS_MAX_REASONING;
+        few.max_reasoning = 3;
+        Gen one(g.session, g.n_vocab, few);
+        run_messages(one, hello, GGUFX_CHAT_GENERATE);
+        const std::string thought = one.text(GGUFX_EVENT_REASONING);
+        CHECK(!thought.empty() && thought.size() < 16 && said.find(thought) == 7, "\"%s\"",
+              thought.c_str());
+        // Its end was forced, so the rest of the script is the answer, with its own marker.
+        CHECK(one.text().find(said.substr(7 + thought.size() + 1)) != std::string::npos,
+              "\"%s\" after \"%s\"", one.text().c_str(), thought.c_str());
+    }
+    given = {tokenize(g.tokenizer, "sure</think>Yes", 0)};
+    { // continues reasoning that the message has left open
+        Gen one(g.session, g.n_vocab, mode);
+        run_messages(
+            one, R"([{"role":"user","content":"Hi"},{"role":"assistant","content":"<think>I am"}])",
+            GGUFX_CHAT_CONTINUE);
+        CHECK(one.text(GGUFX_EVENT_REASONING) == " sure" && one.text() == "Yes", "\"%s\", \"%s\"",
+              one.text(GGUFX_EVENT_REASONING).c_str(), one.text().c_str());
+    }
+    ggufx_chat_destroy(chat);
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -456,9 +547,11 @@ int main(int argc, char **argv) {
     g.session = make_session(g.model, {.n_context = kContext, .matmul_flags = 0}, &error);
     test_texts();
     test_ends();
+    test_cancel();
     test_logprobs();
     test_grammar();
     test_messages();
+    test_reasoning();
     ggufx_session_destroy(g.session);
     ggufx_tokenizer_destroy(g.tokenizer);
     ggufx_model_destroy(g.model);

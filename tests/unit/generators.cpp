@@ -2,6 +2,10 @@
 // into calls, they say the same to the bit. Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "generator_calls.hpp"
+#include "rank.hpp"
+
+#include <algorithm>
+#include <atomic>
 
 extern "C" {
 #include "test_step.h"
@@ -202,6 +206,7 @@ void test_forks(const Model &model, const std::vector<std::string> &wanted) {
 }
 
 uint64_t g_drafted, g_accepted;
+size_t g_faults;
 
 // Drafts of each kind, alone and beside others.
 void test_drafts(const Model &model, const std::vector<std::string> &wanted) {
@@ -233,6 +238,87 @@ void test_drafts(const Model &model, const std::vector<std::string> &wanted) {
     }
     ggufx_session_destroy(session);
     ggufx_session_destroy(small);
+}
+
+// A generator whose input makes the model compute no finite numbers ends alone.
+void test_faults(const Model &model, const std::vector<std::string> &wanted) {
+    ggufx_session *const session = model.session(3);
+    const size_t width = facts_of(model.model).n_embedding;
+    const std::vector<float> rows(2 * width, 3e38f);
+    const int32_t first = 1;
+    ggufx_prompt_part parts[2] = {};
+    parts[0].struct_size = parts[1].struct_size = sizeof *parts;
+    parts[0].tokens = &first;
+    parts[0].n_tokens = 1;
+    parts[1].rows = rows.data();
+    parts[1].n_rows = rows.size();
+    ggufx_prompt prompt = {};
+    prompt.struct_size = sizeof prompt;
+    prompt.parts = parts;
+    prompt.n_parts = 2;
+    std::vector<std::unique_ptr<Gen>> all;
+    std::vector<Gen *> list;
+    ggufx_error error;
+    for (uint32_t i = 0; i < 3; i++) {
+        GeneratorMode mode = model.mode(i);
+        mode.sequence = i;
+        all.push_back(std::make_unique<Gen>(session, model.n_vocab, mode));
+        if (i == 1)
+            must(all[i]->set(prompt, &error), error, "rows");
+        else
+            all[i]->prompt(model.ids(i));
+        list.push_back(all[i].get());
+    }
+    run_together(session, list);
+    for (const size_t i : {size_t{0}, size_t{2}})
+        CHECK(all[i]->told() == wanted[i], "%s: beside a fault:\n%sinstead of\n%s",
+              model.name.c_str(), all[i]->told().c_str(), wanted[i].c_str());
+    g_faults += all[1]->end() == GGUFX_END_ERROR;
+    ggufx_session_destroy(session);
+}
+
+// Scores of a prompt are the same after a suspension in their midst, to a sequence that holds the
+// whole prompt. A prompt that is appended has scores of its own tokens.
+void test_scores(const Model &model) {
+    ggufx_session *const session = model.session(2);
+    GeneratorMode mode = model.mode(1);
+    mode.flags |= GGUFX_GENERATOR_SCORE_PROMPT;
+    mode.max_tokens = 4;
+    const Ids ids = model.ids(3);
+    std::string wanted;
+    ggufx_error error;
+    {
+        Gen one(session, model.n_vocab, mode);
+        one.prompt(ids);
+        wanted = one.run();
+        one.forget();
+        one.prompt(ids, GGUFX_PROMPT_APPEND);
+        const size_t n = one.facts().n_prompt - one.facts().n_prompt_reused;
+        (void)one.run();
+        const std::string scores = one.told().substr(0, one.told().find('\n'));
+        CHECK(n == ids.size() && size_t(std::count(scores.begin(), scores.end(), '@')) == n,
+              "%s: scores of %zu tokens: %s", model.name.c_str(), n, scores.c_str());
+    }
+    must(ggufx_session_sequence_truncate(session, 0, 0, &error), error, "truncate");
+    {
+        Gen other(session, model.n_vocab, [&] {
+            GeneratorMode plain = model.mode(1);
+            plain.sequence = 1;
+            return plain;
+        }());
+        other.prompt(ids);
+        (void)other.run();
+    }
+    Gen one(session, model.n_vocab, mode);
+    one.prompt(ids);
+    const ggufx_step_item item = one.item(3);
+    for (int i = 0; i < 2; i++)
+        must(ggufx_session_step(nullptr, session, &item, 1, nullptr, &error), error, "step");
+    must(ggufx_generator_suspend(one.handle(), &error), error, "suspend");
+    must(ggufx_generator_resume(nullptr, one.handle(), 1, &error), error, "resume");
+    CHECK(one.run() == wanted, "%s: scores after a suspension:\n%sinstead of\n%s",
+          model.name.c_str(), one.told().c_str(), wanted.c_str());
+    ggufx_session_destroy(session);
 }
 
 // Truncated to the prompt, it says another output; as does a fork with another seed.
@@ -274,6 +360,36 @@ void test_same_bits(const Model &model) {
     test_snapshots(model, wanted, GGUFX_KV_F16);
     test_forks(model, wanted);
     test_drafts(model, wanted);
+    test_faults(model, wanted);
+}
+
+// All ranks of a group make the same calls, and say the same as one process. Steps have no budget.
+void test_ranks(const TinyFile &tiny, const Model &model) {
+    std::string wanted[2];
+    for (size_t i = 0; i < 2; i++) wanted[i] = alone(model, i);
+    ThreadGroup group(2);
+    std::atomic<int> n_same = 0, n_refused = 0;
+    group.run([&](uint32_t i) {
+        const Rank rank(g_root + tiny.path, {.group = &group, .rank = i});
+        const Model own = {rank.model(), model.n_vocab, tiny.name};
+        ggufx_session *const session = own.session(2);
+        {
+            GeneratorMode modes[2] = {own.mode(0), own.mode(1)};
+            modes[1].sequence = 1;
+            Gen first(session, own.n_vocab, modes[0]), second(session, own.n_vocab, modes[1]);
+            first.prompt(own.ids(0));
+            second.prompt(own.ids(1));
+            const ggufx_step_item item = first.item();
+            const ggufx_step_options budget = {sizeof budget, 0, 50, nullptr};
+            n_refused += ggufx_session_step(nullptr, session, &item, 1, &budget, nullptr) ==
+                         GGUFX_E_UNSUPPORTED;
+            run_together(session, {&first, &second}, 5);
+            n_same += first.told() == wanted[0] && second.told() == wanted[1];
+        }
+        ggufx_session_destroy(session);
+    });
+    CHECK(n_same == 2 && n_refused == 2, "%d ranks say the same, %d refuse a budget", n_same.load(),
+          n_refused.load());
 }
 
 } // namespace
@@ -289,8 +405,11 @@ int main() {
         test_same_bits(model);
         test_prefix(model);
         test_truncation(model);
+        test_scores(model);
+        if (file.name == "llama3") test_ranks(file, model);
     }
     CHECK(n_files > 30, "%zu models", n_files);
+    CHECK(g_faults > 3 || test_step() > 1, "%zu generators ended by a fault", g_faults);
     CHECK(g_drafted > 100 && g_accepted > 50, "%zu of %zu drafts accepted", size_t(g_accepted),
           size_t(g_drafted));
     return end();

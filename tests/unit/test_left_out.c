@@ -4,7 +4,12 @@
  * SPDX-License-Identifier: MIT
  */
 #include "ok.h"
+#include "tiny_model.h"
 #include "vocab_fixture.h"
+
+#include <ggufx/generator.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const vocab_token letters[] = {
     {"<unk>", 5, 0, 2}, {"a", 1, -1, 1}, {"b", 1, -1, 1}, {"ab", 2, 0, 1}};
@@ -82,6 +87,36 @@ static void test_what_is_there_works(void **state) {
     close_vocab(&v);
 }
 
+/* Texts are generated; messages need a chat template. */
+static void test_generators_work_without_messages(void **state) {
+    const ggufx_generator_options options = {.struct_size = sizeof options, .max_tokens = 3};
+    const ggufx_chat_request request = {.struct_size = sizeof request};
+    const ggufx_prompt text = {.struct_size = sizeof text, .text = {"ab", 2}};
+    const ggufx_prompt messages = {.struct_size = sizeof messages, .messages = &request};
+    ggufx_event event = {.struct_size = sizeof event};
+    ggufx_file *file = NULL;
+    ggufx_model *model = NULL;
+    ggufx_session *session = NULL;
+    ggufx_generator *generator = NULL;
+    ggufx_error error;
+    size_t n = 0;
+    unsigned char *data = tiny_model(&n, NULL);
+    (void)state;
+    OK(ggufx_open_memory(&file, rt, data, n, free, data, NULL, ok_error()));
+    OK(ggufx_model_create(&model, rt, file, NULL, ok_error()));
+    OK(ggufx_session_create(&session, model, NULL, ok_error()));
+    OK(ggufx_generator_create(&generator, session, &options, ok_error()));
+    assert_int_equal(ggufx_generator_set_prompt(generator, &messages, &error), GGUFX_E_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "without chat templates"));
+    OK(ggufx_generator_set_prompt(generator, &text, ok_error()));
+    while (event.kind != GGUFX_EVENT_END)
+        OK(ggufx_generator_next(&event, generator, NULL, ok_error()));
+    ggufx_generator_destroy(generator);
+    ggufx_session_destroy(session);
+    ggufx_model_destroy(model);
+    ggufx_file_destroy(file);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_features_are_reported),
@@ -89,6 +124,7 @@ int main(void) {
         cmocka_unit_test(test_grammars_are_refused),
         cmocka_unit_test(test_other_vocabularies_are_refused),
         cmocka_unit_test(test_what_is_there_works),
+        cmocka_unit_test(test_generators_work_without_messages),
     };
     return cmocka_run_group_tests(tests, writer_setup, writer_teardown);
 }

@@ -1344,7 +1344,7 @@ namespace Ggufx
         public ulong Drafted { get; private set; }
         /// <summary>Those among them that the sampler drew.</summary>
         public ulong Accepted { get; private set; }
-        /// <summary>Bytes allocated for it, without sampler and grammar.</summary>
+        /// <summary>Bytes of its tokens, texts, events and drafts.</summary>
         public ulong MemoryBytes { get; private set; }
 
         internal unsafe GeneratorFacts(NativeGeneratorFacts* o)

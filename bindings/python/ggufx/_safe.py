@@ -1257,7 +1257,7 @@ class GeneratorFacts:
     n_accepted: int
     """Those among them that the sampler drew."""
     memory_bytes: int
-    """Bytes allocated for it, without sampler and grammar."""
+    """Bytes of its tokens, texts, events and drafts."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_generator_facts) -> GeneratorFacts:

@@ -1442,7 +1442,7 @@ pub struct GeneratorFacts {
     pub n_drafted: u64,
     /// Those among them that the sampler drew
     pub n_accepted: u64,
-    /// Bytes allocated for it, without sampler and grammar
+    /// Bytes of its tokens, texts, events and drafts
     pub memory_bytes: u64,
 }
 
