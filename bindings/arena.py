@@ -193,8 +193,16 @@ class Arena:
             self.fill(name, value, f"A + {at} + {i} * {self.size_of(name)}", f"{path}.{i}")
         return f"A + {at}", str(len(values))
 
+    def fill_text(self, value, place, path):
+        """Writes a ggufx_text: its address and size."""
+        at, count, _ = self.data("const char *", value, path)
+        self.put(f"{place} + {self.field('ggufx_text', 'data')}", 8, f"A + {at}")
+        self.put(f"{place} + {self.field('ggufx_text', 'size')}", 8, str(count))
+
     def fill(self, name, value, place, path):
         """Writes the members of a struct at a place."""
+        if name == "ggufx_text":
+            return self.fill_text(value, place, path)
         known = {m.name: m for m in self.api.structs[name].members}
         if not isinstance(value, dict):
             self.refuse(f"{path}: {line_text(value)} is no {name}")
@@ -220,6 +228,8 @@ class Arena:
         if role == "callback":
             hooks.setdefault(d.meaning["user"], []).append((d, value))
             self.put(place, 8, f"hook({self.hook(name, d)})")
+        elif d.type == "ggufx_text":
+            self.fill_text(value, place, path)
         elif "*" in d.type:
             target, length = self.pointer(d, value, path)
             self.put(place, 8, target)
@@ -304,6 +314,11 @@ class Arena:
             place, member = f"at + {self.field(name, m.name)}", f'when, path, ".{m.name}"'
             told = [w for w in re.findall(r"[\w.]+", length) if w not in widths]
             if m.name == "struct_size" or role not in ("head", "scalar", "string", "text", "array") or told:
+                continue
+            if m.type == "ggufx_text":
+                size = f"peek({place} + {self.field('ggufx_text', 'size')}, 8)"
+                lines.append(f"show({member}, peek({place}, 8), {size})")
+                self.kind(f"{path}.{m.name}", "char", "text", f"{name}.{m.name}")
                 continue
             if role == "string":
                 lines.append(f"show_string({member}, peek({place}, 8))")
