@@ -28,7 +28,6 @@ CONSTANTS = {name: c.value for name, c in API.constants.items() if name != "GGUF
 ENUMERATIONS = API.enumerations.values()
 ENUMERATION_OF = {c.name: e for e in ENUMERATIONS for c in e.constants}
 PLAIN = [(name, value) for name, value in CONSTANTS.items() if name not in ENUMERATION_OF]
-SURFACE = surface.read(API)
 GENERATORS = [gen_csharp, gen_go, gen_python, gen_rust]  # of the safe layers
 NOTE = "// Written by bindings/raw.py from include/ggufx; a test compares them.\n" \
        "// SPDX-License-Identifier: MIT\n"
@@ -214,7 +213,7 @@ FILES = {
     "bindings/go/ids.go": go_constants,
 }
 for generator in GENERATORS:
-    FILES.update(generator.files(SURFACE))
+    FILES.update(generator.files(surface.read(API)))  # of its own: writers mark calls
 
 
 def differences():

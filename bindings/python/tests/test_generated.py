@@ -30,8 +30,10 @@ HELD = {"ggufx_quantize_options": {"imatrix"}, "ggufx_device_options": {"cache_l
 class Generated(Case):
     def objects(self) -> dict[str, Any]:
         file = self.demo()
-        model = Model(self.rt, file)
-        return {"File": file, "Model": model, "Tokenizer": Tokenizer(file), "Session": Session(model),
+        model, tokenizer = Model(self.rt, file), Tokenizer(file)
+        session = Session(model)
+        return {"File": file, "Model": model, "Tokenizer": tokenizer, "Session": session,
+                "Generator": ggufx.Generator(session), "Grammar": ggufx.Grammar(self.rt, tokenizer, text='root ::= "a"'),
                 "Imatrix": ggufx.Imatrix.open_memory(self.rt, old_imatrix()), "Chat": ggufx.Chat(self.rt, format="chatml"),
                 "Sampler": ggufx.Sampler(self.rt, 8),
                 "Device": borrowed("ggufx_device", 4096, file._handle, file)}  # is never looked at

@@ -2600,7 +2600,7 @@ impl Session {
     /// Each of the `n_items` items belongs to another sequence. At most `n_batch` tokens of all
     /// items are computed at once. After a failure every sequence is as before, and the content of
     /// `logits` and `embeddings` is undefined. The order of items decides the order of rows and
-    /// changes no value. If sequence 0 takes part, the last logits of [`Session::decode`] are lost.
+    /// changes no value. If sequence 0 takes part, the last logits of `Session::decode` are lost.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `CAPACITY`, `CANCELLED`, `VALUE`.
     pub fn decode_batch(
@@ -2914,22 +2914,6 @@ impl Session {
         Ok(unsafe { SessionFacts::of(&out) })
     }
 
-    /// Appends tokens to the sequence and computes the logits after the last one: prefill for many
-    /// tokens, decode for one.
-    ///
-    /// After a failure the session is as before. After [`Session::truncate`] the call may first
-    /// recompute earlier tokens. These give no logits, are not passed to the attention hook, and
-    /// are not counted by progress, which is polled meanwhile.
-    ///
-    /// Errors: `ARGUMENT`, `CAPACITY`, `CANCELLED`, `VALUE`.
-    pub fn decode(&mut self, tokens: &[i32], options: DecodeOptions<'_>) -> Result<()> {
-        let held = Keep::new();
-        let options = options.raw(&held)?;
-        watched(|e| unsafe {
-            sys::ggufx_session_decode(self.as_raw(), tokens.as_ptr(), tokens.len(), &options, e)
-        })
-    }
-
     /// Copies the logits after the last decoded token: `n_out` = `n_vocab` floats.
     ///
     /// Errors: `ARGUMENT`, `STATE`.
@@ -3054,18 +3038,6 @@ impl Sampler {
             )
         })?;
         Ok((out_id, out_logprob))
-    }
-
-    /// Appends a sampler to a chain.
-    ///
-    /// A sampler that its parameters switch off is not kept. It sees the tokens that are accepted
-    /// from now on. All memory is allocated here.
-    ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `STATE`, `DUPLICATE`.
-    pub fn add(&mut self, link: SamplerLink<'_>) -> Result<()> {
-        let held = Keep::new();
-        let link = link.raw(&held)?;
-        check(|e| unsafe { sys::ggufx_sampler_add(self.as_raw(), &link, e) })
     }
 
     /// Appends tokens to the history of a sampler, all or none, whether it sampled them or not.
