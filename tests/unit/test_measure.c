@@ -513,6 +513,7 @@ static void test_endings_that_cannot_be_are_refused(void **state) {
     FAILS(&f, GGUFX_E_ARGUMENT, "context", SCORE(scores, f.session, 0, kLengths, 3));
     FAILS(&f, GGUFX_E_ARGUMENT, "endings", SCORE(scores, f.session, CONTEXT, kLengths, 0));
     FAILS(&f, GGUFX_E_ARGUMENT, "continuation 1", SCORE(scores, f.session, CONTEXT, lengths, 3));
+    assert_int_equal(SCORE(scores, f.session, CONTEXT, lengths, 3), GGUFX_E_ARGUMENT);
     assert_true(f.error.offset == GGUFX_NONE && f.error.index == 1);
     lengths[1] = SIZE_MAX;
     assert_int_not_equal(SCORE(scores, f.session, CONTEXT, lengths, 3), GGUFX_OK);

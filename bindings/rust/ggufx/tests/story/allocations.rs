@@ -86,7 +86,7 @@ fn caches_allocate_nothing() {
     let append = |kv: &mut KvCache| -> ggufx::Result<()> {
         kv.append(0, 0, 1, None, &k[..64], Some(&k[64..]))?;
         kv.append_half(0, 1, 1, None, HalfFormat::BF16, &[0; 64], Some(&[0; 64]))?;
-        kv.append_batch(0, &[0, 1], Some(&[1, 1]), &k, Some(&k))?;
+        kv.append_batch(0, &[0, 1], &[1, 1], &k, Some(&k))?;
         kv.truncate(0, 1)?;
         kv.truncate(1, 1)
     };

@@ -73,7 +73,7 @@ fn sequences_are_copied_cut_and_shifted() {
     kv.rollback(2).unwrap();
     kv.reserve(2, 64).unwrap();
     let (k, v) = (numbers(128), numbers(128));
-    kv.append_batch(0, &[0, 2], Some(&[10, 8]), &k, Some(&v)).unwrap();
+    kv.append_batch(0, &[0, 2], &[10, 8], &k, Some(&v)).unwrap();
     let bf16 = ggufx::HalfFormat::BF16;
     kv.append_half(1, 2, 1, None, bf16, &[0x3f80; 64], Some(&[0; 64])).unwrap();
     let (mut k, mut v) = (vec![0.0; 64], vec![0.0; 64]);
@@ -119,7 +119,7 @@ fn lengths_that_c_cannot_see_are_checked_here() {
     let mut kv = filled(4);
     let (k, v) = (numbers(64), numbers(64));
     fails(kv.append(0, 0, 1, Some(&[4, 5]), &k, Some(&v)), Status::ARGUMENT);
-    fails(kv.append_batch(0, &[0], Some(&[]), &k, Some(&v)), Status::ARGUMENT);
+    fails(kv.append_batch(0, &[0], &[], &k, Some(&v)), Status::ARGUMENT);
     fails(kv.append(0, 0, 2, None, &k, Some(&v)), Status::ARGUMENT);
     let (q, mut out) = (numbers(128), vec![0.0; 128]);
     let no = AttendOptions::default;
