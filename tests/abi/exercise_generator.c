@@ -13,6 +13,7 @@ static ggufx_status take_events(exercise *e, ggufx_generator *generator, int *en
     ggufx_event event = {.struct_size = sizeof event};
     do {
         TRY(a->generator_poll(&event, generator, &e->error));
+        if (event.kind == GGUFX_EVENT_NONE) break; /* how often depends on the time */
         exercise_mix(e, &event.kind, 1, sizeof event.kind);
         exercise_mix(e, event.text.data, event.text.size, 1);
         for (size_t i = 0; i < event.n_tokens; i++) {
@@ -20,7 +21,7 @@ static ggufx_status take_events(exercise *e, ggufx_generator *generator, int *en
             exercise_mix(e, &event.tokens[i].logprob, 1, sizeof event.tokens[i].logprob);
         }
         *ended = *ended || event.kind == GGUFX_EVENT_END;
-    } while (event.kind != GGUFX_EVENT_NONE);
+    } while (!*ended);
 end:
     return status;
 }
