@@ -915,6 +915,7 @@ func (o *Prompt) write(run *running, to *C.ggufx_prompt) {
 
 // Logprob is a token with its log-probability. It never grows.
 type Logprob struct {
+	// Token of the vocabulary
 	ID int32
 	// Natural logarithm, before samplers and grammar
 	Logprob float32
@@ -928,6 +929,7 @@ func logprobOf(from *C.ggufx_logprob) (to Logprob) {
 
 // EventToken is a token of an event. It never grows.
 type EventToken struct {
+	// Token of the vocabulary
 	ID int32
 	// As in Logprob, with GeneratorLogprobs or n_logprobs; else 0, as is that of the first token of
 	// a prompt
@@ -975,6 +977,7 @@ func eventOf(from *C.ggufx_event) (to Event) {
 
 // StepItem is a generator's part in a step.
 type StepItem struct {
+	// Of the session
 	Generator *Generator
 	// Most tokens of its prompt in this step; 0 = as many as fit
 	Tokens uint32
@@ -1020,8 +1023,9 @@ func (o *ForkOptions) write(run *running, to *C.ggufx_fork_options) {
 
 // GeneratorFacts: result of Generator.Info.
 type GeneratorFacts struct {
-	State    GeneratorState
-	End      End
+	State GeneratorState
+	End   End
+	// Of the session
 	Sequence uint32
 	// Queued events
 	Events uint32

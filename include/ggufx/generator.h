@@ -197,13 +197,13 @@ enum {
 
 /* A token with its log-probability. It never grows. */
 typedef struct ggufx_logprob {
-    int32_t id;
+    int32_t id;    /* token of the vocabulary */
     float logprob; /* natural logarithm, before samplers and grammar */
 } ggufx_logprob;
 
 /* A token of an event. It never grows. */
 typedef struct ggufx_event_token {
-    int32_t id;
+    int32_t id; /* token of the vocabulary */
     /* as in ggufx_logprob, with GGUFX_GENERATOR_LOGPROBS or n_logprobs; else 0, as is that of the
      * first token of a prompt */
     float logprob;
@@ -240,10 +240,10 @@ GGUFX_API ggufx_status ggufx_generator_poll(ggufx_event *out, ggufx_generator *g
 
 /* A generator's part in a step. */
 typedef struct ggufx_step_item {
-    uint32_t struct_size; /* that of the first item is the distance of all */
-    uint32_t flags;       /* 0 */
-    ggufx_generator *generator;
-    uint32_t n_tokens; /* most tokens of its prompt in this step; 0 = as many as fit */
+    uint32_t struct_size;       /* that of the first item is the distance of all */
+    uint32_t flags;             /* 0 */
+    ggufx_generator *generator; /* of the session */
+    uint32_t n_tokens;          /* most tokens of its prompt in this step; 0 = as many as fit */
     uint32_t reserved;
 } ggufx_step_item;
 
@@ -434,7 +434,7 @@ typedef struct ggufx_generator_facts {
     uint32_t flags;       /* 0 */
     ggufx_generator_state state;
     ggufx_end end;
-    uint32_t sequence;
+    uint32_t sequence;        /* of the session */
     uint32_t n_events;        /* queued events */
     uint64_t n_prompt;        /* tokens of the prompt */
     uint64_t n_prompt_reused; /* those among them that the sequence held */

@@ -1157,7 +1157,7 @@ namespace Ggufx
     /// <summary>A token with its log-probability. It never grows.</summary>
     public sealed partial class Logprob
     {
-        /// <summary>Id.</summary>
+        /// <summary>Token of the vocabulary.</summary>
         public int Id { get; private set; }
         /// <summary>Natural logarithm, before samplers and grammar.</summary>
         public float Value { get; private set; }
@@ -1179,7 +1179,7 @@ namespace Ggufx
     /// <summary>A token of an event. It never grows.</summary>
     public sealed partial class EventToken
     {
-        /// <summary>Id.</summary>
+        /// <summary>Token of the vocabulary.</summary>
         public int Id { get; private set; }
         /// <summary>As in Logprob, with GeneratorFlags.Logprobs or Logprobs; else 0, as is that of the first token of a
         /// prompt.</summary>
@@ -1237,7 +1237,7 @@ namespace Ggufx
     /// <summary>A generator's part in a step.</summary>
     public sealed partial class StepItem
     {
-        /// <summary>Generator.</summary>
+        /// <summary>Of the session.</summary>
         public Generator Generator { get; set; }
         /// <summary>Most tokens of its prompt in this step; 0 = as many as fit.</summary>
         public uint Tokens { get; set; }
@@ -1326,7 +1326,7 @@ namespace Ggufx
         public GeneratorState State { get; private set; }
         /// <summary>End.</summary>
         public End End { get; private set; }
-        /// <summary>Sequence.</summary>
+        /// <summary>Of the session.</summary>
         public uint Sequence { get; private set; }
         /// <summary>Queued events.</summary>
         public uint Events { get; private set; }

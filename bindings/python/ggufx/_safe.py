@@ -1174,6 +1174,7 @@ class EventToken:
     """A token of an event. It never grows."""
 
     id: int
+    """Token of the vocabulary."""
     logprob: float
     """As in Logprob, with GeneratorFlags.LOGPROBS or n_logprobs; else 0, as is that of the
     first token of a prompt.
@@ -1193,6 +1194,7 @@ class Logprob:
     """A token with its log-probability. It never grows."""
 
     id: int
+    """Token of the vocabulary."""
     logprob: float
     """Natural logarithm, before samplers and grammar."""
 
@@ -1240,6 +1242,7 @@ class GeneratorFacts:
     state: GeneratorState
     end: End
     sequence: int
+    """Of the session."""
     n_events: int
     """Queued events."""
     n_prompt: int
@@ -1754,6 +1757,7 @@ class StepItem:
     """A generator's part in a step."""
 
     generator: Generator
+    """Of the session."""
     n_tokens: int = 0
     """Most tokens of its prompt in this step; 0 = as many as fit."""
 

@@ -1341,7 +1341,7 @@ impl<'a> Event<'a> {
 /// A token of an event. It never grows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventToken {
-    /// Id.
+    /// Token of the vocabulary
     pub id: i32,
     /// As in [`Logprob`], with [`GeneratorFlags::LOGPROBS`] or `n_logprobs`; else 0, as is that of
     /// the first token of a prompt
@@ -1366,7 +1366,7 @@ impl EventToken {
 /// A token with its log-probability. It never grows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Logprob {
-    /// Id.
+    /// Token of the vocabulary
     pub id: i32,
     /// Natural logarithm, before samplers and grammar
     pub logprob: f32,
@@ -1424,7 +1424,7 @@ pub struct GeneratorFacts {
     pub state: GeneratorState,
     /// End.
     pub end: End,
-    /// Sequence.
+    /// Of the session
     pub sequence: u32,
     /// Queued events
     pub n_events: u32,
@@ -2114,7 +2114,7 @@ impl SessionMemoryFacts {
 
 /// A generator's part in a step.
 pub struct StepItem<'a> {
-    /// Generator.
+    /// Of the session
     pub generator: &'a mut Generator,
     /// Most tokens of its prompt in this step; 0 = as many as fit
     pub n_tokens: u32,
