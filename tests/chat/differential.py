@@ -277,7 +277,9 @@ def of_ours(rt, text):
     try:
         chat = ggufx.Chat(rt, text=text)
         variables = {name: value for name, value in VARIABLES.items() if name != "messages"}
-        return chat.render(ggufx.ChatRequest(VARIABLES["messages"], variables=variables, clock=CLOCK, generate=False)).text
+        request = ggufx.ChatRequest(messages_json=VARIABLES["messages"], variables=variables, flags=ggufx.ChatFlags.CLOCK,
+                                    clock=CLOCK)
+        return chat.render(request)[0]
     except ggufx.Error:
         return None
 

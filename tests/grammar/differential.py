@@ -150,13 +150,13 @@ class Differential(Case):
                 near = [id for id in (ends[:3] if r.random() < 0.6 else liked) if id in fit]
             id = r.choice(near) if near and r.random() < 0.8 else int(ids[r.randrange(len(ids))])
             matcher.accept([id])
-            if matcher.info.ended:
+            if matcher.info.flags & ggufx.MatcherFlags.ENDED:
                 return text.decode()
             text += self.pieces[id]
         return None
 
     def test_grammar_and_validator_agree(self):
-        self.pieces = [self.tokenizer.decode_bytes([id], ggufx.DetokenizeFlags.KEEP_SPACE) for id in
+        self.pieces = [self.tokenizer.detokenize([id], flags=ggufx.DetokenizeFlags.KEEP_SPACE) for id in
                        range(len(self.tokenizer))]
         n_fit = n_made = 0
         for seed in range(N_SCHEMAS):

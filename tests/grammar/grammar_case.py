@@ -52,7 +52,8 @@ class Case(unittest.TestCase):
         cls.tokenizer = ggufx.Tokenizer(ggufx.File.open(cls.rt, MODEL))
 
     def grammar(self, schema, **options):
-        return ggufx.Grammar.json_schema(self.rt, self.tokenizer, schema, **options)
+        text = schema if isinstance(schema, (str, bytes)) else text_of(schema)
+        return ggufx.Grammar(self.rt, self.tokenizer, kind=ggufx.GrammarKind.JSON_SCHEMA, text=text, **options)
 
     def fits(self, grammar, text):
         """Returns whether a whole text matches, byte by byte."""
@@ -61,7 +62,7 @@ class Case(unittest.TestCase):
             matcher.accept([self.FIRST_BYTE + byte for byte in text.encode()])
         except ValueError:
             return False
-        return matcher.info.whole
+        return bool(matcher.info.flags & ggufx.MatcherFlags.WHOLE)
 
 
 def text_of(value, **options):

@@ -202,7 +202,7 @@ class RandomSchemas(Case):
             near = [id for id in ends if id in set(ids.tolist())]
             id = r.choice(near) if near and (r.random() < 0.6 or n > 60) else int(ids[r.randrange(len(ids))])
             matcher.accept([id])
-            if matcher.info.ended:
+            if matcher.info.flags & ggufx.MatcherFlags.ENDED:
                 return text.decode()
             text += self.pieces[id]
         return None
@@ -217,7 +217,7 @@ class RandomSchemas(Case):
     def test_schemas_of_seeds(self):
         import jsonschema
         kind = jsonschema.validators.extend(validator(), {"multipleOf": exact_multiple})
-        self.pieces = [self.tokenizer.decode_bytes([id], ggufx.DetokenizeFlags.KEEP_SPACE)
+        self.pieces = [self.tokenizer.detokenize([id], flags=ggufx.DetokenizeFlags.KEEP_SPACE)
                        for id in range(len(self.tokenizer))]
         flags = ggufx.GrammarFlags.ANY_ORDER | ggufx.GrammarFlags.ANY_NUMBER | ggufx.GrammarFlags.NO_FORMATS
         n = {"valid": 0, "invalid": 0, "made": 0, "refused": 0, "empty": 0}
