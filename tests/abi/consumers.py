@@ -127,7 +127,7 @@ def main():
     cmake = shutil.which("cmake")
     if cmake:
         faults += build_by_cmake(cmake, work, next((work / "moved").rglob("include")).parent)
-        for name, needs_library in (("shared", True), ("archive", False)):
+        for name, needs_library in () if faults else (("shared", True), ("archive", False)):
             more, output = check_and_run("cmake " + name, work / "cmake" / name, model, library,
                                          needs_library, readelf)
             faults += more

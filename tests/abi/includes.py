@@ -1,4 +1,5 @@
-"""Include rules: the table of src/README.md lists the folders that each folder may include; no cycles.
+"""Include rules: the table of src/README.md lists the folders that each folder may include; no cycles; every public
+header is installed.
 
 usage: includes.py SOURCE_ROOT
 SPDX-License-Identifier: MIT
@@ -93,6 +94,13 @@ def find_cycle(graph):
     return None
 
 
+def check_installed(root):
+    listed = set(re.findall(r"'(ggufx/\w+\.h)'", (root / "include" / "meson.build").read_text(encoding="utf-8")))
+    return [f"include/{name} is not in include/meson.build, so it would not be installed"
+            for name in (f"ggufx/{file.name}" for file in sorted((root / "include/ggufx").glob("*.h")))
+            if name not in listed]
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     rules = read_rules(root / "src" / "README.md")
@@ -116,6 +124,7 @@ def main():
                         graph.setdefault(own, set()).add(target)
                 if not ok:
                     faults.append(f"{path}: may not include {name}")
+    faults += check_installed(root)
     cycle = find_cycle(graph)
     if cycle:
         faults.append("cycle: " + " -> ".join(cycle))
