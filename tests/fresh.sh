@@ -4,7 +4,8 @@
 # usage: tests/fresh.sh WORK_FOLDER     (as root; debootstrap, git, tar and unshare)
 #
 # Restrictions that a usual machine does not have: an unprivileged user builds and tests (only apt and the installation run as
-# root), the home folder is read-only, the environment is empty except for PATH, HOME and COLUMNS=80 (so the locale is C),
+# root), the home folder is read-only, the environment is empty except for PATH, HOME and COLUMNS=80 (so the locale is C)
+# and, where the caller has set them, GGUFX_TEST_STEP and GGUFX_TEST_CLI_STEP (every n-th case of long loops),
 # there is no terminal, no pseudo-terminal and no writable /dev/shm. A test may skip there because a tool is not installed
 # or a device is absent, and suite "stored" without results of other engines; no other for want of data.
 #
@@ -24,6 +25,7 @@ mkdir -p "${1:?usage: fresh.sh WORK_FOLDER}"
 work=$(cd "$1" && pwd)
 system=$work/system clone=/srv/libggufx log=$work/meson-logs/testlog.json
 mkdir -p "$work/meson-logs" && : >"$log"
+steps=(${GGUFX_TEST_STEP:+GGUFX_TEST_STEP=$GGUFX_TEST_STEP} ${GGUFX_TEST_CLI_STEP:+GGUFX_TEST_CLI_STEP=$GGUFX_TEST_CLI_STEP})
 
 # check NAME COMMAND...: run it and write how it went into the log.
 check() {
@@ -72,7 +74,7 @@ prepare() {
 run_as() {
     local user=$1 home=/root path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
     [ "$user" = root ] || home=/home/$user path=/usr/local/bin:/usr/bin:/bin
-    chroot --userspec="$user:$user" "$system" env -i HOME=$home PATH=$path COLUMNS=80 sh -c "cd $clone && $2" </dev/null
+    chroot --userspec="$user:$user" "$system" env -i HOME=$home PATH=$path COLUMNS=80 "${steps[@]}" sh -c "cd $clone && $2" </dev/null
 }
 
 # The line of README.md that matches, once.
