@@ -977,7 +977,7 @@ func eventOf(from *C.ggufx_event) (to Event) {
 
 // StepItem is a generator's part in a step.
 type StepItem struct {
-	// Of the session
+	// On a sequence of the session
 	Generator *Generator
 	// Most tokens of its prompt in this step; 0 = as many as fit
 	Tokens uint32
@@ -1025,7 +1025,7 @@ func (o *ForkOptions) write(run *running, to *C.ggufx_fork_options) {
 type GeneratorFacts struct {
 	State GeneratorState
 	End   End
-	// Of the session
+	// Its sequence, if it has one
 	Sequence uint32
 	// Queued events
 	Events uint32

@@ -7,8 +7,8 @@
  *
  * Same bits: the events of a generator depend only on the model, the cache types and products of
  * the session, the prompt, the options and the seed. They depend neither on other generators of a
- * step, nor on time budgets, prompt chunks, drafts, suspension, snapshots or threads. Prompts are computed with
- * GGUFX_MATMUL_TILES, tokens with GGUFX_MATMUL_BATCH_INVARIANT.
+ * step, nor on time budgets, prompt chunks, drafts, suspension, snapshots or threads. Prompts are
+ * computed with GGUFX_MATMUL_TILES, tokens with GGUFX_MATMUL_BATCH_INVARIANT.
  *
  * All or nothing: a call that fails leaves every generator as it was. No token was drawn.
  * SPDX-License-Identifier: MIT
@@ -242,7 +242,7 @@ GGUFX_API ggufx_status ggufx_generator_poll(ggufx_event *out, ggufx_generator *g
 typedef struct ggufx_step_item {
     uint32_t struct_size;       /* that of the first item is the distance of all */
     uint32_t flags;             /* 0 */
-    ggufx_generator *generator; /* of the session */
+    ggufx_generator *generator; /* on a sequence of the session */
     uint32_t n_tokens;          /* most tokens of its prompt in this step; 0 = as many as fit */
     uint32_t reserved;
 } ggufx_step_item;
@@ -292,7 +292,8 @@ GGUFX_API ggufx_status ggufx_session_step(int32_t *out_complete, ggufx_session *
 /*
  * Takes the next event: a queued one, else that of the next steps of this generator alone.
  *
- * GGUFX_EVENT_NONE means that a budget is used up. After END it is END again. PROMPT events are left out without GGUFX_GENERATOR_SCORE_PROMPT.
+ * GGUFX_EVENT_NONE means that a budget is used up. After END it is END again. PROMPT events are left
+ * out without GGUFX_GENERATOR_SCORE_PROMPT.
  * out->struct_size must be set.
  *
  * Errors: as ggufx_session_step; STATE (it has no prompt).
@@ -434,7 +435,7 @@ typedef struct ggufx_generator_facts {
     uint32_t flags;       /* 0 */
     ggufx_generator_state state;
     ggufx_end end;
-    uint32_t sequence;        /* of the session */
+    uint32_t sequence;        /* its sequence, if it has one */
     uint32_t n_events;        /* queued events */
     uint64_t n_prompt;        /* tokens of the prompt */
     uint64_t n_prompt_reused; /* those among them that the sequence held */

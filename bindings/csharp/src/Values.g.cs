@@ -1237,7 +1237,7 @@ namespace Ggufx
     /// <summary>A generator's part in a step.</summary>
     public sealed partial class StepItem
     {
-        /// <summary>Of the session.</summary>
+        /// <summary>On a sequence of the session.</summary>
         public Generator Generator { get; set; }
         /// <summary>Most tokens of its prompt in this step; 0 = as many as fit.</summary>
         public uint Tokens { get; set; }
@@ -1326,7 +1326,7 @@ namespace Ggufx
         public GeneratorState State { get; private set; }
         /// <summary>End.</summary>
         public End End { get; private set; }
-        /// <summary>Of the session.</summary>
+        /// <summary>Its sequence, if it has one.</summary>
         public uint Sequence { get; private set; }
         /// <summary>Queued events.</summary>
         public uint Events { get; private set; }

@@ -1242,7 +1242,7 @@ class GeneratorFacts:
     state: GeneratorState
     end: End
     sequence: int
-    """Of the session."""
+    """Its sequence, if it has one."""
     n_events: int
     """Queued events."""
     n_prompt: int
@@ -1757,7 +1757,7 @@ class StepItem:
     """A generator's part in a step."""
 
     generator: Generator
-    """Of the session."""
+    """On a sequence of the session."""
     n_tokens: int = 0
     """Most tokens of its prompt in this step; 0 = as many as fit."""
 
@@ -3101,7 +3101,8 @@ class Generator(Object):
     def next(self, *, budget_us: int = 0, progress: Progress | None = None) -> Event:
         """Takes the next event: a queued one, else that of the next steps of this generator alone.
 
-        EventKind.NONE means that a budget is used up. After END it is END again. PROMPT events are left out without GeneratorFlags.SCORE_PROMPT.
+        EventKind.NONE means that a budget is used up. After END it is END again. PROMPT events are left
+        out without GeneratorFlags.SCORE_PROMPT.
         """
         e = _raw.ggufx_error()
         with self._turns.changing, Following() as call_:

@@ -1424,7 +1424,7 @@ pub struct GeneratorFacts {
     pub state: GeneratorState,
     /// End.
     pub end: End,
-    /// Of the session
+    /// Its sequence, if it has one
     pub sequence: u32,
     /// Queued events
     pub n_events: u32,
@@ -2114,7 +2114,7 @@ impl SessionMemoryFacts {
 
 /// A generator's part in a step.
 pub struct StepItem<'a> {
-    /// Of the session
+    /// On a sequence of the session
     pub generator: &'a mut Generator,
     /// Most tokens of its prompt in this step; 0 = as many as fit
     pub n_tokens: u32,
