@@ -324,6 +324,23 @@ const (
 	PromptReuseAnswers PromptFlags = 8
 )
 
+// ChatPromptFlags: Flags of ggufx_chat_prompt_options.
+type ChatPromptFlags uint32
+
+const (
+	ChatPromptKeepReasoning ChatPromptFlags = 1
+	ChatPromptOneCall       ChatPromptFlags = 2
+)
+
+// ToolChoice: Tool calls of the output.
+type ToolChoice uint32
+
+const (
+	ToolChoiceAuto     ToolChoice = 0
+	ToolChoiceNone     ToolChoice = 1
+	ToolChoiceRequired ToolChoice = 2
+)
+
 // EventKind: Kind of an event.
 type EventKind uint32
 
@@ -350,6 +367,7 @@ const (
 	EndGrammar   End = 5
 	EndCancelled End = 6
 	EndError     End = 7
+	EndToolCall  End = 8
 )
 
 // ForkFlags: Flags of ggufx_fork_options.

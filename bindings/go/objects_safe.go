@@ -1806,7 +1806,8 @@ func destroyGenerator(p unsafe.Pointer) { C.ggufx_generator_destroy((*C.ggufx_ge
 // A text or messages get the special tokens that the file asks for, except with PromptAppend.
 //
 // Errors: StatusArgument, StatusMemory, StatusMalformed, StatusLimit, StatusUnsupported,
-// StatusNotFound, StatusCapacity, StatusState, StatusKvtype, StatusValue, StatusVocab.
+// StatusNotFound, StatusCapacity, StatusMismatch, StatusState, StatusKvtype, StatusValue,
+// StatusVocab.
 func (g *Generator) SetPrompt(prompt *Prompt) error {
 	run := begin()
 	defer run.end()
@@ -2011,6 +2012,52 @@ func (g *Generator) Info() (GeneratorFacts, error) {
 		return GeneratorFacts{}, err
 	}
 	return generatorFactsOf(&out), nil
+}
+
+// ChatPrompt is a conversation made ready: its tokens, the form of its output, and what the output
+// must be. Immutable.
+type ChatPrompt struct{ *handle }
+
+// Close lets go of the chat prompt. Calls that run end well; may be called again.
+func (c *ChatPrompt) Close() error {
+	if c == nil {
+		return nil
+	}
+	return c.close()
+}
+
+func (c *ChatPrompt) enter(run *running, how use) *C.ggufx_chat_prompt {
+	if c == nil {
+		run.fail(argument("the chat prompt is nil"))
+		return nil
+	}
+	return (*C.ggufx_chat_prompt)(run.enter(c.handle, "chat prompt", how))
+}
+
+func destroyChatPrompt(p unsafe.Pointer) { C.ggufx_chat_prompt_destroy((*C.ggufx_chat_prompt)(p)) }
+
+// Tokens copies the token ids of a prompt.
+//
+// Errors: StatusArgument.
+func (c *ChatPrompt) Tokens() ([]int32, error) {
+	run := begin()
+	defer run.end()
+	cPrompt := c.enter(run, shared)
+	if run.err != nil {
+		return nil, run.err
+	}
+	outNeeded := slot[C.size_t](run)
+	outIDs := make([]int32, 1024)
+	for {
+		err := run.done(C.ggufx_chat_prompt_tokens((*C.int32_t)(address(outIDs)), C.size_t(len(outIDs)),
+			outNeeded, cPrompt, run.e))
+		if err == nil {
+			return outIDs[:*outNeeded], nil
+		}
+		if !grow(&outIDs, int(*outNeeded), err) {
+			return nil, err
+		}
+	}
 }
 
 // Grammar is a grammar compiled for a vocabulary. Immutable.
@@ -4501,6 +4548,26 @@ func (w *Writer) EditWrite(file *File, path string, options *EditOptions) (EditF
 		return EditFacts{}, err
 	}
 	return editFactsOf(&out), nil
+}
+
+// NewChatPrompt renders a conversation, tokenizes it, and compiles the grammars of its output.
+//
+// progress is polled by all parts. The prompt keeps chat and tokenizer alive.
+//
+// Errors: StatusArgument, StatusMemory, StatusMalformed, StatusLimit, StatusUnsupported,
+// StatusNotFound, StatusCapacity, StatusCancelled, StatusMismatch, StatusValue, StatusVocab.
+func NewChatPrompt(options *ChatPromptOptions) (*ChatPrompt, error) {
+	run := begin()
+	defer run.end()
+	cOptions := one[C.ggufx_chat_prompt_options](run, options)
+	if run.err != nil {
+		return nil, run.err
+	}
+	made := slot[*C.ggufx_chat_prompt](run)
+	if err := run.done(C.ggufx_chat_prompt_create(made, cOptions, run.e)); err != nil {
+		return nil, err
+	}
+	return &ChatPrompt{run.hold(unsafe.Pointer(*made), destroyChatPrompt, nil)}, nil
 }
 
 // Version returns the version of the library as text: "0.1.0".

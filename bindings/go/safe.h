@@ -34,6 +34,9 @@ struct ggufx_tensor {
 struct ggufx_generator {
     char unused;
 };
+struct ggufx_chat_prompt {
+    char unused;
+};
 struct ggufx_grammar {
     char unused;
 };

@@ -845,8 +845,8 @@ type GeneratorOptions struct {
 	Draft *DraftOptions
 	// Likeliest tokens in each EventToken; at most 64
 	Logprobs uint32
-	// Tokens of reasoning after which its end is forced. It needs messages, and has no effect with a
-	// grammar.
+	// Tokens of reasoning after which its end is forced. It needs messages or a chat prompt, and has
+	// no effect with a grammar.
 	MaxReasoning uint32
 }
 
@@ -874,6 +874,51 @@ func (o *GeneratorOptions) write(run *running, to *C.ggufx_generator_options) {
 	to.n_stops = C.size_t(len(o.Stops))
 }
 
+// ChatPromptOptions: all zero means default; chat, tokenizer and request must be set.
+//
+// With `schema` or ToolChoiceRequired the model may reason first, unless the request has
+// ChatNoThink. The markers that follow are forced; names, keys and values are those of the schemas.
+// Events give arguments as JSON while they are written. The output ends with EndToolCall when the
+// call is complete.
+type ChatPromptOptions struct {
+	Flags ChatPromptFlags
+	Chat  *Chat
+	// That of the generators
+	Tokenizer  *Tokenizer
+	Request    *ChatRequest
+	ToolChoice ToolChoice
+	// For grammars that the call compiles
+	GrammarFlags GrammarFlags
+	// With ToolChoiceRequired: the only function that may be called; empty: any. Without a name, a
+	// function whose schema is not supported takes any arguments.
+	ToolName string
+	// With ToolChoiceRequired: JSON array of the tools that may be called; absent: those of the
+	// request
+	Tools string
+	// Id of that call; absent: it has none
+	CallID string
+	// JSON Schema of the answer. If the request has tools, the model may call them instead.
+	Schema string
+}
+
+func (o *ChatPromptOptions) write(run *running, to *C.ggufx_chat_prompt_options) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_chat_prompt_options{}))
+	to.flags = C.uint32_t(o.Flags)
+	if o.Chat != nil {
+		to.chat = o.Chat.enter(run, shared)
+	}
+	if o.Tokenizer != nil {
+		to.tokenizer = o.Tokenizer.enter(run, shared)
+	}
+	to.request = one[C.ggufx_chat_request](run, o.Request)
+	to.tool_choice = C.uint32_t(o.ToolChoice)
+	to.grammar_flags = C.uint32_t(o.GrammarFlags)
+	to.tool_name.data, to.tool_name.size = run.copied(o.ToolName)
+	to.tools.data, to.tools.size = run.copied(o.Tools)
+	to.call_id.data, to.call_id.size = run.copied(o.CallID)
+	to.schema.data, to.schema.size = run.copied(o.Schema)
+}
+
 // PromptPart is a part of a prompt: one of text, tokens and rows.
 type PromptPart struct {
 	Text   string
@@ -891,7 +936,7 @@ func (o *PromptPart) write(run *running, to *C.ggufx_prompt_part) {
 	to.n_rows = C.size_t(len(o.Rows))
 }
 
-// Prompt is a prompt: one of text, tokens, messages and parts.
+// Prompt is a prompt: one of text, tokens, messages, parts and chat.
 type Prompt struct {
 	Flags  PromptFlags
 	Text   string
@@ -900,6 +945,8 @@ type Prompt struct {
 	// has tools, tool calls.
 	Messages *ChatRequest
 	Parts    []PromptPart
+	// As messages, made ready before; without APPEND
+	Chat *ChatPrompt
 }
 
 func (o *Prompt) write(run *running, to *C.ggufx_prompt) {
@@ -909,6 +956,9 @@ func (o *Prompt) write(run *running, to *C.ggufx_prompt) {
 	to.tokens = (*C.int32_t)(place(run, o.Tokens))
 	to.messages = one[C.ggufx_chat_request](run, o.Messages)
 	to.parts = list[C.ggufx_prompt_part](run, o.Parts)
+	if o.Chat != nil {
+		to.chat = o.Chat.enter(run, shared)
+	}
 	to.n_tokens = C.size_t(len(o.Tokens))
 	to.n_parts = C.size_t(len(o.Parts))
 }

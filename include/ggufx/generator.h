@@ -72,8 +72,8 @@ typedef struct ggufx_generator_options {
     size_t n_stops;
     const ggufx_draft_options *draft; /* NULL: no speculative decoding */
     uint32_t n_logprobs;              /* likeliest tokens in each ggufx_event_token; at most 64 */
-    /* Tokens of reasoning after which its end is forced. It needs messages, and has no effect with
-     * a grammar. */
+    /* Tokens of reasoning after which its end is forced. It needs messages or a chat prompt, and
+     * has no effect with a grammar. */
     uint32_t max_reasoning;
 } ggufx_generator_options;
 
@@ -115,6 +115,99 @@ enum {
     GGUFX_PROMPT_REUSE_ANSWERS = 8
 };
 
+/* A conversation made ready: its tokens, the form of its output, and what the output must be.
+ * Immutable. */
+typedef struct ggufx_chat_prompt ggufx_chat_prompt;
+
+/* Flags of ggufx_chat_prompt_options. */
+typedef uint32_t ggufx_chat_prompt_flags;
+enum {
+    GGUFX_CHAT_PROMPT_KEEP_REASONING = 1, /* reasoning is TEXT, with its markers */
+    GGUFX_CHAT_PROMPT_ONE_CALL = 2 /* the output ends after one tool call (GGUFX_END_TOOL_CALL) */
+};
+
+/* Tool calls of the output. */
+typedef uint32_t ggufx_tool_choice;
+enum {
+    GGUFX_TOOL_CHOICE_AUTO = 0,    /* the model decides */
+    GGUFX_TOOL_CHOICE_NONE = 1,    /* calls are TEXT */
+    GGUFX_TOOL_CHOICE_REQUIRED = 2 /* the output is one tool call, after reasoning */
+};
+
+/* Grammars of the host, for instance of a cache. */
+typedef struct ggufx_grammar_source {
+    uint32_t struct_size;
+    uint32_t flags; /* 0 */
+    void *user;
+    /* Gives the grammar of a JSON Schema, which the prompt then keeps alive. `function` is the name
+     * of the function whose arguments it describes, and empty for the answer. */
+    ggufx_status (*find)(void *user, const ggufx_grammar **out, const char *schema,
+                         size_t schema_length, const char *function, size_t function_length);
+} ggufx_grammar_source;
+
+/*
+ * All zero means default; chat, tokenizer and request must be set.
+ *
+ * With `schema` or GGUFX_TOOL_CHOICE_REQUIRED the model may reason first, unless the request has
+ * GGUFX_CHAT_NO_THINK. The markers that follow are forced; names, keys and values are those of the
+ * schemas. Events give arguments as JSON while they are written. The output ends with
+ * GGUFX_END_TOOL_CALL when the call is complete.
+ */
+typedef struct ggufx_chat_prompt_options {
+    uint32_t struct_size;
+    ggufx_chat_prompt_flags flags;
+    const ggufx_chat *chat;
+    const ggufx_tokenizer *tokenizer; /* that of the generators */
+    const ggufx_chat_request *request;
+    ggufx_tool_choice tool_choice;
+    ggufx_grammar_flags grammar_flags; /* for grammars that the call compiles */
+    /* with GGUFX_TOOL_CHOICE_REQUIRED: the only function that may be called; empty: any. Without a
+     * name, a function whose schema is not supported takes any arguments. */
+    ggufx_text tool_name;
+    /* with GGUFX_TOOL_CHOICE_REQUIRED: JSON array of the tools that may be called; absent: those
+     * of the request */
+    ggufx_text tools;
+    ggufx_text call_id; /* id of that call; absent: it has none */
+    /* JSON Schema of the answer. If the request has tools, the model may call them instead. */
+    ggufx_text schema;
+    const ggufx_grammar_source *grammars; /* NULL: the call compiles them */
+} ggufx_chat_prompt_options;
+
+/*
+ * Renders a conversation, tokenizes it, and compiles the grammars of its output.
+ *
+ * request->progress is polled by all parts. The prompt keeps chat and tokenizer alive.
+ *
+ * Errors:
+ * - ARGUMENT.
+ * - MALFORMED: `tools` is no list of functions (index).
+ * - NOT_FOUND: no tool has the name tool_name.
+ * - UNSUPPORTED: the template does not show how its models write tool calls; its calls begin with
+ *   no marker (schema with tools); a build without chat.
+ * - Those of ggufx_chat_tokenize and ggufx_grammar_create; the status of a grammar source.
+ *
+ * Threads: any number at once.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_chat_prompt_create(ggufx_chat_prompt **out,
+                                                const ggufx_chat_prompt_options *options,
+                                                ggufx_error *error);
+
+/* Releases the caller's reference. Generators keep theirs.
+ * Threads: exclusive on prompt.   Since: 0.1. */
+GGUFX_API void ggufx_chat_prompt_destroy(ggufx_chat_prompt *prompt);
+
+/*
+ * Copies the token ids of a prompt.
+ *
+ * Writes at most `capacity` ids and always sets *out_needed to their full number; CAPACITY if that
+ * is larger.
+ *
+ * Errors: ARGUMENT, CAPACITY.   Threads: any number at once (const).   Allocates: no.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_chat_prompt_tokens(int32_t *out_ids, size_t capacity,
+                                                size_t *out_needed, const ggufx_chat_prompt *prompt,
+                                                ggufx_error *error);
+
 /* A part of a prompt: one of text, tokens and rows. */
 typedef struct ggufx_prompt_part {
     uint32_t struct_size; /* that of the first part is the distance of all */
@@ -127,7 +220,7 @@ typedef struct ggufx_prompt_part {
     size_t n_rows; /* its floats */
 } ggufx_prompt_part;
 
-/* A prompt: one of text, tokens, messages and parts. */
+/* A prompt: one of text, tokens, messages, parts and chat. */
 typedef struct ggufx_prompt {
     uint32_t struct_size;
     ggufx_prompt_flags flags;
@@ -139,6 +232,7 @@ typedef struct ggufx_prompt {
     const ggufx_chat_request *messages;
     const ggufx_prompt_part *parts; /* {null} */
     size_t n_parts;
+    const ggufx_chat_prompt *chat; /* {null} as messages, made ready before; without APPEND */
 } ggufx_prompt;
 
 /*
@@ -156,6 +250,7 @@ typedef struct ggufx_prompt {
  * - ARGUMENT: not one kind of prompt; an empty one; an id outside of the vocabulary (index).
  * - CAPACITY: the prompt is longer than the context.
  * - MEMORY.
+ * - MISMATCH: `chat` was made with another tokenizer.
  * - STATE: a step is in flight.
  * - UNSUPPORTED: text or messages with GGUFX_GENERATOR_IDS_ONLY; messages in a build without chat.
  * - VALUE: rows that are not finite.
@@ -192,7 +287,8 @@ enum {
     GGUFX_END_CONTEXT = 4,   /* the context is full */
     GGUFX_END_GRAMMAR = 5,   /* the grammar allows no further token */
     GGUFX_END_CANCELLED = 6, /* ggufx_generator_cancel */
-    GGUFX_END_ERROR = 7      /* a fault of this generator alone */
+    GGUFX_END_ERROR = 7,     /* a fault of this generator alone */
+    GGUFX_END_TOOL_CALL = 8  /* the one tool call is complete: see ggufx_chat_prompt_options */
 };
 
 /* A token with its log-probability. It never grows. */
@@ -380,8 +476,8 @@ GGUFX_API ggufx_status ggufx_generator_fork(ggufx_generator **out, ggufx_generat
  * write  called with consecutive pieces of the snapshot. A status other than GGUFX_OK ends the
  *        call, which returns it.
  *
- * Errors: ARGUMENT; STATE (a step is in flight); UNSUPPORTED (as ggufx_generator_suspend); the
- * status of `write`.
+ * Errors: ARGUMENT; STATE (a step is in flight); UNSUPPORTED (as ggufx_generator_suspend; a
+ * ggufx_chat_prompt with a constraint or GGUFX_CHAT_PROMPT_ONE_CALL); the status of `write`.
  * Threads: any number at once (const).   Allocates: no.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_generator_save(const ggufx_generator *generator,

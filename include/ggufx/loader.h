@@ -108,6 +108,9 @@ extern "C" {
     X(validate) \
     X(generator_create) \
     X(generator_destroy) \
+    X(chat_prompt_create) \
+    X(chat_prompt_destroy) \
+    X(chat_prompt_tokens) \
     X(generator_set_prompt) \
     X(generator_poll) \
     X(session_step) \
@@ -351,6 +354,9 @@ typedef struct ggufx_functions {
     ggufx_status (*validate)(const ggufx_file *file, ggufx_validate_flags flags, int32_t (*report)(void *user, const ggufx_finding *finding), void *user, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*generator_create)(ggufx_generator **out, ggufx_session *session, const ggufx_generator_options *options, ggufx_error *error);
     void (*generator_destroy)(ggufx_generator *generator);
+    ggufx_status (*chat_prompt_create)(ggufx_chat_prompt **out, const ggufx_chat_prompt_options *options, ggufx_error *error);
+    void (*chat_prompt_destroy)(ggufx_chat_prompt *prompt);
+    ggufx_status (*chat_prompt_tokens)(int32_t *out_ids, size_t capacity, size_t *out_needed, const ggufx_chat_prompt *prompt, ggufx_error *error);
     ggufx_status (*generator_set_prompt)(ggufx_generator *generator, const ggufx_prompt *prompt, ggufx_error *error);
     ggufx_status (*generator_poll)(ggufx_event *out, ggufx_generator *generator, ggufx_error *error);
     ggufx_status (*session_step)(int32_t *out_complete, ggufx_session *session, const ggufx_step_item *items, size_t n_items, const ggufx_step_options *options, ggufx_error *error);

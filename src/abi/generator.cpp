@@ -22,7 +22,7 @@ constexpr uint64_t kGeneratorStopBytes = uint64_t{1} << 20;
 static_assert(sizeof(ggufx_event_token) == sizeof(generate::EventToken) &&
               offsetof(ggufx_event_token, top) == offsetof(generate::EventToken, top));
 static_assert(GGUFX_EVENT_TOOL_ID == static_cast<uint32_t>(generate::EventKind::tool_id));
-static_assert(GGUFX_END_ERROR == static_cast<uint32_t>(generate::End::error));
+static_assert(GGUFX_END_TOOL_CALL == static_cast<uint32_t>(generate::End::tool_call));
 static_assert(GGUFX_GENERATOR_STATE_ENDED == static_cast<uint32_t>(generate::State::ended));
 
 // ---- create

@@ -1,10 +1,10 @@
 // Parts of generators that need chat templates and grammars: messages, output parser, matcher.
 // SPDX-License-Identifier: MIT
-#include "abi/chat_handles.hpp"
-#include "abi/generator_handle.hpp"
+#include "abi/answer_format.hpp"
 #include "abi/grammar_handles.hpp"
 #include "abi/guard.hpp"
 #include "abi/options.hpp"
+#include "generate/chat/planned_answer.hpp"
 
 #include <algorithm>
 #include <inttypes.h>
@@ -33,6 +33,7 @@ public:
     }
     void accept(int32_t id) override { matcher_.accept(&id, 1); }
     void roll_back(uint64_t n_tokens) override { matcher_.roll_back(n_tokens); }
+    bool is_whole() const override { return matcher_.is_whole(); }
     void release() override { release_part(grammar_.host(), this); }
 
 private:
@@ -82,6 +83,7 @@ public:
     }
     // Markers before the output cause no events.
     void begin(std::string_view markers) {
+        is_silent_ = true;
         if (!markers.empty()) feed(markers);
         is_silent_ = false;
     }
@@ -94,6 +96,7 @@ public:
     std::string_view reasoning_close() const override {
         return (tracker_ ? *tracker_ : parser_).reasoning_close();
     }
+    uint64_t n_calls() const override { return parser_.n_calls(); }
     void release() override { release_part(parser_.host(), this); }
 
 private:
@@ -109,30 +112,37 @@ private:
     std::optional<chat::OutputParser> tracker_; // follows reasoning that stays in the answer
 };
 
-// Texts of the conversation that decide the form of its output.
-struct AnswerTexts {
-    std::string_view prompt; // its end
-    std::string_view begun;  // markers that were written before the output
-    std::string_view tools;
-};
-
 // The output that follows a rendered request.
 class AnswerFormat final : public generate::Format {
 public:
     AnswerFormat(const Ref<Host> &host, Ref<chat::OutputFormat> format, Ref<ChatTokens> tokens,
-                 const AnswerTexts &of, bool keeps_reasoning)
+                 const AnswerOptions &options)
         : host_(host), format_(std::move(format)), tokens_(std::move(tokens)),
-          texts_(host.get()), of_{copy(of.prompt), copy(of.begun), copy(of.tools)},
-          has_tools_(has_tools(of.tools)), keeps_reasoning_(keeps_reasoning) {}
+          texts_(host.get()), of_{copy(options.of.prompt), copy(options.of.begun),
+                                  copy(options.of.tools)},
+          has_calls_(has_tools(of_.tools) && !options.ignores_calls),
+          keeps_reasoning_(options.keeps_reasoning), has_one_call_(options.has_one_call) {
+        if (options.request)
+            plan_.emplace(host, format_, tokens_->tokenizer->tokenizer, *options.request,
+                          *options.grammars);
+    }
     generate::Owned<generate::Parser> parser(const generate::OutputSink &sink) const override {
-        const chat::ParserOptions options = {has_tools_, !keeps_reasoning_, of_.prompt, of_.tools};
+        const chat::ParserOptions options = {has_calls_, !keeps_reasoning_, of_.prompt, of_.tools};
         auto *const made = make<ParserPart>(*host_, host_, format_, options, sink);
         generate::Owned<generate::Parser> out(made);
         made->begin(of_.begun);
+        if (plan_) made->begin(plan_->begun);
         return out;
     }
+    generate::Owned<generate::Constraint> constraint() const override {
+        if (!plan_) return {};
+        return generate::Owned<generate::Constraint>(make<generate::PlannedAnswer>(*host_, *plan_));
+    }
+    const generate::AnswerPlan *plan() const { return plan_ ? &*plan_ : nullptr; }
+    bool has_one_call() const override { return has_one_call_; }
+    bool is_restorable() const override { return !plan_ && !has_one_call_; }
     generate::TokenUse use(int32_t id) const override {
-        return tokens_->tokens.use(id, has_tools_);
+        return tokens_->tokens.use(id, has_calls_);
     }
     bool reads_ends() const override { return format_->harmony; }
     bool keeps_reasoning() const override { return keeps_reasoning_; }
@@ -153,7 +163,8 @@ private:
     Ref<ChatTokens> tokens_;
     Arena texts_;
     const AnswerTexts of_;
-    const bool has_tools_, keeps_reasoning_;
+    const bool has_calls_, keeps_reasoning_, has_one_call_;
+    std::optional<generate::AnswerPlan> plan_; // null: a free answer
 };
 
 // Returns the template of the model's file. If two threads compile it at the same time, one of them
@@ -183,18 +194,18 @@ const ggufx_chat &chat_of(const ggufx_generator &generator) {
     return generator.chat ? *generator.chat : own_chat(*generator.session->model);
 }
 
-Ref<generate::Format> make_format(const ggufx_generator &generator, AnswerTexts of) {
+Ref<AnswerFormat> make_format(const ggufx_chat &chat, const Ref<ggufx_tokenizer> &tokenizer,
+                              AnswerOptions options) {
     constexpr size_t kMostEnd = 4096; // the end of a prompt may open reasoning or a call
+    AnswerTexts &of = options.of;
     if (of.prompt.size() > kMostEnd) of.prompt.remove_prefix(of.prompt.size() - kMostEnd);
-    const ggufx_chat &chat = chat_of(generator);
-    if (has_tools(of.tools) && !chat.format->has_calls())
+    if (has_tools(of.tools) && !options.ignores_calls && !chat.format->has_calls())
         fail(Status::unsupported, {},
              "the template does not show how its models write tool calls (use a template that "
              "does)");
-    const Ref<Host> &host = generator.session->model->model.host();
-    return Ref<generate::Format>::adopt(make<AnswerFormat>(*host, host, chat.format,
-                                                           tokens_of(chat, generator.tokenizer), of,
-                                                           generator.keeps_reasoning));
+    const Ref<Host> &host = chat.program.host();
+    return Ref<AnswerFormat>::adopt(
+        make<AnswerFormat>(*host, host, chat.format, tokens_of(chat, tokenizer), options));
 }
 
 // ---- a message that the model continues
@@ -269,27 +280,26 @@ Ref<generate::Grammar> ggufx::abi::import_grammar(const ggufx_grammar *grammar,
 
 Ref<generate::Format> ggufx::abi::restore_format(const ggufx_generator &generator,
                                                  const generate::FormatTexts &of) {
-    return make_format(generator, {of.prompt_end, of.begun, of.tools});
+    AnswerOptions options = {{of.prompt_end, of.begun, of.tools}};
+    options.keeps_reasoning = generator.keeps_reasoning;
+    const auto out = make_format(chat_of(generator), generator.tokenizer, options);
+    return Ref<generate::Format>::share(out.get());
 }
 
-void ggufx::abi::import_messages(generate::Prompt &out, const ggufx_generator &generator,
-                                 const ggufx_chat_request &request) {
-    check_request(request);
-    if (!generator.tokenizer)
-        fail(Status::unsupported, {},
-             "GGUFX_GENERATOR_IDS_ONLY: the prompt must be token ids or rows");
-    const ggufx_chat &chat = chat_of(generator);
-    const Host *const host = generator.session->model->model.host().get();
+Ref<generate::Format> ggufx::abi::read_conversation(Vector<int32_t> &ids, const ggufx_chat &chat,
+                                                    const Ref<ggufx_tokenizer> &tokenizer,
+                                                    const ggufx_chat_request &request,
+                                                    AnswerOptions options, bool adds_special) {
+    const Host *const host = chat.program.host().get();
     chat::Output output(host);
     const Progress progress = render_request(output, chat, &request);
-    model::Ids ids(host);
-    const size_t first = tokenize_rendered(ids, output, progress, chat,
-                                           generator.tokenizer->tokenizer, !out.appends);
-    Vector<int32_t> list(ids.size() - first, 0, out.tokens.ids.get_allocator());
-    ids.copy(list.data(), first, list.size());
-    out.tokens.add(list.data(), list.size(), generator.generator.prompt_mode());
-    AnswerTexts of = {
-        text_of(output), {}, {request.tools ? request.tools : "", request.tools_length}};
+    model::Ids all(host);
+    const size_t first =
+        tokenize_rendered(all, output, progress, chat, tokenizer->tokenizer, adds_special);
+    ids.resize(all.size() - first);
+    all.copy(ids.data(), first, ids.size());
+    AnswerTexts &of = options.of;
+    of = {text_of(output), {}, {request.tools ? request.tools : "", request.tools_length}};
     Vector<char> opened(output.text);
     if ((request.flags & GGUFX_CHAT_CONTINUE) && chat.format->harmony) {
         of.begun = begun_header(of.prompt);
@@ -299,5 +309,28 @@ void ggufx::abi::import_messages(generate::Prompt &out, const ggufx_generator &g
         opened.insert(opened.end(), open.begin(), open.end());
         of.prompt = {opened.data(), opened.size()};
     }
-    out.format = make_format(generator, of);
+    generate::AnswerPlan::Request plan;
+    if (options.request) {
+        plan = *options.request;
+        plan.prompt = of.prompt;
+        plan.has_tools = has_tools(of.tools) && !options.ignores_calls;
+        options.request = &plan;
+    }
+    const auto out = make_format(chat, tokenizer, options);
+    if (out->plan()) ids.insert(ids.end(), out->plan()->prompt.begin(), out->plan()->prompt.end());
+    return Ref<generate::Format>::share(out.get());
+}
+
+void ggufx::abi::import_messages(generate::Prompt &out, const ggufx_generator &generator,
+                                 const ggufx_chat_request &request) {
+    check_request(request);
+    if (!generator.tokenizer)
+        fail(Status::unsupported, {},
+             "GGUFX_GENERATOR_IDS_ONLY: the prompt must be token ids or rows");
+    AnswerOptions options;
+    options.keeps_reasoning = generator.keeps_reasoning;
+    Vector<int32_t> ids(out.tokens.ids.get_allocator());
+    out.format = read_conversation(ids, chat_of(generator), generator.tokenizer, request, options,
+                                   !out.appends);
+    out.tokens.add(ids.data(), ids.size(), generator.generator.prompt_mode());
 }

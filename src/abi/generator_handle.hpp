@@ -43,5 +43,7 @@ Ref<generate::Format> restore_format(const ggufx_generator &generator,
                                      const generate::FormatTexts &of); // from a snapshot
 void import_messages(generate::Prompt &out, const ggufx_generator &generator,
                      const ggufx_chat_request &request);
+void import_chat_prompt(generate::Prompt &out, const ggufx_generator &generator,
+                        const ggufx_chat_prompt *prompt); // (chat_prompt.cpp)
 
 } // namespace ggufx::abi

@@ -78,14 +78,15 @@ void read_prompt(generate::Prompt &out, const ggufx_generator &generator, const 
     require(in.tokens || in.n_tokens == 0, "ggufx_prompt.tokens must be set");
     require(in.parts || in.n_parts == 0, "ggufx_prompt.parts must be set");
     const int n = (in.text.data != nullptr) + (in.tokens != nullptr) + (in.messages != nullptr) +
-                  (in.parts != nullptr);
+                  (in.parts != nullptr) + (in.chat != nullptr);
     out.appends = (in.flags & GGUFX_PROMPT_APPEND) != 0;
     out.marks = (in.flags & GGUFX_PROMPT_CHECKPOINT) != 0;
     out.any_mode = (in.flags & GGUFX_PROMPT_REUSE_ANSWERS) != 0;
     if (in.messages) import_messages(out, generator, *in.messages);
+    if (in.chat) import_chat_prompt(out, generator, in.chat);
     const StructList<ggufx_prompt_part> parts(in.parts, in.n_parts, 0, "ggufx_prompt_part");
     require(n == 1 || (n == 0 && out.appends),
-            "ggufx_prompt must have one of text, tokens, messages and parts");
+            "ggufx_prompt must have one of text, tokens, messages, parts and chat");
     PromptReader reader(out, generator, in.flags);
     if (in.text.data) reader.add_text(text, true);
     if (in.tokens) reader.add_tokens(in.tokens, in.n_tokens);

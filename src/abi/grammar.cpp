@@ -103,6 +103,26 @@ grammar::GrammarOptions import_grammar_options(const ggufx_grammar_options *opti
     return out;
 }
 
+} // namespace
+
+Ref<ggufx_grammar> ggufx::abi::make_schema_grammar(const Ref<Host> &host,
+                                                   ggufx_tokenizer &tokenizer,
+                                                   std::string_view schema, uint32_t flags,
+                                                   const Progress &progress) {
+    ggufx_grammar_options in = {};
+    in.struct_size = sizeof in;
+    in.flags = flags;
+    in.kind = GGUFX_GRAMMAR_JSON_SCHEMA;
+    in.text = schema.data();
+    in.text_length = schema.size();
+    grammar::GrammarOptions options = import_grammar_options(&in);
+    options.progress = progress;
+    return Ref<ggufx_grammar>::adopt(
+        make<ggufx_grammar>(*host, host, vocabulary_of(tokenizer, progress), options));
+}
+
+namespace {
+
 Status check_matcher(const ggufx_matcher *matcher, bool others_set, Failure *failure) {
     if (alive(matcher, Tag::matcher) && others_set) return Status::ok;
     return set_failure(failure, Status::argument, {}, "all arguments must be set");

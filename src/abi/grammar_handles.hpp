@@ -25,6 +25,11 @@ namespace ggufx::abi {
 // Returns the first token that differs between a grammar's vocabulary and that of a tokenizer; the
 // size of the smaller one if there is none. Throws std::bad_alloc. (grammar.cpp)
 size_t first_difference(const grammar::Vocabulary &vocabulary, const ggufx_tokenizer &tokenizer);
+// Compiles a JSON Schema for the vocabulary of a tokenizer. Throws the errors of
+// ggufx_grammar_create. (grammar.cpp)
+Ref<ggufx_grammar> make_schema_grammar(const Ref<Host> &host, ggufx_tokenizer &tokenizer,
+                                       std::string_view schema, uint32_t flags,
+                                       const Progress &progress);
 } // namespace ggufx::abi
 
 struct ggufx_matcher {

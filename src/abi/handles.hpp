@@ -32,6 +32,7 @@ enum class Tag : uint32_t {
     job = 0x4a474758u,
     chat = 0x43474758u,
     chat_parser = 0x50474758u,
+    chat_prompt = 0x4f474758u,
     grammar = 0x47474758u,
     matcher = 0x48474758u,
     speculator = 0x44474758u,

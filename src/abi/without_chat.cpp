@@ -93,3 +93,24 @@ Ref<generate::Format> ggufx::abi::restore_format(const ggufx_generator &,
                                                  const generate::FormatTexts &) {
     refuse_chats();
 }
+
+extern "C" ggufx_status ggufx_chat_prompt_create(ggufx_chat_prompt **out,
+                                                 const ggufx_chat_prompt_options *,
+                                                 ggufx_error *error) {
+    if (out) *out = nullptr;
+    return guard(error, refuse_chats);
+}
+
+extern "C" void ggufx_chat_prompt_destroy(ggufx_chat_prompt *) {
+    // no objects exist
+}
+
+extern "C" ggufx_status ggufx_chat_prompt_tokens(int32_t *, size_t, size_t *,
+                                                 const ggufx_chat_prompt *, ggufx_error *error) {
+    return guard(error, refuse_chats);
+}
+
+void ggufx::abi::import_chat_prompt(generate::Prompt &, const ggufx_generator &,
+                                    const ggufx_chat_prompt *) {
+    refuse_chats();
+}

@@ -31,6 +31,7 @@ enum class End : uint32_t {
     grammar = 5,
     cancelled = 6,
     error = 7,
+    tool_call = 8,
 };
 
 struct Logprob { // layout of ggufx_logprob

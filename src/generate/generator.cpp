@@ -146,6 +146,13 @@ void Generator::set_prompt(Prompt &&prompt) {
     same = std::min<uint64_t>(same, n - 1); // the last token gives the logits
     text_spoiled_ = true;                   // until the other output has begun
     text_.begin(prompt.format.get());
+    Owned<Constraint> constraint;
+    if (prompt.format) constraint = prompt.format->constraint();
+    if (constraint) constraint->begin(text_);
+    if (constraint && matcher)
+        fail(Status::argument, {},
+             "the generator has a grammar, and the prompt constrains its output: one of them must "
+             "go");
     cut(same);
     // From here on nothing fails.
     if (prompt.any_mode) std::copy_n(session_.modes(sequence), same, tokens.modes.begin());
@@ -153,6 +160,8 @@ void Generator::set_prompt(Prompt &&prompt) {
     tokens_ = std::move(tokens);
     format_ = std::move(prompt.format);
     matcher_ = std::move(matcher);
+    constraint_ = std::move(constraint);
+    closes_at_ = SIZE_MAX;
     text_spoiled_ = false;
     is_appended_ = !again;
     marks_ = prompt.marks;
@@ -229,6 +238,9 @@ void Generator::restore_sampler(const sampling::Chain::State &state) {
 // Replays the output after a failure has spoiled it.
 void Generator::restart_text() {
     text_.begin(format_.get());
+    constraint_.reset();
+    if (format_) constraint_ = format_->constraint();
+    if (constraint_) constraint_->begin(text_);
     n_reasoning_ = 0;
     reasoning_left_ = options_.max_reasoning;
     forced_.clear();
@@ -236,10 +248,11 @@ void Generator::restart_text() {
     for (size_t i = n_prompt_; i < tokens_.size(); i++) {
         const int32_t id = tokens_.ids[i];
         plan_token();
+        if (i == closes_at_) force_end_of_reasoning();
         pass_token();
-        if (!is_eog(id) || text_.reads(id)) {
+        if (!ends_with(id) || text_.reads(id)) {
             text_.add(id);
-            text_.show(nullptr);
+            show(id, nullptr);
         }
         n_reasoning_ += text_.reasons();
     }
@@ -294,6 +307,7 @@ void Generator::undo() {
     queue_.rewind(undo_.queue);
     tokens_.ids.resize(undo_.n_ids);
     tokens_.modes.resize(undo_.n_ids);
+    if (closes_at_ >= undo_.n_ids) closes_at_ = SIZE_MAX;
     restore_sampler(undo_.sampler);
     if (matcher_) matcher_->roll_back(n_matched_ - undo_.n_matched);
     n_matched_ = undo_.n_matched;
@@ -375,10 +389,10 @@ void Generator::log_token(int32_t id, float logprob, const float *logits, uint64
     queue_.add_token({id, logprob, offset, top_.data(), k}, end);
 }
 
-// Chooses a token; returns false if the generation has ended instead.
-bool Generator::sample(int32_t *id, float *logprob, const float *logits) {
+// Samples an allowed token; returns false if the generation has ended instead.
+bool Generator::sample(int32_t *id, float *logprob, const float *logits,
+                       sampling::Allowed allowed) {
     try {
-        sampling::Allowed allowed;
         if (matcher_) allowed = matcher_->allowed();
         Failure failure = {};
         const Status status = std::visit(
@@ -395,17 +409,21 @@ bool Generator::sample(int32_t *id, float *logprob, const float *logits) {
             matcher_->accept(*id);
             n_matched_++;
         }
+        return true;
     } catch (const Error &error) {
-        const auto status = static_cast<Status>(error.failure.status);
-        const bool is_over = status == Status::mismatch || status == Status::state;
-        if (is_over)
-            finish(End::grammar);
-        else
-            finish(End::error, status, error.failure.message);
+        end_unmatched(error.failure);
         return false;
     }
-    accept(id, 1);
-    return true;
+}
+
+// Ends after a failure of a grammar.
+void Generator::end_unmatched(const Failure &failure) {
+    const auto status = static_cast<Status>(failure.status);
+    const bool is_over = status == Status::mismatch || status == Status::state;
+    if (is_over)
+        finish(End::grammar);
+    else
+        finish(End::error, status, failure.message);
 }
 
 // Decides whether the next token is forced: the end of reasoning that has used up its tokens.
@@ -418,21 +436,57 @@ void Generator::plan_token() {
     }
     forced_.clear();
     n_forced_ = 0;
-    text_.close_reasoning(forced_);
+    text_.close_reasoning(forced_, false);
+}
+
+// The model would end within reasoning, but the answer must follow.
+void Generator::force_end_of_reasoning() {
+    forced_.clear();
+    n_forced_ = 0;
+    text_.close_reasoning(forced_, true);
 }
 
 void Generator::pass_token() {
     if (n_forced_ < forced_.size()) n_forced_++;
 }
 
-// Takes a forced token, or samples one; returns false if the generation has ended instead.
-bool Generator::choose(int32_t *id, float *logprob, const float *logits) {
+// Returns a token that comes without the sampler, or -1 and those that are allowed.
+int32_t Generator::plan_next(sampling::Allowed *allowed) {
     plan_token();
-    if (n_forced_ == forced_.size()) return sample(id, logprob, logits);
-    *id = forced_[n_forced_];
+    if (n_forced_ < forced_.size()) return forced_[n_forced_];
+    if (!constraint_) return -1;
+    const Constraint::Next next = constraint_->next();
+    *allowed = next.allowed;
+    return next.forced;
+}
+
+// Chooses the next token; returns false if the generation has ended instead.
+bool Generator::choose(int32_t *id, float *logprob, const float *logits) {
+    sampling::Allowed allowed;
+    int32_t given = -1;
+    try {
+        given = plan_next(&allowed);
+    } catch (const Error &error) {
+        end_unmatched(error.failure);
+        return false;
+    }
+    if (given < 0 && !sample(id, logprob, logits, allowed)) return false;
+    if (given < 0 && constraint_ && constraint_->reasons() && text_.ends(*id)) {
+        force_end_of_reasoning();
+        if (!forced_.empty()) {
+            given = forced_[0];
+            closes_at_ = tokens_.size();
+        }
+    }
+    if (given >= 0) *id = given;
     pass_token();
     accept(id, 1);
-    if (!options_.logprobs) return true;
+    return given < 0 || !options_.logprobs || rate(*id, logprob, logits);
+}
+
+// Computes the log-probability of a token that was not sampled; returns false if the generation has
+// ended instead.
+bool Generator::rate(int32_t id, float *logprob, const float *logits) {
     const CanonicalFp canonical;
     const size_t n = session_.logits_size();
     const float largest = sampling::largest_of(row_kernels(session_), logits, n);
@@ -440,8 +494,23 @@ bool Generator::choose(int32_t *id, float *logprob, const float *logits) {
         finish(End::error, Status::value, "the logits are not finite");
         return false;
     }
-    *logprob = sampling::Logprobs(row_kernels(session_), logits, n).of(logits[*id]);
+    *logprob = sampling::Logprobs(row_kernels(session_), logits, n).of(logits[id]);
     return true;
+}
+
+// Whether a token ends the output.
+bool Generator::ends_with(int32_t id) const {
+    return is_eog(id) && !(constraint_ && !constraint_->may_end());
+}
+
+// Shows the text of the latest token.
+void Generator::show(int32_t id, EventQueue *queue) {
+    if (!constraint_) return text_.show(queue);
+    const bool reasoned = constraint_->reasons();
+    constraint_->take(id, text_, queue);
+    if (!reasoned || constraint_->reasons()) return;
+    forced_.clear(); // the answer begins
+    n_forced_ = 0;
 }
 
 void Generator::take_token(const float *logits) {
@@ -449,14 +518,14 @@ void Generator::take_token(const float *logits) {
     int32_t id = 0;
     float logprob = 0;
     if (!choose(&id, &logprob, logits)) return;
-    const bool ends = is_eog(id);
+    const bool ends = ends_with(id);
     const uint64_t offset = text_.n_bytes();
     tokens_.add(&id, 1, answer_mode()); // reserved by set_prompt
     try {
         const bool reads = !ends || text_.reads(id);
         if (reads) text_.add(id);
         log_token(id, logprob, logits, offset, text_.n_bytes());
-        if (reads) text_.show(&queue_);
+        if (reads) show(id, &queue_);
         n_reasoning_ += text_.reasons();
         check_limits(ends);
     } catch (const Error &error) { // from the parser
@@ -470,6 +539,8 @@ void Generator::check_limits(bool ends) {
     if (ends) return finish(End::eog);
     if (text_.found_stop() >= 0)
         return finish(End::stop, Status::ok, {}, static_cast<uint32_t>(text_.found_stop()));
+    if (text_.has_only_call() || (constraint_ && constraint_->is_whole()))
+        return finish(End::tool_call);
     if (options_.max_tokens && n >= options_.max_tokens) return finish(End::length);
     if (tokens_.size() > session_.n_context()) finish(End::context);
 }

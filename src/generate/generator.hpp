@@ -144,7 +144,13 @@ private:
     Owned<Matcher> matcher_of(size_t n_tokens) const;
     void score(const model::BatchItem &item, const float *logits);
     void log_token(int32_t id, float logprob, const float *logits, uint64_t offset, uint64_t end);
-    bool sample(int32_t *id, float *logprob, const float *logits);
+    bool sample(int32_t *id, float *logprob, const float *logits, sampling::Allowed allowed);
+    void end_unmatched(const Failure &failure);
+    int32_t plan_next(sampling::Allowed *allowed);
+    bool rate(int32_t id, float *logprob, const float *logits);
+    bool ends_with(int32_t id) const;
+    void show(int32_t id, EventQueue *queue);
+    void force_end_of_reasoning();
     void take_token(const float *logits);
     void plan_token();
     void pass_token();
@@ -162,6 +168,7 @@ private:
     Tokens tokens_; // prompt and answer
     Ref<Format> format_;
     Owned<Matcher> matcher_;
+    Owned<Constraint> constraint_; // that of the format
     std::optional<Drafts> drafts_;
     Vector<Logprob> top_;
     Vector<int32_t> top_ids_;
@@ -175,6 +182,8 @@ private:
     uint32_t reasoning_left_ = 0; // tokens of reasoning before its end is forced
     Vector<int32_t> forced_;      // tokens of that end, from n_forced_ on
     size_t n_forced_ = 0;
+    // Token with which the end of reasoning was forced because the model would have ended.
+    size_t closes_at_ = SIZE_MAX;
     End end_ = End::none;
     Event last_;               // the end
     bool is_appended_ = false; // the prompt follows tokens that cannot be computed again

@@ -62,6 +62,9 @@ Status Generator::save(SnapshotOutput &out, Failure *failure) const {
     if (is_appended_)
         fail(Status::unsupported, {},
              "the prompt follows removed or shifted tokens, which cannot be computed again");
+    if (format_ && !format_->is_restorable())
+        fail(Status::unsupported, {},
+             "a ggufx_chat_prompt: only generators of other prompts can be saved");
     out.bytes(kMagic, sizeof kMagic);
     out.u32(kVersion);
     out.u32((has_told_prompt_ ? kToldPrompt : 0) | (marks_ ? kMarks : 0) |
@@ -233,7 +236,7 @@ public:
         const uint32_t kind = u32(), end = u32();
         check(kind <= static_cast<uint32_t>(EventKind::tool_id) && (kind != 0) == has_kind,
               "an event has an unknown kind");
-        check(end <= static_cast<uint32_t>(End::error), "an event has an unknown end");
+        check(end <= static_cast<uint32_t>(End::tool_call), "an event has an unknown end");
         out.kind = static_cast<EventKind>(kind);
         out.end = static_cast<End>(end);
         out.status = status();
@@ -271,7 +274,7 @@ void Generator::load(SnapshotInput &in, const FormatSource &formats) {
     const sampling::Chain::State sampler = {read.u64(), std::bit_cast<double>(read.u64())};
     check(isfinite(sampler.mu), "the state of the sampler is not finite");
     const uint32_t end = read.u32();
-    check(end <= static_cast<uint32_t>(End::error), "it has an unknown end");
+    check(end <= static_cast<uint32_t>(End::tool_call), "it has an unknown end");
     last_.kind = EventKind::end;
     last_.end = static_cast<End>(end);
     last_.status = read.status();

@@ -36,7 +36,8 @@ void Text::begin(const Format *format) {
     first_ = 0;
     specials_.clear();
     strays_.clear();
-    n_shown_ = 0;
+    n_shown_ = n_unsearched_ = 0;
+    is_hidden_ = false;
     reasons_ = false;
     format_ = format;
     parser_.reset();
@@ -44,7 +45,8 @@ void Text::begin(const Format *format) {
 }
 
 TokenUse Text::use(int32_t id) const {
-    if (format_) return format_->use(id);
+    if (parser_) return format_->use(id);
+    if (format_) return TokenUse::text; // the parser was left
     const model::Token &token = tokenizer_->vocab()[static_cast<size_t>(id)];
     const bool special = token.ends || token.kind == model::TokenKind::control ||
                          token.kind == model::TokenKind::unknown;
@@ -53,17 +55,17 @@ TokenUse Text::use(int32_t id) const {
 
 bool Text::ends(int32_t id) const {
     return tokenizer_ && (tokenizer_->vocab()[static_cast<size_t>(id)].ends ||
-                          (format_ && format_->use(id) == TokenUse::end));
+                          (parser_ && format_->use(id) == TokenUse::end));
 }
 
 bool Text::reads(int32_t id) const {
-    return format_ && format_->reads_ends() && format_->use(id) == TokenUse::marker;
+    return parser_ && format_->reads_ends() && format_->use(id) == TokenUse::marker;
 }
 
 // Appends the bytes of a token to held_, or with `last` those of a character that stays incomplete.
 void Text::append(const int32_t *id, bool last) {
     model::DetokenizeOptions options;
-    options.keep_special = parser_ || stop_ || shows_special_;
+    options.keep_special = format_ || stop_ || shows_special_;
     options.keep_space = options.whole_characters = true;
     const size_t n_before = held_.size();
     size_t room = kPieceBytes;
@@ -87,6 +89,7 @@ void Text::add(int32_t id) {
     const size_t n_before = held_.size();
     append(&id, false);
     n_new_ = held_.size() - n_before;
+    is_hidden_ = false;
     const TokenUse use = this->use(id);
     if (use == TokenUse::text || n_new_ == 0) return;
     // Bytes of a character that it breaks off come before its own.
@@ -101,12 +104,38 @@ void Text::show(EventQueue *queue) {
     if (!stop_) return show_held(n_held());
     if (n_new_ == 0) return;
     stop_->feed({held_.data() + held_.size() - n_new_, n_new_});
-    show_held(static_cast<size_t>(stop_->n_shown() - n_shown_));
+    show_held(static_cast<size_t>(n_unsearched_ + stop_->n_shown() - n_shown_));
     if (found_stop() < 0) return;
     if (queue_) queue_->drop_tokens(n_shown_);
     held_.clear();
     first_ = 0;
     specials_.clear();
+}
+
+void Text::show_all(EventQueue *queue) {
+    queue_ = queue;
+    n_unsearched_ += n_new_;
+    show_held(n_held());
+}
+
+std::string_view Text::hide() {
+    is_hidden_ = true;
+    n_unsearched_ += n_new_;
+    whole_.assign(held_.end() - static_cast<ptrdiff_t>(n_new_), held_.end());
+    specials_.clear();
+    release(n_held(), TokenUse::hidden);
+    return {whole_.data(), whole_.size()};
+}
+
+void Text::leave_parser() {
+    if (!parser_) return;
+    parser_.reset();
+    reasons_ = false;
+}
+
+OutputSink Text::call_sink(EventQueue *queue) {
+    queue_ = queue;
+    return {this, on_output};
 }
 
 // Moves held bytes on. A special token is shown as a whole or not at all.
@@ -146,11 +175,11 @@ void Text::put(std::string_view text) {
     if (!whole_.empty()) tell(EventKind::text, 0, {whole_.data(), whole_.size()});
 }
 
-void Text::close_reasoning(Vector<int32_t> &out) const {
+void Text::close_reasoning(Vector<int32_t> &out, bool alone) const {
     const std::string_view close = parser_->reasoning_close();
     Vector<char> text(close.begin(), close.end(), whole_.get_allocator());
     // The marker is a token alone if channels separate reasoning from the answer.
-    if (!format_->reads_ends()) text.insert(text.end(), 2, '\n');
+    if (!alone && !format_->reads_ends()) text.insert(text.end(), 2, '\n');
     model::TokenizeOptions options;
     options.parse_special = true;
     model::Ids ids(host_.get());
@@ -161,7 +190,7 @@ void Text::close_reasoning(Vector<int32_t> &out) const {
 void Text::finish(EventQueue *queue) {
     queue_ = queue;
     if (!tokenizer_) return;
-    if (found_stop() < 0) append(nullptr, true);
+    if (found_stop() < 0 && !is_hidden_) append(nullptr, true);
     show_held(n_held());
     if (parser_) return parser_->finish();
     utf8_.finish([&](std::string_view part) { tell(EventKind::text, 0, part); });
@@ -182,6 +211,7 @@ int32_t Text::on_output(void *user, uint32_t kind, uint64_t call, const char *te
                                     EventKind::reasoning,      EventKind::tool_call,
                                     EventKind::tool_arguments, EventKind::tool_id};
     Text &self = *static_cast<Text *>(user);
+    if (self.has_only_call()) return 0; // later text is no part of the output
     std::string_view shown(text, length);
     if (kind >= static_cast<uint32_t>(OutputKind::name))
         self.strays_.clear();

@@ -33,19 +33,32 @@ public:
     // no use until the next begin.
     void add(int32_t id);
     void show(EventQueue *queue);
+    // For a constraint, in place of show: without a search for stop strings; or without events, in
+    // which case it returns the bytes, valid until the next call.
+    void show_all(EventQueue *queue);
+    std::string_view hide();
+    // From here on the bytes are text of the answer, whatever they are.
+    void leave_parser();
+    // Receiver of the parts of a tool call that the parser does not read.
+    OutputSink call_sink(EventQueue *queue);
     // Bytes that were held back become events. Throws as show.
     void finish(EventQueue *queue);
 
     int32_t found_stop() const { return stop_ ? stop_->found() : -1; }
     bool is_reasoning() const { return parser_ && parser_->is_reasoning(); }
+    // The output ends after one tool call, and has it.
+    bool has_only_call() const {
+        return parser_ && format_->has_one_call() && parser_->n_calls() > 0;
+    }
     // Whether the latest token is a part of the reasoning, as its events say.
     bool reasons() const {
-        return format_ && format_->keeps_reasoning() ? is_reasoning() : reasons_;
+        return parser_ && format_->keeps_reasoning() ? is_reasoning() : reasons_;
     }
     // Appends the tokens of the marker that ends the current reasoning, unless the bytes held back
-    // may still do so. Throws Error / std::bad_alloc.
+    // may still do so; with line breaks after it, unless it is `alone`. Throws Error /
+    // std::bad_alloc.
     bool can_close_reasoning() const { return n_held() == 0 && is_reasoning(); }
-    void close_reasoning(Vector<int32_t> &out) const;
+    void close_reasoning(Vector<int32_t> &out, bool alone) const;
     // Whether the token ends the output, and whether its text is read all the same.
     bool ends(int32_t id) const;
     bool reads(int32_t id) const;
@@ -73,7 +86,9 @@ private:
     Utf8Repair utf8_;
     Vector<char> held_; // bytes that may begin a stop string, from first_ on
     size_t first_ = 0;
-    size_t n_new_ = 0; // bytes of the latest token
+    size_t n_new_ = 0;          // bytes of the latest token
+    bool is_hidden_ = false;    // it gets no event
+    uint64_t n_unsearched_ = 0; // bytes before those that are searched for stop strings
     bool reasons_ = false;
     struct Special { // token that is shown as a whole, or hidden
         uint64_t begin, end;

@@ -85,6 +85,31 @@ end:
     return status;
 }
 
+/* A conversation whose output is JSON of a schema. */
+static ggufx_status use_prompt(exercise *e, const ggufx_chat *chat,
+                               const ggufx_tokenizer *tokenizer,
+                               const ggufx_chat_request *request) {
+    static const char schema[] = "{\"enum\":[1,23]}";
+    const ggufx_functions *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_chat_prompt *prompt = NULL;
+    const ggufx_chat_prompt_options options = {.struct_size = sizeof options,
+                                               .flags = GGUFX_CHAT_PROMPT_ONE_CALL,
+                                               .chat = chat,
+                                               .tokenizer = tokenizer,
+                                               .request = request,
+                                               .schema = {schema, sizeof schema - 1}};
+    int32_t ids[64];
+    size_t n = 0;
+    TRY(a->chat_prompt_create(&prompt, &options, &e->error));
+    TRY(a->chat_prompt_tokens(ids, 64, &n, prompt, &e->error));
+    MUST(n > 3);
+    exercise_mix(e, ids, n, sizeof *ids);
+end:
+    a->chat_prompt_destroy(prompt);
+    return status;
+}
+
 ggufx_status exercise_chat_tokens(exercise *e, const ggufx_runtime *rt, const ggufx_file *file) {
     static const char text[] = "<s>{{ messages[0].content }}</s>";
     static const char json[] = "[{\"content\":\"Hi </s>\"}]";
@@ -105,6 +130,7 @@ ggufx_status exercise_chat_tokens(exercise *e, const ggufx_runtime *rt, const gg
     TRY(a->chat_tokenize(ids, 64, &n, chat, tokenizer, &request, 0, &e->error));
     MUST(n > 3);
     for (size_t i = 1; i + 1 < n; i++) MUST(ids[i] != ids[n - 1]); /* only the template adds </s> */
+    TRY(use_prompt(e, chat, tokenizer, &request));
 end:
     a->chat_destroy(chat);
     a->tokenizer_destroy(tokenizer);

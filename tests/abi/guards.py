@@ -14,6 +14,10 @@ import public
 DEFINITION = re.compile(r'^extern "C" (.*?)\b(ggufx_\w+)\((.*?)\) (?:noexcept )?\{\n(.*?)^\}', re.M | re.S)
 
 
+def part_of(function):
+    return function.header, function.name.split("_")[1]
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     declared = {p.name: p for p in public.interface.load(root / "include").functions}
@@ -46,10 +50,10 @@ def main():
         faults.append(f"{declared[name]}: no definition in src/abi")
     faults += [f"{left_out[name]}: {name} is no function of a part that is there"
                for name in sorted(set(left_out) - set(defined))]
-    for path in sorted(set(left_out.values())):  # such a file has all functions of its headers
-        headers = {declared[name].header for name, at in left_out.items() if at == path and name in declared}
+    for path in sorted(set(left_out.values())):  # such a file has all functions of its objects in a header
+        parts = {part_of(declared[name]) for name, at in left_out.items() if at == path and name in declared}
         faults += [f"{path}: lacks {name}" for name, function in declared.items()
-                   if function.header in headers and name not in left_out]
+                   if part_of(function) in parts and name not in left_out]
     public.finish("public functions", faults, len(defined))
 
 

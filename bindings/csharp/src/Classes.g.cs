@@ -1239,8 +1239,8 @@ namespace Ggufx
         }
 
         /// <summary>Sets the prompt and starts again.</summary>
-        /// <exception cref="GgufxException">Argument, Memory, Malformed, Limit, Unsupported, NotFound, Capacity, State, Kvtype,
-        /// Value, Vocab.</exception>
+        /// <exception cref="GgufxException">Argument, Memory, Malformed, Limit, Unsupported, NotFound, Capacity, Mismatch, State,
+        /// Kvtype, Value, Vocab.</exception>
         /// <remarks>
         /// <para>Sampler, grammar and stop strings are reset, queued events are dropped. The sequence is truncated to the tokens
         /// that it shares with the prompt, except the last one of the prompt, whose logits are needed. Nothing is computed: the
@@ -1441,6 +1441,50 @@ namespace Ggufx
                     return new GeneratorFacts(&resultNative);
                 }
             }
+        }
+    }
+
+    /// <summary>A conversation made ready: its tokens, the form of its output, and what the output must be. Immutable.</summary>
+    public sealed unsafe partial class ChatPrompt : IDisposable
+    {
+        private readonly ChatPromptHandle _made;
+
+        internal ChatPromptHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        /// <summary>Renders a conversation, tokenizes it, and compiles the grammars of its output.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Malformed, Limit, Unsupported, NotFound, Capacity, Cancelled,
+        /// Mismatch, Value, Vocab.</exception>
+        /// <remarks>
+        /// <para>request.Progress is polled by all parts. The prompt keeps chat and tokenizer alive.</para>
+        /// </remarks>
+        public ChatPrompt(ChatPromptOptions options = null)
+        {
+            NativeChatPromptOptions optionsNative;
+            NativeError e;
+            using (var scope = options == null ? null : Scope.New())
+                Scope.End(scope, NativeMethods.ggufx_chat_prompt_create(out _made,
+                    ChatPromptOptions.Of(options, &optionsNative, scope), &e), &e);
+        }
+
+        /// <summary>Copies the token ids of a prompt.</summary>
+        /// <exception cref="GgufxException">Argument, Capacity.</exception>
+        public int[] Tokens()
+        {
+            UIntPtr idsNeeded;
+            NativeError e;
+            int status;
+            var ids = new int[1024];
+            do
+            {
+                fixed (int* pIds = ids)
+                    status = NativeMethods.ggufx_chat_prompt_tokens(pIds, Native.Size(ids.Length), &idsNeeded, Handle, &e);
+            }
+            while (Native.Grows(status, ref ids, idsNeeded));
+            Check.Ok(status, &e);
+            return Native.Cut(ids, idsNeeded);
         }
     }
 

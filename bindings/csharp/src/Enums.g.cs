@@ -512,6 +512,29 @@ namespace Ggufx
         ReuseAnswers = 8,
     }
 
+    /// <summary>Flags of ChatPromptOptions.</summary>
+    [Flags]
+    public enum ChatPromptFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>Reasoning is TEXT, with its markers.</summary>
+        KeepReasoning = 1,
+        /// <summary>The output ends after one tool call (End.ToolCall).</summary>
+        OneCall = 2,
+    }
+
+    /// <summary>Tool calls of the output.</summary>
+    public enum ToolChoice : uint
+    {
+        /// <summary>The model decides.</summary>
+        Auto = 0,
+        /// <summary>Calls are TEXT.</summary>
+        None = 1,
+        /// <summary>The output is one tool call, after reasoning.</summary>
+        Required = 2,
+    }
+
     /// <summary>Kind of an event.</summary>
     public enum EventKind : uint
     {
@@ -552,6 +575,8 @@ namespace Ggufx
         Cancelled = 6,
         /// <summary>A fault of this generator alone.</summary>
         Error = 7,
+        /// <summary>The one tool call is complete: see ChatPromptOptions.</summary>
+        ToolCall = 8,
     }
 
     /// <summary>Flags of ForkOptions.</summary>

@@ -30,6 +30,15 @@ namespace Ggufx
         protected override void Destroy() { NativeMethods.ggufx_chat_parser_destroy(handle); }
     }
 
+    internal sealed class ChatPromptHandle : LibraryHandle
+    {
+        internal static readonly ChatPromptHandle None = new ChatPromptHandle();
+
+        private ChatPromptHandle() { }
+
+        protected override void Destroy() { NativeMethods.ggufx_chat_prompt_destroy(handle); }
+    }
+
     internal sealed class DeviceHandle : LibraryHandle
     {
         internal static readonly DeviceHandle None = new DeviceHandle();

@@ -247,6 +247,14 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern void ggufx_generator_destroy(IntPtr handle);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_chat_prompt_create(out ChatPromptHandle out_,
+            NativeChatPromptOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_chat_prompt_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_chat_prompt_tokens(int* out_ids, UIntPtr capacity, UIntPtr*
+            out_needed, ChatPromptHandle prompt, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_generator_set_prompt(GeneratorHandle generator,
             NativePrompt* prompt, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]

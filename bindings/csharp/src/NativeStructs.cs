@@ -528,6 +528,32 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeGrammarSource
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* user;
+        internal IntPtr find;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeChatPromptOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal IntPtr chat;
+        internal IntPtr tokenizer;
+        internal NativeChatRequest* request;
+        internal uint tool_choice;
+        internal uint grammar_flags;
+        internal NativeText tool_name;
+        internal NativeText tools;
+        internal NativeText call_id;
+        internal NativeText schema;
+        internal NativeGrammarSource* grammars;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativePromptPart
     {
         internal uint struct_size;
@@ -550,6 +576,7 @@ namespace Ggufx
         internal NativeChatRequest* messages;
         internal NativePromptPart* parts;
         internal UIntPtr n_parts;
+        internal IntPtr chat;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1349,6 +1376,8 @@ namespace Ggufx
             { "ggufx_finding", sizeof(NativeFinding) },
             { "ggufx_draft_options", sizeof(NativeDraftOptions) },
             { "ggufx_generator_options", sizeof(NativeGeneratorOptions) },
+            { "ggufx_grammar_source", sizeof(NativeGrammarSource) },
+            { "ggufx_chat_prompt_options", sizeof(NativeChatPromptOptions) },
             { "ggufx_prompt_part", sizeof(NativePromptPart) },
             { "ggufx_prompt", sizeof(NativePrompt) },
             { "ggufx_logprob", sizeof(NativeLogprob) },

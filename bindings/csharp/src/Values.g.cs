@@ -1050,8 +1050,8 @@ namespace Ggufx
         public DraftOptions Draft { get; set; }
         /// <summary>Likeliest tokens in each EventToken; at most 64.</summary>
         public uint Logprobs { get; set; }
-        /// <summary>Tokens of reasoning after which its end is forced. It needs messages, and has no effect with a
-        /// grammar.</summary>
+        /// <summary>Tokens of reasoning after which its end is forced. It needs messages or a chat prompt, and has no effect with
+        /// a grammar.</summary>
         public uint? MaxReasoning { get; set; }
 
         internal unsafe void Fill(NativeGeneratorOptions* o, Scope scope)
@@ -1074,6 +1074,58 @@ namespace Ggufx
         }
 
         internal static unsafe NativeGeneratorOptions* Of(GeneratorOptions from, NativeGeneratorOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>All zero means default; chat, tokenizer and request must be set. With Schema or ToolChoice.Required the model may
+    /// reason first, unless the request has ChatFlags.NoThink. The markers that follow are forced; names, keys and values are
+    /// those of the schemas. Events give arguments as JSON while they are written. The output ends with End.ToolCall when the
+    /// call is complete.</summary>
+    public sealed partial class ChatPromptOptions
+    {
+        /// <summary>Flags.</summary>
+        public ChatPromptFlags Flags { get; set; }
+        /// <summary>Chat.</summary>
+        public Chat Chat { get; set; }
+        /// <summary>That of the generators.</summary>
+        public Tokenizer Tokenizer { get; set; }
+        /// <summary>Request.</summary>
+        public ChatRequest Request { get; set; }
+        /// <summary>Tool choice.</summary>
+        public ToolChoice ToolChoice { get; set; }
+        /// <summary>For grammars that the call compiles.</summary>
+        public GrammarFlags GrammarFlags { get; set; }
+        /// <summary>With ToolChoice.Required: the only function that may be called; empty: any. Without a name, a function whose
+        /// schema is not supported takes any arguments.</summary>
+        public string ToolName { get; set; }
+        /// <summary>With ToolChoice.Required: JSON array of the tools that may be called; absent: those of the request.</summary>
+        public string Tools { get; set; }
+        /// <summary>Id of that call; absent: it has none.</summary>
+        public string CallId { get; set; }
+        /// <summary>JSON Schema of the answer. If the request has tools, the model may call them instead.</summary>
+        public string Schema { get; set; }
+
+        internal unsafe void Fill(NativeChatPromptOptions* o, Scope scope)
+        {
+            *o = default(NativeChatPromptOptions);
+            o->struct_size = (uint)sizeof(NativeChatPromptOptions);
+            o->flags = (uint)Flags;
+            o->chat = scope.Object(Chat == null ? null : Chat.Handle);
+            o->tokenizer = scope.Object(Tokenizer == null ? null : Tokenizer.Handle);
+            o->request = ChatRequest.Of(Request, (NativeChatRequest*)scope.Memory(1, sizeof(NativeChatRequest)), scope);
+            o->tool_choice = (uint)ToolChoice;
+            o->grammar_flags = (uint)GrammarFlags;
+            o->tool_name.data = scope.Text(ToolName, out o->tool_name.size);
+            o->tools.data = scope.Text(Tools, out o->tools.size);
+            o->call_id.data = scope.Text(CallId, out o->call_id.size);
+            o->schema.data = scope.Text(Schema, out o->schema.size);
+        }
+
+        internal static unsafe NativeChatPromptOptions* Of(ChatPromptOptions from, NativeChatPromptOptions* o, Scope scope)
         {
             if (from == null) return null;
             from.Fill(o, scope);
@@ -1118,7 +1170,7 @@ namespace Ggufx
         }
     }
 
-    /// <summary>A prompt: one of text, tokens, messages and parts.</summary>
+    /// <summary>A prompt: one of text, tokens, messages, parts and chat.</summary>
     public sealed partial class Prompt
     {
         /// <summary>Flags.</summary>
@@ -1132,6 +1184,8 @@ namespace Ggufx
         public ChatRequest Messages { get; set; }
         /// <summary>Parts.</summary>
         public IReadOnlyList<PromptPart> Parts { get; set; }
+        /// <summary>As messages, made ready before; without APPEND.</summary>
+        public ChatPrompt Chat { get; set; }
 
         internal unsafe void Fill(NativePrompt* o, Scope scope)
         {
@@ -1144,6 +1198,7 @@ namespace Ggufx
             o->messages = ChatRequest.Of(Messages, (NativeChatRequest*)scope.Memory(1, sizeof(NativeChatRequest)), scope);
             o->parts = PromptPart.Of(Parts, scope);
             o->n_parts = Native.Size(Parts == null ? 0 : Parts.Count);
+            o->chat = scope.Object(Chat == null ? null : Chat.Handle);
         }
 
         internal static unsafe NativePrompt* Of(Prompt from, NativePrompt* o, Scope scope)

@@ -34,6 +34,7 @@ public static partial class Tests
         if (type == typeof(Grammar)) return new Grammar(Rt, new Tokenizer(Demo()), new GrammarOptions { Text = "root ::= \"a\"" });
         if (type == typeof(Imatrix)) return Imatrix.OpenMemory(Rt, OldImatrix());
         if (type == typeof(Chat)) return Of(Template);
+        if (type == typeof(ChatPrompt)) return new ChatPrompt(new ChatPromptOptions { Chat = Of(Template), Tokenizer = new Tokenizer(Demo()), Request = new ChatRequest() });
         if (type == typeof(Adapter)) return new Adapter((Model)Sample(typeof(Model)), LoraFile());
         if (type.IsEnum) return Enum.ToObject(type, 1);
         if (type.IsPrimitive) return Convert.ChangeType(1, type);

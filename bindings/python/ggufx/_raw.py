@@ -869,6 +869,48 @@ class ggufx_generator_options(Checked):
     ]
 
 
+class ggufx_grammar_source(Checked):
+    struct_size: int
+    flags: int
+    user: int | None
+    find: int | None
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("user", c_void_p),
+        ("find", c_void_p),
+    ]
+
+
+class ggufx_chat_prompt_options(Checked):
+    struct_size: int
+    flags: int
+    chat: int | None
+    tokenizer: int | None
+    request: int | None
+    tool_choice: int
+    grammar_flags: int
+    tool_name: ggufx_text
+    tools: ggufx_text
+    call_id: ggufx_text
+    schema: ggufx_text
+    grammars: int | None
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("chat", c_void_p),
+        ("tokenizer", c_void_p),
+        ("request", c_void_p),
+        ("tool_choice", c_uint32),
+        ("grammar_flags", c_uint32),
+        ("tool_name", ggufx_text),
+        ("tools", ggufx_text),
+        ("call_id", ggufx_text),
+        ("schema", ggufx_text),
+        ("grammars", c_void_p),
+    ]
+
+
 class ggufx_prompt_part(Checked):
     struct_size: int
     flags: int
@@ -897,6 +939,7 @@ class ggufx_prompt(Checked):
     messages: int | None
     parts: int | None
     n_parts: int
+    chat: int | None
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -906,6 +949,7 @@ class ggufx_prompt(Checked):
         ("messages", c_void_p),
         ("parts", c_void_p),
         ("n_parts", c_size_t),
+        ("chat", c_void_p),
     ]
 
 
@@ -2170,6 +2214,8 @@ STRUCTS: list[type[Structure]] = [
     ggufx_finding,
     ggufx_draft_options,
     ggufx_generator_options,
+    ggufx_grammar_source,
+    ggufx_chat_prompt_options,
     ggufx_prompt_part,
     ggufx_prompt,
     ggufx_logprob,
@@ -2318,6 +2364,9 @@ class Functions:
     ggufx_validate: Callable[..., int]
     ggufx_generator_create: Callable[..., int]
     ggufx_generator_destroy: Callable[..., None]
+    ggufx_chat_prompt_create: Callable[..., int]
+    ggufx_chat_prompt_destroy: Callable[..., None]
+    ggufx_chat_prompt_tokens: Callable[..., int]
     ggufx_generator_set_prompt: Callable[..., int]
     ggufx_generator_poll: Callable[..., int]
     ggufx_session_step: Callable[..., int]
@@ -2584,6 +2633,10 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_validate": (c_int32, ["ggufx_file", c_uint32, c_void_p, c_void_p, c_void_p, c_void_p]),
     "ggufx_generator_create": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_void_p]),
     "ggufx_generator_destroy": (None, ["ggufx_generator"]),
+    "ggufx_chat_prompt_create": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "ggufx_chat_prompt_destroy": (None, ["ggufx_chat_prompt"]),
+    "ggufx_chat_prompt_tokens": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_chat_prompt",
+        c_void_p]),
     "ggufx_generator_set_prompt": (c_int32, ["ggufx_generator", c_void_p, c_void_p]),
     "ggufx_generator_poll": (c_int32, [c_void_p, "ggufx_generator", c_void_p]),
     "ggufx_session_step": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_size_t, c_void_p,

@@ -41,6 +41,8 @@ __all__ = [
     "ChatParser",
     "ChatParserFacts",
     "ChatParserOptions",
+    "ChatPrompt",
+    "ChatPromptOptions",
     "ChatRequest",
     "ChatRun",
     "DecodeOptions",
@@ -1062,8 +1064,8 @@ class GeneratorOptions:
     n_logprobs: int = 0
     """Likeliest tokens in each EventToken; at most 64."""
     max_reasoning: int = 0
-    """Tokens of reasoning after which its end is forced. It needs messages, and has no effect with
-    a grammar.
+    """Tokens of reasoning after which its end is forced. It needs messages or a chat prompt, and
+    has no effect with a grammar.
     """
 
     def _fill(self, o: _raw.ggufx_generator_options, keep: Keep) -> None:
@@ -1107,7 +1109,7 @@ class DraftOptions:
 
 @dataclass
 class Prompt:
-    """A prompt: one of text, tokens, messages and parts."""
+    """A prompt: one of text, tokens, messages, parts and chat."""
 
     flags: int = 0
     text: Text | None = None
@@ -1117,6 +1119,8 @@ class Prompt:
     where it has tools, tool calls.
     """
     parts: Sequence[PromptPart] | None = None
+    chat: ChatPrompt | None = None
+    """As messages, made ready before; without APPEND."""
 
     def _fill(self, o: _raw.ggufx_prompt, keep: Following) -> None:
         o.struct_size = sizeof(o)
@@ -1125,6 +1129,7 @@ class Prompt:
         o.tokens, o.n_tokens = keep.array(self.tokens, I32, "tokens")
         o.messages = keep.struct(_raw.ggufx_chat_request, self.messages)
         o.parts, o.n_parts = keep.structs(_raw.ggufx_prompt_part, self.parts)
+        o.chat = keep.object(self.chat, "ggufx_chat_prompt")
 
 
 @dataclass
@@ -1266,6 +1271,51 @@ class GeneratorFacts:
     def _of(cls, o: _raw.ggufx_generator_facts) -> GeneratorFacts:
         return cls(GeneratorState(o.state), End(o.end), o.sequence, o.n_events, o.n_prompt, o.n_prompt_reused,
             o.n_prompt_left, o.n_tokens, o.n_reasoning, o.n_drafted, o.n_accepted, o.memory_bytes)
+
+
+@dataclass
+class ChatPromptOptions:
+    """All zero means default; chat, tokenizer and request must be set.
+
+    With `schema` or ToolChoice.REQUIRED the model may reason first, unless the request has
+    ChatFlags.NO_THINK. The markers that follow are forced; names, keys and values are those of the
+    schemas. Events give arguments as JSON while they are written. The output ends with
+    End.TOOL_CALL when the call is complete.
+    """
+
+    flags: int = 0
+    chat: Chat | None = None
+    tokenizer: Tokenizer | None = None
+    """That of the generators."""
+    request: ChatRequest | None = None
+    tool_choice: int = 0
+    grammar_flags: int = 0
+    """For grammars that the call compiles."""
+    tool_name: Text | None = None
+    """With ToolChoice.REQUIRED: the only function that may be called; empty: any. Without a
+    name, a function whose schema is not supported takes any arguments.
+    """
+    tools: Text | None = None
+    """With ToolChoice.REQUIRED: JSON array of the tools that may be called; absent: those
+    of the request.
+    """
+    call_id: Text | None = None
+    """Id of that call; absent: it has none."""
+    schema: Any = None
+    """JSON Schema of the answer. If the request has tools, the model may call them instead."""
+
+    def _fill(self, o: _raw.ggufx_chat_prompt_options, keep: Following) -> None:
+        o.struct_size = sizeof(o)
+        o.flags = self.flags
+        o.chat = keep.object(self.chat, "ggufx_chat")
+        o.tokenizer = keep.object(self.tokenizer, "ggufx_tokenizer")
+        o.request = keep.struct(_raw.ggufx_chat_request, self.request)
+        o.tool_choice = self.tool_choice
+        o.grammar_flags = self.grammar_flags
+        o.tool_name.data, o.tool_name.size = keep.text(self.tool_name)
+        o.tools.data, o.tools.size = keep.text(self.tools)
+        o.call_id.data, o.call_id.size = keep.text(self.call_id)
+        o.schema.data, o.schema.size = keep.json(self.schema)
 
 
 @dataclass
@@ -3220,6 +3270,44 @@ class Generator(Object):
             out = _raw.ggufx_generator_facts(struct_size=sizeof(_raw.ggufx_generator_facts))
             check(lib.ggufx_generator_info(byref(out), own, byref(e)), e)
             return GeneratorFacts._of(out)
+
+
+class ChatPrompt(Object):
+    """A conversation made ready: its tokens, the form of its output, and what the output must be.
+    Immutable.
+    """
+
+    _kind = "ggufx_chat_prompt"
+    _mutable = False
+
+    def __init__(self, *, flags: int = 0, chat: Chat | None = None, tokenizer: Tokenizer | None = None,
+            request: ChatRequest | None = None, tool_choice: int = 0, grammar_flags: int = 0,
+            tool_name: Text | None = None, tools: Text | None = None, call_id: Text | None = None,
+            schema: Any = None) -> None:
+        """Renders a conversation, tokenizes it, and compiles the grammars of its output.
+
+        request->progress is polled by all parts. The prompt keeps chat and tokenizer alive.
+        """
+        e = _raw.ggufx_error()
+        with Following() as call_:
+            options_ = call_.struct(_raw.ggufx_chat_prompt_options,
+                ChatPromptOptions(flags=flags, chat=chat, tokenizer=tokenizer, request=request, tool_choice=tool_choice,
+                grammar_flags=grammar_flags, tool_name=tool_name, tools=tools, call_id=call_id, schema=schema))
+            own = KINDS["ggufx_chat_prompt"]()
+            call_.end(lib.ggufx_chat_prompt_create(byref(own), options_, byref(e)), e)
+            self._take(own, None)
+
+    def tokens(self) -> Ints32:
+        """Copies the token ids of a prompt.
+
+        Writes at most `capacity` ids and always sets *out_needed to their full number; CAPACITY if that
+        is larger.
+        """
+        e = _raw.ggufx_error()
+        out_ids = Room(I32, 1024)
+        check(asked_twice(lambda: lib.ggufx_chat_prompt_tokens(out_ids.at, out_ids.n, byref(out_ids.needed), self._handle, byref(e)),
+            out_ids), e)
+        return out_ids.array()
 
 
 class Grammar(Object):

@@ -299,6 +299,21 @@ class PromptFlags(_Flags):
     REUSE_ANSWERS = 8
 
 
+class ChatPromptFlags(_Flags):
+    """Flags of ggufx_chat_prompt_options."""
+
+    KEEP_REASONING = 1
+    ONE_CALL = 2
+
+
+class ToolChoice(_Id):
+    """Tool calls of the output."""
+
+    AUTO = 0
+    NONE = 1
+    REQUIRED = 2
+
+
 class EventKind(_Id):
     """Kind of an event."""
 
@@ -323,6 +338,7 @@ class End(_Id):
     GRAMMAR = 5
     CANCELLED = 6
     ERROR = 7
+    TOOL_CALL = 8
 
 
 class ForkFlags(_Flags):

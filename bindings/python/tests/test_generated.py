@@ -24,17 +24,19 @@ DERIVED = ("n_", "user", "struct_size", "next", "reserved")
 HELD = {"ggufx_quantize_options": {"imatrix"}, "ggufx_device_options": {"cache_load", "cache_store"},
         "ggufx_batch_options": {"logits", "n_logits", "embeddings", "n_embeddings"},
         "ggufx_decode_options": {"logits", "n_logits", "attention"},
-        "ggufx_model_options": {"group"}, "ggufx_speculator_options": {"guess"}}
+        "ggufx_model_options": {"group"}, "ggufx_speculator_options": {"guess"}, "ggufx_chat_prompt_options": {"grammars"}}
 
 
 class Generated(Case):
     def objects(self) -> dict[str, Any]:
         file = self.demo()
         model, tokenizer = Model(self.rt, file), Tokenizer(file)
-        session = Session(model)
+        session, chat = Session(model), ggufx.Chat(self.rt, format="chatml")
+        request = ggufx.ChatRequest(messages_json="[]")
         return {"File": file, "Model": model, "Tokenizer": tokenizer, "Session": session,
                 "Generator": ggufx.Generator(session), "Grammar": ggufx.Grammar(self.rt, tokenizer, text='root ::= "a"'),
-                "Imatrix": ggufx.Imatrix.open_memory(self.rt, old_imatrix()), "Chat": ggufx.Chat(self.rt, format="chatml"),
+                "Imatrix": ggufx.Imatrix.open_memory(self.rt, old_imatrix()), "Chat": chat,
+                "ChatPrompt": ggufx.ChatPrompt(chat=chat, tokenizer=tokenizer, request=request),
                 "Sampler": ggufx.Sampler(self.rt, 8),
                 "Device": borrowed("ggufx_device", 4096, file._handle, file)}  # is never looked at
 

@@ -164,6 +164,11 @@ functions! {
     fn ggufx_generator_create(out: *mut *mut ggufx_generator, session: *mut ggufx_session, options:
         *const ggufx_generator_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_generator_destroy(generator: *mut ggufx_generator);
+    fn ggufx_chat_prompt_create(out: *mut *mut ggufx_chat_prompt, options: *const
+        ggufx_chat_prompt_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_chat_prompt_destroy(prompt: *mut ggufx_chat_prompt);
+    fn ggufx_chat_prompt_tokens(out_ids: *mut i32, capacity: usize, out_needed: *mut usize, prompt:
+        *const ggufx_chat_prompt, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_generator_set_prompt(generator: *mut ggufx_generator, prompt: *const ggufx_prompt,
         error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_generator_poll(out: *mut ggufx_event, generator: *mut ggufx_generator, error: *mut

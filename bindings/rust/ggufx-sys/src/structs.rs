@@ -24,6 +24,12 @@ pub struct ggufx_chat_parser {
 }
 
 #[repr(C)]
+pub struct ggufx_chat_prompt {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
 pub struct ggufx_device {
     _opaque: [u8; 0],
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
@@ -663,6 +669,34 @@ pub struct ggufx_generator_options {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct ggufx_grammar_source {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub user: *mut c_void,
+    pub find: Option<unsafe extern "C" fn(user: *mut c_void, out: *mut *const ggufx_grammar, schema:
+        *const c_char, schema_length: usize, function: *const c_char, function_length: usize) ->
+        ggufx_status>,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_chat_prompt_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub chat: *const ggufx_chat,
+    pub tokenizer: *const ggufx_tokenizer,
+    pub request: *const ggufx_chat_request,
+    pub tool_choice: u32,
+    pub grammar_flags: u32,
+    pub tool_name: ggufx_text,
+    pub tools: ggufx_text,
+    pub call_id: ggufx_text,
+    pub schema: ggufx_text,
+    pub grammars: *const ggufx_grammar_source,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct ggufx_prompt_part {
     pub struct_size: u32,
     pub flags: u32,
@@ -684,6 +718,7 @@ pub struct ggufx_prompt {
     pub messages: *const ggufx_chat_request,
     pub parts: *const ggufx_prompt_part,
     pub n_parts: usize,
+    pub chat: *const ggufx_chat_prompt,
 }
 
 #[repr(C)]
@@ -1458,7 +1493,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 96] = [
+pub const SIZES: [(&str, usize); 98] = [
     ("ggufx_adapter_options\0", size_of::<ggufx_adapter_options>()),
     ("ggufx_adapter_facts\0", size_of::<ggufx_adapter_facts>()),
     ("ggufx_adapter_use\0", size_of::<ggufx_adapter_use>()),
@@ -1495,6 +1530,8 @@ pub const SIZES: [(&str, usize); 96] = [
     ("ggufx_finding\0", size_of::<ggufx_finding>()),
     ("ggufx_draft_options\0", size_of::<ggufx_draft_options>()),
     ("ggufx_generator_options\0", size_of::<ggufx_generator_options>()),
+    ("ggufx_grammar_source\0", size_of::<ggufx_grammar_source>()),
+    ("ggufx_chat_prompt_options\0", size_of::<ggufx_chat_prompt_options>()),
     ("ggufx_prompt_part\0", size_of::<ggufx_prompt_part>()),
     ("ggufx_prompt\0", size_of::<ggufx_prompt>()),
     ("ggufx_logprob\0", size_of::<ggufx_logprob>()),

@@ -1281,7 +1281,7 @@ impl Generator {
     /// [`PromptFlags::APPEND`].
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `MALFORMED`, `LIMIT`, `UNSUPPORTED`, `NOT_FOUND`, `CAPACITY`,
-    /// `STATE`, `KVTYPE`, `VALUE`, `VOCAB`.
+    /// `MISMATCH`, `STATE`, `KVTYPE`, `VALUE`, `VOCAB`.
     pub fn set_prompt(&mut self, prompt: Prompt<'_>) -> Result<()> {
         let held = Keep::new();
         let prompt = prompt.raw(&held)?;
@@ -1443,6 +1443,53 @@ impl Generator {
         let mut out = sized!(ggufx_generator_facts);
         check(|e| unsafe { sys::ggufx_generator_info(&mut out, self.as_raw(), e) })?;
         Ok(unsafe { GeneratorFacts::of(&out) })
+    }
+}
+
+handle! {
+    /// A conversation made ready: its tokens, the form of its output, and what the output must be.
+    /// Immutable.
+    ChatPrompt(ggufx_chat_prompt, ggufx_chat_prompt_destroy)
+}
+
+impl ChatPrompt {
+    /// Renders a conversation, tokenizes it, and compiles the grammars of its output.
+    ///
+    /// request-\>progress is polled by all parts. The prompt keeps chat and tokenizer alive.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `MALFORMED`, `LIMIT`, `UNSUPPORTED`, `NOT_FOUND`, `CAPACITY`,
+    /// `CANCELLED`, `MISMATCH`, `VALUE`, `VOCAB`.
+    pub fn new(options: ChatPromptOptions<'_>) -> Result<Self> {
+        let held = Keep::new();
+        let options = options.raw(&held)?;
+        let mut out = null_mut();
+        watched(|e| unsafe { sys::ggufx_chat_prompt_create(&mut out, &options, e) })?;
+        Ok(ChatPrompt::of_raw(out))
+    }
+
+    /// Copies the token ids of a prompt.
+    ///
+    /// Writes at most `capacity` ids and always sets *`out_needed` to their full number; CAPACITY
+    /// if that is larger.
+    ///
+    /// Errors: `ARGUMENT`, `CAPACITY`.
+    pub fn tokens(&self) -> Result<Vec<i32>> {
+        let mut out_ids = unsafe { Room::<i32>::new(4096) };
+        loop {
+            let done = check(|e| unsafe {
+                sys::ggufx_chat_prompt_tokens(
+                    out_ids.at(),
+                    out_ids.size(),
+                    &mut out_ids.needed,
+                    self.as_raw(),
+                    e,
+                )
+            });
+            if !out_ids.grows(&done) {
+                done?;
+                return Ok(out_ids.filled());
+            }
+        }
     }
 }
 

@@ -297,6 +297,21 @@ bits! {
     REUSE_ANSWERS = GGUFX_PROMPT_REUSE_ANSWERS,
 }
 
+bits! {
+    /// Flags of ggufx_chat_prompt_options (`ggufx_chat_prompt_flags`).
+    ChatPromptFlags: u32
+    KEEP_REASONING = GGUFX_CHAT_PROMPT_KEEP_REASONING,
+    ONE_CALL = GGUFX_CHAT_PROMPT_ONE_CALL,
+}
+
+id! {
+    /// Tool calls of the output (`ggufx_tool_choice`).
+    ToolChoice: u32
+    AUTO = GGUFX_TOOL_CHOICE_AUTO,
+    NONE = GGUFX_TOOL_CHOICE_NONE,
+    REQUIRED = GGUFX_TOOL_CHOICE_REQUIRED,
+}
+
 id! {
     /// Kind of an event (`ggufx_event_kind`).
     EventKind: u32
@@ -321,6 +336,7 @@ id! {
     GRAMMAR = GGUFX_END_GRAMMAR,
     CANCELLED = GGUFX_END_CANCELLED,
     ERROR = GGUFX_END_ERROR,
+    TOOL_CALL = GGUFX_END_TOOL_CALL,
 }
 
 bits! {

@@ -1192,8 +1192,8 @@ pub struct GeneratorOptions<'a> {
     pub draft: Option<DraftOptions<'a>>,
     /// Likeliest tokens in each [`EventToken`]; at most 64
     pub n_logprobs: u32,
-    /// Tokens of reasoning after which its end is forced. It needs messages, and has no effect with
-    /// a grammar.
+    /// Tokens of reasoning after which its end is forced. It needs messages or a chat prompt, and
+    /// has no effect with a grammar.
     pub max_reasoning: Option<u32>,
 }
 
@@ -1249,7 +1249,7 @@ impl DraftOptions<'_> {
     }
 }
 
-/// A prompt: one of text, tokens, messages and parts.
+/// A prompt: one of text, tokens, messages, parts and chat.
 #[derive(Default)]
 pub struct Prompt<'a> {
     /// Flags.
@@ -1263,6 +1263,8 @@ pub struct Prompt<'a> {
     pub messages: Option<ChatRequest<'a>>,
     /// Parts.
     pub parts: &'a [PromptPart<'a>],
+    /// As messages, made ready before; without APPEND
+    pub chat: Option<&'a ChatPrompt>,
 }
 
 impl Prompt<'_> {
@@ -1278,6 +1280,7 @@ impl Prompt<'_> {
         }
         o.parts = held.list(self.parts.iter().map(|x| x.raw()).collect());
         o.n_parts = self.parts.len();
+        o.chat = self.chat.map_or(null(), |x| x.as_raw() as *const _);
         Ok(o)
     }
 }
@@ -1462,6 +1465,61 @@ impl GeneratorFacts {
             n_accepted: o.n_accepted,
             memory_bytes: o.memory_bytes,
         }
+    }
+}
+
+/// All zero means default; chat, tokenizer and request must be set.
+///
+/// With `schema` or [`ToolChoice::REQUIRED`] the model may reason first, unless the request has
+/// [`ChatFlags::NO_THINK`]. The markers that follow are forced; names, keys and values are those of
+/// the schemas. Events give arguments as JSON while they are written. The output ends with
+/// [`End::TOOL_CALL`] when the call is complete.
+#[derive(Default)]
+pub struct ChatPromptOptions<'a> {
+    /// Flags.
+    pub flags: ChatPromptFlags,
+    /// Chat.
+    pub chat: Option<&'a Chat>,
+    /// That of the generators
+    pub tokenizer: Option<&'a Tokenizer>,
+    /// Request.
+    pub request: Option<ChatRequest<'a>>,
+    /// Tool choice.
+    pub tool_choice: ToolChoice,
+    /// For grammars that the call compiles
+    pub grammar_flags: GrammarFlags,
+    /// With [`ToolChoice::REQUIRED`]: the only function that may be called; empty: any. Without a
+    /// name, a function whose schema is not supported takes any arguments.
+    pub tool_name: Option<&'a str>,
+    /// With [`ToolChoice::REQUIRED`]: JSON array of the tools that may be called; absent: those of
+    /// the request
+    pub tools: Option<&'a str>,
+    /// Id of that call; absent: it has none
+    pub call_id: Option<&'a str>,
+    /// JSON Schema of the answer. If the request has tools, the model may call them instead.
+    pub schema: Option<&'a str>,
+}
+
+impl ChatPromptOptions<'_> {
+    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_chat_prompt_options> {
+        let mut o = sized!(ggufx_chat_prompt_options);
+        o.flags = self.flags.0;
+        o.chat = self.chat.map_or(null(), |x| x.as_raw() as *const _);
+        o.tokenizer = self.tokenizer.map_or(null(), |x| x.as_raw() as *const _);
+        if let Some(request) = self.request {
+            o.request = held.put(request.raw(held)?);
+        }
+        o.tool_choice = self.tool_choice.0;
+        o.grammar_flags = self.grammar_flags.0;
+        let tool_name = self.tool_name.map(str::as_bytes);
+        o.tool_name = sys::ggufx_text { data: optional(tool_name).cast(), size: count(tool_name) };
+        let tools = self.tools.map(str::as_bytes);
+        o.tools = sys::ggufx_text { data: optional(tools).cast(), size: count(tools) };
+        let call_id = self.call_id.map(str::as_bytes);
+        o.call_id = sys::ggufx_text { data: optional(call_id).cast(), size: count(call_id) };
+        let schema = self.schema.map(str::as_bytes);
+        o.schema = sys::ggufx_text { data: optional(schema).cast(), size: count(schema) };
+        Ok(o)
     }
 }
 
