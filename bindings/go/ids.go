@@ -107,7 +107,8 @@ const (
 type BatchOptionsFlags uint32
 
 const (
-	BatchOptionsMatmul BatchOptionsFlags = 1
+	BatchOptionsMatmul  BatchOptionsFlags = 1
+	BatchOptionsKeepNan BatchOptionsFlags = 2
 )
 
 // ChatFlags: Flags of a rendering.
@@ -312,6 +313,7 @@ const (
 	GeneratorLogprobs        GeneratorFlags = 32
 	GeneratorKeepReasoning   GeneratorFlags = 64
 	GeneratorHasMaxReasoning GeneratorFlags = 128
+	GeneratorSampleOutput    GeneratorFlags = 256
 )
 
 // PromptFlags: Flags of ggufx_prompt.

@@ -1095,6 +1095,9 @@ type GeneratorFacts struct {
 	Accepted uint64
 	// Bytes of its tokens, texts, events and drafts
 	MemoryBytes uint64
+	// log-probabilities of the tokens generated since the prompt was set or cut, also those of a
+	// stop string; 0 without GeneratorLogprobs and n_logprobs
+	SumLogprobs float64
 }
 
 func generatorFactsOf(from *C.ggufx_generator_facts) (to GeneratorFacts) {
@@ -1110,6 +1113,7 @@ func generatorFactsOf(from *C.ggufx_generator_facts) (to GeneratorFacts) {
 	to.Drafted = uint64(from.n_drafted)
 	to.Accepted = uint64(from.n_accepted)
 	to.MemoryBytes = uint64(from.memory_bytes)
+	to.SumLogprobs = float64(from.sum_logprobs)
 	return to
 }
 

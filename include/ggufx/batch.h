@@ -59,6 +59,9 @@ typedef uint32_t ggufx_batch_options_flags;
  * GGUFX_MATMUL_TILES for prompts and GGUFX_MATMUL_BATCH_INVARIANT for generated tokens. Recomputed
  * tokens keep the mode of their first computation. */
 #define GGUFX_BATCH_MATMUL 1u
+/* Logits and hidden states may hold NaN; without it the call fails with VALUE. The other ranks of a
+ * group need it to repeat a ggufx_session_step. */
+#define GGUFX_BATCH_KEEP_NAN 2u
 
 typedef struct ggufx_batch_options {
     uint32_t struct_size;

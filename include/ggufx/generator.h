@@ -40,7 +40,9 @@ enum {
     GGUFX_GENERATOR_LOGPROBS = 32,      /* tokens of events have log-probabilities */
     /* Reasoning is TEXT, with its markers. */
     GGUFX_GENERATOR_KEEP_REASONING = 64,
-    GGUFX_GENERATOR_HAS_MAX_REASONING = 128 /* max_reasoning counts */
+    GGUFX_GENERATOR_HAS_MAX_REASONING = 128, /* max_reasoning counts */
+    /* The sampler sees the tokens of the output alone: penalties leave those of the prompt out. */
+    GGUFX_GENERATOR_SAMPLE_OUTPUT = 256
 };
 
 /* Speculative decoding: draft tokens are computed together with the token before them, and count as
@@ -541,6 +543,9 @@ typedef struct ggufx_generator_facts {
     uint64_t n_drafted;       /* draft tokens computed */
     uint64_t n_accepted;      /* those among them that the sampler drew */
     uint64_t memory_bytes;    /* bytes of its tokens, texts, events and drafts */
+    /* log-probabilities of the tokens generated since the prompt was set or cut, also those of a
+     * stop string; 0 without GGUFX_GENERATOR_LOGPROBS and n_logprobs */
+    double sum_logprobs;
 } ggufx_generator_facts;
 
 /* Describes a generator. out->struct_size must be set. Errors: ARGUMENT.

@@ -131,7 +131,8 @@ extern "C" ggufx_status ggufx_session_decode_batch(ggufx_session *session,
         check_session(session);
         require(items || n_items == 0, "items must be set");
         require(options, "options must be set");
-        const auto in = import_options(options, GGUFX_BATCH_MATMUL, "ggufx_batch_options");
+        const auto in = import_options(options, GGUFX_BATCH_MATMUL | GGUFX_BATCH_KEEP_NAN,
+                                       "ggufx_batch_options");
         check_item_size(in.item_size);
         import_items(session->session, items, n_items, in.item_size);
         const model::BatchItem *const given = session->session.items();
@@ -153,6 +154,7 @@ extern "C" ggufx_status ggufx_session_decode_batch(ggufx_session *session,
         out.logits = in.logits;
         out.hidden = in.embeddings;
         if (own) out.matmul = &matmul;
+        out.keeps_nan = (in.flags & GGUFX_BATCH_KEEP_NAN) != 0;
         return session->session.decode_batch(session->session.items(), n_items, out,
                                              failure_of(error));
     });

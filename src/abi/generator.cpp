@@ -15,7 +15,8 @@ namespace {
 constexpr uint32_t kGeneratorFlags =
     GGUFX_GENERATOR_TILED_DECODE | GGUFX_GENERATOR_SPECIAL_TOKENS | GGUFX_GENERATOR_IGNORE_EOG |
     GGUFX_GENERATOR_IDS_ONLY | GGUFX_GENERATOR_SCORE_PROMPT | GGUFX_GENERATOR_LOGPROBS |
-    GGUFX_GENERATOR_KEEP_REASONING | GGUFX_GENERATOR_HAS_MAX_REASONING;
+    GGUFX_GENERATOR_KEEP_REASONING | GGUFX_GENERATOR_HAS_MAX_REASONING |
+    GGUFX_GENERATOR_SAMPLE_OUTPUT;
 constexpr uint32_t kGeneratorLogprobs = 64;
 constexpr uint64_t kGeneratorStopBytes = uint64_t{1} << 20;
 
@@ -100,6 +101,7 @@ generate::GeneratorOptions import_numbers(const ggufx_generator_options &in) {
     out.max_tokens = in.max_tokens;
     out.tiled_decode = (in.flags & GGUFX_GENERATOR_TILED_DECODE) != 0;
     out.ignores_eog = (in.flags & GGUFX_GENERATOR_IGNORE_EOG) != 0;
+    out.penalizes_output = (in.flags & GGUFX_GENERATOR_SAMPLE_OUTPUT) != 0;
     out.scores_prompt = (in.flags & GGUFX_GENERATOR_SCORE_PROMPT) != 0;
     out.n_logprobs =
         import_limited(in.n_logprobs, kGeneratorLogprobs, "ggufx_generator_options.n_logprobs");
@@ -392,8 +394,11 @@ extern "C" ggufx_status ggufx_generator_next(ggufx_event *out, ggufx_generator *
         const auto imported = import_step_options(options, session.session);
         generate::Generator &inner = generator->generator;
         if (inner.ids().empty()) fail(Status::state, {}, "the generator has no prompt");
-        if (!inner.has_sequence() && !inner.has_ended())
-            fail(Status::state, {}, "the generator is suspended: resume it first");
+        if (!inner.has_sequence() && !inner.has_ended()) {
+            if (!inner.is_cancelled())
+                fail(Status::state, {}, "the generator is suspended: resume it first");
+            inner.end_suspended();
+        }
         const generate::Steps::Item item = {&inner, 0};
         generate::Event event;
         for (bool complete = true; !take_event(event, inner);) {
@@ -452,6 +457,7 @@ extern "C" ggufx_status ggufx_generator_info(ggufx_generator_facts *out,
         facts.n_drafted = in.n_drafted;
         facts.n_accepted = in.n_accepted;
         facts.memory_bytes = in.bytes;
+        facts.sum_logprobs = in.sum_logprobs;
         export_struct(out, facts, "ggufx_generator_facts");
     });
 }

@@ -66,6 +66,7 @@ void Generator::truncate(size_t n_tokens) {
     n_scored_ = std::min(n_scored_, n_tokens);
     n_matched_ = n_tokens - n_prompt_;
     if (closes_at_ >= n_tokens) closes_at_ = SIZE_MAX;
+    sum_logprobs_ = 0;
     restore_sampler(state); // the random numbers go on
     if (drafts_) drafts_->restart();
     queue_.clear();
@@ -85,10 +86,10 @@ Generator::Generator(Generator &other, uint32_t sequence)
       matcher_(other.matcher_of(other.tokens_.size())), top_(other.top_), top_ids_(other.top_ids_),
       top_logits_(other.top_logits_), n_prompt_(other.n_prompt_), n_reused_(other.n_reused_),
       n_scored_(other.n_scored_), n_matched_(other.n_matched_), n_reasoning_(other.n_reasoning_),
-      forced_(HostAllocator<int32_t>(host())), closes_at_(other.closes_at_), end_(other.end_),
-      last_(other.last_), is_appended_(other.is_appended_),
-      has_told_prompt_(other.has_told_prompt_), marks_(other.marks_), text_spoiled_(true),
-      cancelled_(other.is_cancelled()) {
+      sum_logprobs_(other.sum_logprobs_), forced_(HostAllocator<int32_t>(host())),
+      closes_at_(other.closes_at_), end_(other.end_), last_(other.last_),
+      is_appended_(other.is_appended_), has_told_prompt_(other.has_told_prompt_),
+      marks_(other.marks_), text_spoiled_(true), cancelled_(other.is_cancelled()) {
     require_idle();
     options_.sequence = sequence;
     tokens_.reserve(other.tokens_.ids.capacity());

@@ -21,11 +21,11 @@ const kernels::RowKernels &row_kernels(const model::Session &session) {
 }
 
 uint64_t fingerprint_of(const GeneratorOptions &options, const Text::Options &text) {
-    const uint32_t numbers[] = {options.max_tokens,       options.tiled_decode,
-                                options.ignores_eog,      options.scores_prompt,
-                                options.logprobs,         options.n_logprobs,
-                                options.max_reasoning,    options.grammar ? 1u : 0u,
-                                text.tokenizer ? 1u : 0u, text.shows_special};
+    const uint32_t numbers[] = {
+        options.max_tokens,       options.tiled_decode,     options.ignores_eog,
+        options.scores_prompt,    options.logprobs,         options.n_logprobs,
+        options.max_reasoning,    options.penalizes_output, options.grammar ? 1u : 0u,
+        text.tokenizer ? 1u : 0u, text.shows_special};
     uint64_t crc = crc64(0, numbers, sizeof numbers);
     for (size_t i = 0; i < text.n_stops; i++) {
         const uint64_t n = text.stops[i].size();
@@ -169,6 +169,7 @@ void Generator::set_prompt(Prompt &&prompt) {
     n_reused_ = static_cast<size_t>(same);
     n_scored_ = n_reused_;
     n_matched_ = n_reasoning_ = 0;
+    sum_logprobs_ = 0;
     reasoning_left_ = options_.max_reasoning;
     forced_.clear();
     n_forced_ = 0;
@@ -176,7 +177,7 @@ void Generator::set_prompt(Prompt &&prompt) {
     has_told_prompt_ = false;
     queue_.clear();
     std::visit([](auto &sampler) { sampler.reset(); }, sampler_);
-    accept(tokens_.ids.data(), n);
+    accept_all();
     cancelled_.store(0, Order::release);
 }
 
@@ -218,6 +219,12 @@ void Generator::accept(const int32_t *ids, size_t n) {
         for (size_t i = 0; i < n; i++) chain->accept(ids[i]);
 }
 
+// Accepts all tokens so far.
+void Generator::accept_all() {
+    const size_t first = options_.penalizes_output ? n_prompt_ : 0;
+    accept(tokens_.ids.data() + first, tokens_.size() - first);
+}
+
 sampling::Chain::State Generator::sampler_state() const {
     if (const auto *const chain = std::get_if<sampling::Chain>(&sampler_)) return chain->state();
     return {std::get<model::Sampler>(sampler_).checkpoint().state(), 0};
@@ -226,7 +233,7 @@ sampling::Chain::State Generator::sampler_state() const {
 void Generator::restore_sampler(const sampling::Chain::State &state) {
     if (auto *const chain = std::get_if<sampling::Chain>(&sampler_)) {
         chain->reset();
-        accept(tokens_.ids.data(), tokens_.size());
+        accept_all();
         chain->restore(state);
     } else {
         std::get<model::Sampler>(sampler_).rollback(sampling::Random(state.random));
@@ -299,8 +306,8 @@ model::BatchItem Generator::next_tokens(size_t most) const {
 }
 
 void Generator::begin_undo() {
-    undo_ = {queue_.mark(), sampler_state(), tokens_.size(),  n_scored_,
-             n_matched_,    n_reasoning_,    has_told_prompt_};
+    undo_ = {queue_.mark(), sampler_state(), tokens_.size(),   n_scored_,
+             n_matched_,    n_reasoning_,    has_told_prompt_, sum_logprobs_};
 }
 
 void Generator::undo() {
@@ -313,6 +320,7 @@ void Generator::undo() {
     n_matched_ = undo_.n_matched;
     n_scored_ = undo_.n_scored;
     n_reasoning_ = undo_.n_reasoning;
+    sum_logprobs_ = undo_.sum_logprobs;
     has_told_prompt_ = undo_.has_told_prompt;
     end_ = End::none;
     text_spoiled_ = true;
@@ -518,6 +526,7 @@ void Generator::take_token(const float *logits) {
     int32_t id = 0;
     float logprob = 0;
     if (!choose(&id, &logprob, logits)) return;
+    sum_logprobs_ += static_cast<double>(logprob);
     const bool ends = ends_with(id);
     const uint64_t offset = text_.n_bytes();
     tokens_.add(&id, 1, answer_mode()); // reserved by set_prompt
@@ -562,6 +571,21 @@ void Generator::finish(End end, Status status, std::string_view why, uint32_t in
     last_.text = {};
 }
 
+void Generator::end_now(End end, Status status, std::string_view why) {
+    begin_undo();
+    try {
+        finish(end, status, why);
+    } catch (...) {
+        undo();
+        throw;
+    }
+}
+
+void Generator::end_suspended() {
+    require_idle();
+    end_now(End::cancelled);
+}
+
 // ---- calls
 
 bool Generator::poll(Event &out) {
@@ -585,6 +609,7 @@ Generator::Facts Generator::facts() const {
     out.n_left = held_ < n_prompt_ ? n_prompt_ - held_ : 0;
     out.n_tokens = n - n_prompt_;
     out.n_reasoning = n_reasoning_;
+    out.sum_logprobs = sum_logprobs_;
     out.bytes = sizeof *this + queue_.bytes() + text_.bytes() + tokens_.bytes();
     if (!drafts_) return out;
     out.n_drafted = drafts_->n_drafted();

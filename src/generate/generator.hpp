@@ -25,6 +25,7 @@ struct GeneratorOptions {
     uint32_t sequence = 0;
     uint32_t max_tokens = 0; // 0: until the context is full
     bool tiled_decode = false, ignores_eog = false, scores_prompt = false, logprobs = false;
+    bool penalizes_output = false; // the sampler does not see the prompt
     uint32_t n_logprobs = 0;
     uint32_t max_reasoning = UINT32_MAX; // tokens of reasoning, before its end is forced
     Ref<Grammar> grammar;                // null: any text
@@ -79,6 +80,7 @@ public:
         uint32_t sequence;
         size_t n_events;
         uint64_t n_prompt, n_reused, n_left, n_tokens, n_reasoning, n_drafted, n_accepted, bytes;
+        double sum_logprobs;
     };
     Facts facts() const;
     const Vector<int32_t> &ids() const { return tokens_.ids; }
@@ -112,6 +114,9 @@ public:
     // Uses the rows of logits of an item. Throws Error / std::bad_alloc; then undo() is called.
     void take(const model::BatchItem &item, const float *logits);
     void undo();
+    // Ends outside of a pass. Throws std::bad_alloc; nothing has changed then.
+    void end_now(End end, Status status = Status::ok, std::string_view why = {});
+    void end_suspended(); // throws; nothing has changed then
     // The session holds the tokens of the item.
     void keep(const model::BatchItem &item);
     // Ends the generation; text that was held back becomes events. Throws std::bad_alloc; then undo() is
@@ -126,12 +131,14 @@ private:
         size_t n_ids = 0, n_scored = 0;
         uint64_t n_matched = 0, n_reasoning = 0;
         bool has_told_prompt = false;
+        double sum_logprobs = 0;
     };
     matmul::Options prompt_products() const;
     bool is_scored() const { return options_.scores_prompt && n_scored_ < n_prompt_; }
     sampling::Chain::State sampler_state() const;
     void restore_sampler(const sampling::Chain::State &state);
     void accept(const int32_t *ids, size_t n);
+    void accept_all();
     const Host *host() const;
     void cut(uint64_t n);
     void restart_text();
@@ -179,6 +186,7 @@ private:
     size_t n_scored_ = 0;    // tokens of the prompt that have log-probabilities
     uint64_t n_matched_ = 0; // tokens that the matcher has accepted
     uint64_t n_reasoning_ = 0;
+    double sum_logprobs_ = 0;
     uint32_t reasoning_left_ = 0; // tokens of reasoning before its end is forced
     Vector<int32_t> forced_;      // tokens of that end, from n_forced_ on
     size_t n_forced_ = 0;

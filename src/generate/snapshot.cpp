@@ -85,6 +85,7 @@ Status Generator::save(SnapshotOutput &out, Failure *failure) const {
     out.u32(last_.index);
     out.u64(drafts_ ? drafts_->n_drafted() : 0);
     out.u64(drafts_ ? drafts_->n_accepted() : 0);
+    out.u64(std::bit_cast<uint64_t>(sum_logprobs_));
     FormatTexts texts;
     if (format_) texts = {format_->prompt_end(), format_->begun(), format_->tools()};
     for (const std::string_view text : {texts.prompt_end, texts.begun, texts.tools}) {
@@ -281,6 +282,8 @@ void Generator::load(SnapshotInput &in, const FormatSource &formats) {
     last_.index = read.u32();
     const uint64_t n_drafted = read.u64(), n_accepted = read.u64();
     check(n_accepted <= n_drafted, "more drafts were accepted than made");
+    const auto sum_logprobs = std::bit_cast<double>(read.u64());
+    check(!isnan(sum_logprobs), "its sum of log-probabilities is NaN");
     // The end of a prompt may begin within a character.
     const Vector<char> prompt_end = read.any_text(), begun = read.text(), tools = read.text();
     const uint64_t n_vocab = session_.model().shape().n_vocab;
@@ -299,6 +302,7 @@ void Generator::load(SnapshotInput &in, const FormatSource &formats) {
     n_prompt_ = read.n_prompt;
     n_reused_ = read.n_reused;
     n_scored_ = read.n_scored;
+    sum_logprobs_ = sum_logprobs;
     n_matched_ = n_new;
     tokens_ = std::move(tokens);
     const uint64_t most =

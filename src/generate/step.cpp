@@ -52,22 +52,10 @@ void Steps::end() {
 
 // ---- begin
 
-// Ends a generator outside of a pass. Throws std::bad_alloc; then nothing has changed.
-static void end_now(Generator &generator, End end, Status status = Status::ok,
-                    std::string_view why = {}) {
-    generator.begin_undo();
-    try {
-        generator.finish(end, status, why);
-    } catch (...) {
-        generator.undo();
-        throw;
-    }
-}
-
 void Steps::end_cancelled(const Item *items, size_t n_items) {
     for (size_t i = 0; i < n_items; i++) {
         Generator &generator = *items[i].generator;
-        if (generator.is_cancelled() && generator.has_work()) end_now(generator, End::cancelled);
+        if (generator.is_cancelled() && generator.has_work()) generator.end_now(End::cancelled);
     }
 }
 
@@ -119,15 +107,27 @@ Status Steps::draft(const Options &options, bool *complete, Failure *failure) {
     return status;
 }
 
-// Divides the tokens of a batch among the items.
+// Divides the tokens of a batch among the items: each gets what it asks for, and those that ask for
+// none share the rest. If that does not fit, all of them share.
 void Steps::plan() {
     std::erase_if(items_, [](const Taken &item) { return !item.generator; });
-    size_t room = session_.n_batch(), n_left = items_.size();
+    size_t room = session_.n_batch(), n_sharing = 0, n_asked = 0;
+    for (const Taken &item : items_) {
+        n_asked += std::min(item.n_tokens, room);
+        n_sharing += item.n_tokens == 0;
+    }
+    const bool fits = n_asked + n_sharing <= room;
+    if (fits)
+        room -= n_asked;
+    else
+        n_sharing = items_.size();
     for (Taken &item : items_) {
-        const size_t fair = std::max<size_t>(room / n_left--, 1);
-        item.batch = item.generator->next_tokens(
-            item.n_tokens && item.n_tokens < fair ? item.n_tokens : fair);
-        room -= std::min(room, item.batch.n);
+        size_t most = item.n_tokens;
+        const bool shares = !fits || most == 0;
+        const size_t fair = shares ? std::max<size_t>(room / n_sharing--, 1) : most;
+        if (most == 0 || most > fair) most = fair;
+        item.batch = item.generator->next_tokens(most);
+        if (shares) room -= std::min(room, item.batch.n);
     }
 }
 
@@ -248,7 +248,7 @@ Status Steps::run(const Options &options, bool *complete, Failure *failure) {
     if (status == Status::cancelled && all_cancelled()) {
         for (const Taken &item : items_)
             if (item.generator && !item.generator->has_ended())
-                end_now(*item.generator, End::cancelled);
+                item.generator->end_now(End::cancelled);
         end();
         *complete = true;
         return Status::ok;
@@ -269,8 +269,9 @@ Status Steps::isolate(const Options &options, bool *complete, Failure *failure) 
         return run(options, complete, failure);
     }
     if (!items_.empty())
-        end_now(*items_[0].generator, End::error, Status::value,
-                failure ? failure->message : "a value of the model is not finite");
+        items_[0].generator->end_now(End::error, Status::value,
+                                     failure ? failure->message
+                                             : "a value of the model is not finite");
     end();
     *complete = true;
     return Status::ok;

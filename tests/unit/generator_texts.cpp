@@ -412,6 +412,133 @@ void test_grammar() {
     CHECK(one.text().find("{\"ok\":") == 0, "\"%s\"", one.text().c_str());
 }
 
+// Samplers that see the output alone: penalties leave the prompt out.
+void test_sampler_of_the_output() {
+    const Ids prompt =
+        tokenize(g.tokenizer, "Once upon a time, a time", GGUFX_TOKENIZE_ADD_SPECIAL);
+    size_t n_different = 0;
+    Ids before;
+    for (uint64_t i = 0; i < 16; i++) {
+        const bool output_only = i % 2 == 1;
+        const uint64_t seed = i / 2;
+        GeneratorMode mode = {.flags = output_only ? uint32_t{GGUFX_GENERATOR_SAMPLE_OUTPUT} : 0,
+                              .max_tokens = 20,
+                              .temperature = 1.0f,
+                              .seed = seed};
+        Gen one(g.session, g.n_vocab, mode);
+        one.prompt(prompt);
+        (void)one.run();
+        n_different += output_only && one.tokens() != before;
+        before = one.tokens();
+        const OwnedSampler by_loop = make_chain(g.n_vocab, 1.0f, seed);
+        ggufx_error error;
+        if (!output_only)
+            must(ggufx_sampler_accept(by_loop.get(), prompt.data(), prompt.size(), &error), error,
+                 "accept");
+        Loop loop(prompt);
+        Ids wanted = prompt;
+        while (wanted.size() < prompt.size() + 20 && wanted.back() != g.eos) {
+            int32_t id = 0;
+            must(ggufx_sampler_sample(&id, nullptr, by_loop.get(), loop.last(), g.n_vocab, &error),
+                 error, "sample");
+            must(ggufx_sampler_accept(by_loop.get(), &id, 1, &error), error, "accept");
+            wanted.push_back(id);
+            loop.feed({id}, GGUFX_MATMUL_BATCH_INVARIANT);
+        }
+        CHECK(one.tokens() == wanted, "output only %d: %s instead of %s", output_only,
+              show(one.tokens()).c_str(), show(wanted).c_str());
+        // The sampler is replayed after a truncation.
+        must(ggufx_generator_truncate(one.handle(), prompt.size() + 6, &error), error, "truncate");
+        one.forget();
+        (void)one.run();
+        CHECK(one.end() == GGUFX_END_LENGTH || one.end() == GGUFX_END_EOG, "end %u", one.end());
+    }
+    CHECK(n_different > 0, "the prompt makes no difference");
+}
+
+// The sum of log-probabilities counts all tokens, also those of a stop string, which are not told.
+void test_sum_of_logprobs() {
+    const Ids words = tokenize(g.tokenizer, " a dog and a cat", 0);
+    for (const bool stops : {false, true}) {
+        Script given = {words};
+        const OwnedSampler sampler = sampler_of(given);
+        GeneratorMode mode = mode_of(sampler.get(), GGUFX_GENERATOR_LOGPROBS);
+        if (stops) mode.stops = {"and a"};
+        Gen one(g.session, g.n_vocab, mode);
+        const Ids prompt = tokenize(g.tokenizer, "Once", GGUFX_TOKENIZE_ADD_SPECIAL);
+        one.prompt(prompt);
+        (void)one.run();
+        Loop loop(prompt);
+        double wanted = 0;
+        const Ids all = one.tokens();
+        for (size_t i = prompt.size(); i < all.size(); i++) {
+            wanted += static_cast<double>(
+                loop.logprob(i == prompt.size() ? prompt.size() - 1 : 0, all[i]));
+            loop.feed({all[i]}, GGUFX_MATMUL_BATCH_INVARIANT);
+        }
+        CHECK(one.facts().sum_logprobs == wanted && wanted < 0, "sum %a instead of %a",
+              one.facts().sum_logprobs, wanted);
+        CHECK(one.end() == (stops ? GGUFX_END_STOP : GGUFX_END_EOG), "end %u", one.end());
+    }
+}
+
+// Items get the tokens that they ask for, if a batch has room for all of them.
+void test_shares() {
+    ggufx_error error;
+    CrowdMode crowd = {.n_sequences = 3, .n_context = 64, .n_batch = 8};
+    crowd.matmul_flags = 0;
+    ggufx_session *const session = make_session(g.model, crowd, &error);
+    const struct {
+        uint32_t asked[3];
+        uint64_t computed[3];
+    } rows[] = {{{6, 1, 1}, {6, 1, 1}}, {{1, 6, 1}, {1, 6, 1}}, {{6, 0, 0}, {6, 1, 1}},
+                {{0, 2, 0}, {3, 2, 3}}, {{8, 8, 8}, {2, 3, 3}}, {{1, 9, 9}, {1, 3, 4}},
+                {{0, 0, 0}, {2, 3, 3}}};
+    const Ids prompt(20, 400);
+    for (const auto &row : rows) {
+        std::vector<std::unique_ptr<Gen>> all;
+        std::vector<ggufx_step_item> items;
+        for (uint32_t i = 0; i < 3; i++) {
+            must(ggufx_session_sequence_truncate(session, i, 0, &error), error, "empty");
+            all.push_back(std::make_unique<Gen>(session, g.n_vocab, GeneratorMode{.sequence = i}));
+            all.back()->prompt(prompt);
+            items.push_back(all.back()->item(row.asked[i]));
+        }
+        must(ggufx_session_step(nullptr, session, items.data(), 3, nullptr, &error), error, "step");
+        for (uint32_t i = 0; i < 3; i++)
+            CHECK(20 - all[i]->facts().n_prompt_left == row.computed[i],
+                  "%u, %u, %u asked: item %u has %u tokens", row.asked[0], row.asked[1],
+                  row.asked[2], i, unsigned(20 - all[i]->facts().n_prompt_left));
+    }
+    ggufx_session_destroy(session);
+}
+
+// A cancelled generator ends while it is suspended, with the text that a stop string held back.
+void test_cancelled_while_suspended() {
+    Script given = {tokenize(g.tokenizer, " a dog and", 0)};
+    const OwnedSampler sampler = sampler_of(given);
+    GeneratorMode mode = mode_of(sampler.get());
+    mode.stops = {"dog and then"};
+    Gen one(g.session, g.n_vocab, mode);
+    one.prompt("Once");
+    ggufx_error error;
+    while (one.facts().n_tokens < given.ids.size()) {
+        const ggufx_step_item item = one.item();
+        must(ggufx_session_step(nullptr, g.session, &item, 1, nullptr, &error), error, "step");
+        (void)one.poll();
+    }
+    CHECK(one.text().find("dog") == std::string::npos, "not held back: %s", one.told().c_str());
+    must(ggufx_generator_suspend(one.handle(), &error), error, "suspend");
+    ggufx_event event = {};
+    event.struct_size = sizeof event;
+    CHECK(ggufx_generator_next(&event, one.handle(), nullptr, &error) == GGUFX_E_STATE, "%s",
+          error.message);
+    ggufx_generator_cancel(one.handle());
+    (void)one.run();
+    CHECK(one.end() == GGUFX_END_CANCELLED && one.text().find("dog and") != std::string::npos,
+          "end %u: %s", one.end(), one.told().c_str());
+}
+
 // ---- messages
 
 constexpr const char *kTemplate =
@@ -550,6 +677,10 @@ int main(int argc, char **argv) {
     test_cancel();
     test_logprobs();
     test_grammar();
+    test_sampler_of_the_output();
+    test_sum_of_logprobs();
+    test_shares();
+    test_cancelled_while_suspended();
     test_messages();
     test_reasoning();
     ggufx_session_destroy(g.session);

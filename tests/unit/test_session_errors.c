@@ -57,6 +57,30 @@ static void test_a_nan_in_the_model_is_reported_and_nothing_changes(void **state
     }
 }
 
+static void test_a_batch_keeps_nan_if_it_is_asked_to(void **state) {
+    const int32_t tokens[3] = {1, 5, 6};
+    float logits[TINY_VOCAB];
+    const ggufx_batch_item item = {.flags = GGUFX_BATCH_LOGITS, .tokens = tokens, .n_tokens = 3};
+    ggufx_batch_options batch = {.struct_size = sizeof batch,
+                                 .logits = logits,
+                                 .n_logits = TINY_VOCAB,
+                                 .item_size = sizeof item};
+    tiny_options options;
+    fixture f;
+    (void)state;
+    memset(&options, 0, sizeof options);
+    options.nan_tensor = "output_norm.weight";
+    begin_session(&f, &options, 0);
+    FAILS(&f, GGUFX_E_VALUE, "NaN",
+          ggufx_session_decode_batch(f.session, &item, 1, &batch, &f.error));
+    assert_int_equal(ggufx_session_length(f.session), 0);
+    batch.flags = GGUFX_BATCH_KEEP_NAN;
+    MUST(&f, ggufx_session_decode_batch(f.session, &item, 1, &batch, &f.error));
+    assert_int_equal(ggufx_session_length(f.session), 3);
+    assert_true(logits[0] != logits[0]);
+    end(&f);
+}
+
 static void test_session_calls_refuse_bad_arguments(void **state) {
     int32_t tokens[2] = {1, 2};
     float logits[2 * TINY_VOCAB];
@@ -125,6 +149,7 @@ int main(void) {
         cmocka_unit_test(test_full_context_is_refused_and_nothing_changes),
         cmocka_unit_test(test_unknown_ids_are_refused_with_their_index),
         cmocka_unit_test(test_a_nan_in_the_model_is_reported_and_nothing_changes),
+        cmocka_unit_test(test_a_batch_keeps_nan_if_it_is_asked_to),
         cmocka_unit_test(test_session_calls_refuse_bad_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

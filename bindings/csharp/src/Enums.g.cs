@@ -181,6 +181,9 @@ namespace Ggufx
         /// prompts and MatmulFlags.BatchInvariant for generated tokens. Recomputed tokens keep the mode of their first
         /// computation.</summary>
         Matmul = 1,
+        /// <summary>Logits and hidden states may hold NaN; without it the call fails with VALUE. The other ranks of a group need
+        /// it to repeat a Session.Step.</summary>
+        KeepNan = 2,
     }
 
     /// <summary>Flags of a rendering.</summary>
@@ -493,6 +496,8 @@ namespace Ggufx
         KeepReasoning = 64,
         /// <summary>MaxReasoning counts.</summary>
         HasMaxReasoning = 128,
+        /// <summary>The sampler sees the tokens of the output alone: penalties leave those of the prompt out.</summary>
+        SampleOutput = 256,
     }
 
     /// <summary>Flags of Prompt.</summary>

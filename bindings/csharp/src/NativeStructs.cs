@@ -656,6 +656,7 @@ namespace Ggufx
         internal ulong n_drafted;
         internal ulong n_accepted;
         internal ulong memory_bytes;
+        internal double sum_logprobs;
     }
 
     [StructLayout(LayoutKind.Sequential)]

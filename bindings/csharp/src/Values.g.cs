@@ -1401,6 +1401,9 @@ namespace Ggufx
         public ulong Accepted { get; private set; }
         /// <summary>Bytes of its tokens, texts, events and drafts.</summary>
         public ulong MemoryBytes { get; private set; }
+        /// <summary>Log-probabilities of the tokens generated since the prompt was set or cut, also those of a stop string; 0
+        /// without GeneratorFlags.Logprobs and Logprobs.</summary>
+        public double SumLogprobs { get; private set; }
 
         internal unsafe GeneratorFacts(NativeGeneratorFacts* o)
         {
@@ -1416,6 +1419,7 @@ namespace Ggufx
             Drafted = o->n_drafted;
             Accepted = o->n_accepted;
             MemoryBytes = o->memory_bytes;
+            SumLogprobs = o->sum_logprobs;
         }
     }
 

@@ -1058,6 +1058,7 @@ class ggufx_generator_facts(Structure):
     n_drafted: int
     n_accepted: int
     memory_bytes: int
+    sum_logprobs: float
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -1073,6 +1074,7 @@ class ggufx_generator_facts(Structure):
         ("n_drafted", c_uint64),
         ("n_accepted", c_uint64),
         ("memory_bytes", c_uint64),
+        ("sum_logprobs", c_double),
     ]
 
 

@@ -1266,11 +1266,16 @@ class GeneratorFacts:
     """Those among them that the sampler drew."""
     memory_bytes: int
     """Bytes of its tokens, texts, events and drafts."""
+    sum_logprobs: float
+    """log-probabilities of the tokens generated since the prompt was set or cut, also those of a
+    stop string; 0 without GeneratorFlags.LOGPROBS and n_logprobs.
+    """
 
     @classmethod
     def _of(cls, o: _raw.ggufx_generator_facts) -> GeneratorFacts:
         return cls(GeneratorState(o.state), End(o.end), o.sequence, o.n_events, o.n_prompt, o.n_prompt_reused,
-            o.n_prompt_left, o.n_tokens, o.n_reasoning, o.n_drafted, o.n_accepted, o.memory_bytes)
+            o.n_prompt_left, o.n_tokens, o.n_reasoning, o.n_drafted, o.n_accepted, o.memory_bytes,
+            o.sum_logprobs)
 
 
 @dataclass

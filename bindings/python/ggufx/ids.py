@@ -103,6 +103,7 @@ class BatchOptionsFlags(_Flags):
     """Flags of a batch."""
 
     MATMUL = 1
+    KEEP_NAN = 2
 
 
 class ChatFlags(_Flags):
@@ -288,6 +289,7 @@ class GeneratorFlags(_Flags):
     LOGPROBS = 32
     KEEP_REASONING = 64
     HAS_MAX_REASONING = 128
+    SAMPLE_OUTPUT = 256
 
 
 class PromptFlags(_Flags):

@@ -798,6 +798,7 @@ pub struct ggufx_generator_facts {
     pub n_drafted: u64,
     pub n_accepted: u64,
     pub memory_bytes: u64,
+    pub sum_logprobs: f64,
 }
 
 #[repr(C)]

@@ -101,6 +101,7 @@ bits! {
     /// Flags of a batch (`ggufx_batch_options_flags`).
     BatchOptionsFlags: u32
     MATMUL = GGUFX_BATCH_MATMUL,
+    KEEP_NAN = GGUFX_BATCH_KEEP_NAN,
 }
 
 bits! {
@@ -286,6 +287,7 @@ bits! {
     LOGPROBS = GGUFX_GENERATOR_LOGPROBS,
     KEEP_REASONING = GGUFX_GENERATOR_KEEP_REASONING,
     HAS_MAX_REASONING = GGUFX_GENERATOR_HAS_MAX_REASONING,
+    SAMPLE_OUTPUT = GGUFX_GENERATOR_SAMPLE_OUTPUT,
 }
 
 bits! {

@@ -1447,6 +1447,9 @@ pub struct GeneratorFacts {
     pub n_accepted: u64,
     /// Bytes of its tokens, texts, events and drafts
     pub memory_bytes: u64,
+    /// log-probabilities of the tokens generated since the prompt was set or cut, also those of a
+    /// stop string; 0 without [`GeneratorFlags::LOGPROBS`] and `n_logprobs`
+    pub sum_logprobs: f64,
 }
 
 impl GeneratorFacts {
@@ -1464,6 +1467,7 @@ impl GeneratorFacts {
             n_drafted: o.n_drafted,
             n_accepted: o.n_accepted,
             memory_bytes: o.memory_bytes,
+            sum_logprobs: o.sum_logprobs,
         }
     }
 }
