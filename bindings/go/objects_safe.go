@@ -1840,7 +1840,8 @@ func (g *Generator) Poll() (Event, error) {
 // Next takes the next event: a queued one, else that of the next steps of this generator alone.
 //
 // EventKindNone means that a budget is used up. After END it is END again. PROMPT events are left
-// out without GeneratorScorePrompt.
+// out without GeneratorScorePrompt. A suspended generator that is cancelled gives its END, without a
+// step.
 //
 // Errors: StatusArgument, StatusMemory, StatusUnsupported, StatusCapacity, StatusCancelled,
 // StatusState, StatusValue.

@@ -1029,7 +1029,8 @@ func eventOf(from *C.ggufx_event) (to Event) {
 type StepItem struct {
 	// On a sequence of the session
 	Generator *Generator
-	// Most tokens of its prompt in this step; 0 = as many as fit
+	// Most tokens of its prompt in this step; 0 = its share of what fits. If more are asked for than
+	// n_batch, all items share it.
 	Tokens uint32
 }
 

@@ -341,7 +341,9 @@ typedef struct ggufx_step_item {
     uint32_t struct_size;       /* that of the first item is the distance of all */
     uint32_t flags;             /* 0 */
     ggufx_generator *generator; /* on a sequence of the session */
-    uint32_t n_tokens;          /* most tokens of its prompt in this step; 0 = as many as fit */
+    /* most tokens of its prompt in this step; 0 = its share of what fits. If more are asked for
+     * than n_batch, all items share it. */
+    uint32_t n_tokens;
     uint32_t reserved;
 } ggufx_step_item;
 
@@ -392,6 +394,7 @@ GGUFX_API ggufx_status ggufx_session_step(int32_t *out_complete, ggufx_session *
  *
  * GGUFX_EVENT_NONE means that a budget is used up. After END it is END again. PROMPT events are left
  * out without GGUFX_GENERATOR_SCORE_PROMPT.
+ * A suspended generator that is cancelled gives its END, without a step.
  * out->struct_size must be set.
  *
  * Errors: as ggufx_session_step; STATE (it has no prompt).

@@ -73,6 +73,8 @@ class Budgets(Scripted):
             for n in (0, 2):
                 self.assertEqual(self.answer(server, response_format=FORM, thinking_budget=n, enable_thinking=True)[:2], ("7", words(n) or None))
             message = server.ask(CHAT, {"messages": STORY, "temperature": 0, "tools": TOOLS, "tool_choice": "required", "thinking_budget": 1, "json_whitespace": "none"})[1]
+            # Tokens of the call are no reasoning.
+            self.assertLess(message["usage"]["completion_tokens_details"]["reasoning_tokens"], message["usage"]["completion_tokens"] - 2)
             message = message["choices"][0]["message"]
             self.assertEqual((message["reasoning_content"], message["tool_calls"][0]["function"]), (words(1), {"name": "f", "arguments": "{}"}))
 

@@ -1,5 +1,5 @@
-// A model that computes logits by arithmetic, and a client, for the scheduler of the server. Both can
-// fail at any point.
+// A model that computes tokens by arithmetic, and a client with a generation, for the scheduler of
+// the server. Both can fail at any point.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace ggufx::cli {
 
@@ -41,46 +42,25 @@ private:
     int kind_ = 0;
 };
 
-// A token's logits depend on all tokens before it and their modes, so that any mix-up by the
-// scheduler changes the output.
+struct FakeWriter;
+
+// A token depends on all tokens before it and their modes, so that any mix-up by the scheduler
+// changes the output.
 class FakeMachine : public DecodeBackend {
 public:
     FakeMachine(uint32_t n_sequences, uint32_t n_batch)
-        : rows_(n_sequences), reserved_(n_sequences), n_batch_(n_batch),
-          logits_((n_sequences + n_batch) * 2) {
+        : rows_(n_sequences), reserved_(n_sequences), n_batch_(n_batch) {
         seen_.reserve(n_sequences);
     }
     uint32_t n_sequences() const override { return static_cast<uint32_t>(rows_.size()); }
-    uint32_t n_vocab() const override { return 2; }
     uint32_t n_batch() const override { return n_batch_; }
-
-    const float *decode(std::span<const Item> items, Path path,
-                        const std::function<bool()> &is_cancelled) override {
-        n_calls++;
-        seen_.clear();
-        uint64_t n = 0;
-        for (const Item &item : items) {
-            CHECK(std::find(seen_.begin(), seen_.end(), item.sequence) == seen_.end());
-            seen_.push_back(item.sequence);
-            CHECK(!item.ids.empty());
-            n += item.ids.size();
-        }
-        most = std::max(most, n);
-        time += 0.001 * static_cast<double>(n);
-        if (is_cancelled()) throw Refused(Refused::Why::cancelled, "cancelled");
-        faults.pass_backend();
-        refuse_ids(items);
-        size_t row = 0;
-        for (const Item &item : items) {
-            for (size_t i = 0; i < item.ids.size(); i++) {
-                push(item.sequence, item.ids[i] * 2 + (path == Path::rows));
-                if (item.logits == Logits::all ||
-                    (item.logits == Logits::last && i + 1 == item.ids.size()))
-                    logits_.at(2 * row++) = value(rows_[item.sequence]);
-            }
-        }
-        return logits_.data();
+    uint64_t n_tokens(uint32_t sequence) const override { return rows_[sequence].size(); }
+    void read(uint32_t sequence, uint64_t first, std::span<int32_t> out) const override {
+        for (size_t i = 0; i < out.size(); i++) out[i] = rows_[sequence].at(first + i) / 2;
     }
+
+    void step(std::span<const Item> items, Path path,
+              const std::function<bool()> &is_cancelled) override;
     void truncate(uint32_t sequence, uint64_t n) override {
         if (n > rows_[sequence].size()) throw Refused(Refused::Why::other, "it has fewer tokens");
         rows_[sequence].resize(n);
@@ -121,10 +101,10 @@ public:
         reserved_[sequence] = n;
         return true;
     }
-    static float value(const Ids &row) {
+    static int32_t value(const Ids &row) {
         uint32_t hash = 7;
         for (const int32_t id : row) hash = (hash ^ static_cast<uint32_t>(id)) * 16777619u;
-        return static_cast<float>(hash % 1000);
+        return static_cast<int32_t>(hash % 1000);
     }
     // Takes the memory of all sequences, as a session does at its creation.
     void take_memory(size_t n_tokens) {
@@ -140,22 +120,13 @@ public:
     FaultPlan faults;
 
 private:
-    void refuse_ids(std::span<const Item> items) {
-        for (const Item &item : items)
-            for (const int32_t id : item.ids) {
-                if (id == fails_at) throw Refused(Refused::Why::other, "a NaN");
-                if (id == full_at && n_full > 0) {
-                    n_full--;
-                    throw Refused(Refused::Why::memory, "no memory");
-                }
-            }
-    }
+    void refuse_ids(const FakeWriter &writer, const Item &item);
+    void compute(FakeWriter &writer, const Item &item, Path path);
     void push(uint32_t sequence, int32_t code) { rows_[sequence].push_back(code); }
 
     std::vector<Ids> rows_;
     std::vector<uint64_t> reserved_;
     uint32_t n_batch_;
-    std::vector<float> logits_;
     std::vector<uint32_t> seen_;
 };
 
@@ -163,13 +134,24 @@ struct FakeWriter : Writer {
     FakeWriter(FakeMachine &backend_, size_t n) : machine(backend_), n_wanted(n) { out.reserve(n); }
     bool is_gone() noexcept override { return gone; }
     bool is_late() noexcept override { return late; }
-    void score(size_t first, std::span<const float> logits) override {
-        if (first == 0) scores.clear(); // after a preemption
-        CHECK(first == scores.size() && out.empty());
+    void start(uint32_t of, std::span<const int32_t> prompt) override {
+        CHECK(!sequence && !has_ended());
         machine.faults.pass_writer();
-        for (size_t i = 0; i < logits.size(); i += 2)
-            scores.push_back(static_cast<int32_t>(logits[i]));
+        if (tokens.empty()) {
+            tokens.reserve(prompt.size() + n_wanted);
+            tokens.assign(prompt.begin(), prompt.end());
+            scores.reserve(prompt.size());
+            n_prompt = static_cast<ptrdiff_t>(prompt.size());
+        }
+        CHECK(Ids(prompt.begin(), prompt.end()) == Ids(tokens.begin(), tokens.begin() + n_prompt));
+        CHECK(machine.n_tokens(of) < tokens.size());
+        sequence = of;
     }
+    void suspend() override {
+        CHECK(sequence.has_value());
+        sequence.reset();
+    }
+    void close() noexcept override { sequence.reset(); }
     void begin(size_t n) override {
         CHECK(begun == 0 || machine.n_calls == 0);
         machine.faults.pass_writer();
@@ -177,15 +159,23 @@ struct FakeWriter : Writer {
         begun = machine.n_calls;
     }
     void pass() noexcept override { n_passed++; }
-    std::optional<int32_t> next(std::span<const float> logits) override {
+    // The token after all others.
+    void draw(int32_t id) {
+        CHECK(!has_drawn && out.size() < n_wanted);
+        out.push_back(id);
+        if (out.size() < n_wanted) tokens.push_back(id);
+        has_drawn = true;
+    }
+    bool advance() override {
+        CHECK(sequence.has_value());
         machine.faults.pass_writer();
-        out.push_back(static_cast<int32_t>(logits[0]));
+        if (!std::exchange(has_drawn, false)) return true;
         if (last > 0) longest = std::max(longest, machine.time - last);
         last = machine.time;
-        if (out.size() < n_wanted) return out.back();
+        if (out.size() < n_wanted) return true;
         ended = machine.n_calls;
         is_whole = true;
-        return {};
+        return false;
     }
     void fail(const char *why, Fault fault_) noexcept override {
         CHECK(!has_ended());
@@ -203,7 +193,10 @@ struct FakeWriter : Writer {
     FakeMachine &machine;
     size_t n_wanted, n_cached = 0;
     uint64_t n_passed = 0, begun = 0, ended = 0;
-    Ids out, scores;
+    Ids out, scores, tokens; // tokens: prompt and answer, with the next one
+    ptrdiff_t n_prompt = 0;
+    std::optional<uint32_t> sequence;
+    bool is_scored = false, has_drawn = false;
     double last = 0, longest = 0;
     bool gone = false, late = false, stopped = false, is_whole = false;
     std::string_view failure;
@@ -212,6 +205,50 @@ struct FakeWriter : Writer {
 private:
     char failure_[64] = {}; // errors need no memory
 };
+
+inline void FakeMachine::refuse_ids(const FakeWriter &writer, const Item &item) {
+    for (uint32_t i = 0; i < item.n_tokens; i++) {
+        const int32_t id = writer.tokens.at(rows_[item.sequence].size() + i);
+        if (id == fails_at) throw Refused(Refused::Why::other, "a NaN");
+        if (id == full_at && n_full > 0) {
+            n_full--;
+            throw Refused(Refused::Why::memory, "no memory");
+        }
+    }
+}
+
+inline void FakeMachine::compute(FakeWriter &writer, const Item &item, Path path) {
+    Ids &row = rows_[item.sequence];
+    const auto n_prompt = static_cast<size_t>(writer.n_prompt);
+    const bool scores = writer.is_scored && writer.out.empty();
+    CHECK(!scores || item.n_tokens <= 16);
+    if (scores && row.empty()) writer.scores.clear(); // after a preemption
+    for (uint32_t i = 0; i < item.n_tokens; i++) {
+        push(item.sequence, writer.tokens.at(row.size()) * 2 + (path == Path::rows));
+        if (scores && row.size() <= n_prompt) writer.scores.push_back(value(row));
+    }
+    if (row.size() == writer.tokens.size()) writer.draw(value(row));
+}
+
+inline void FakeMachine::step(std::span<const Item> items, Path path,
+                              const std::function<bool()> &is_cancelled) {
+    n_calls++;
+    seen_.clear();
+    uint64_t n = 0;
+    for (const Item &item : items) {
+        CHECK(std::find(seen_.begin(), seen_.end(), item.sequence) == seen_.end());
+        seen_.push_back(item.sequence);
+        CHECK(item.n_tokens > 0);
+        CHECK(static_cast<FakeWriter &>(*item.writer).sequence == item.sequence);
+        n += item.n_tokens;
+    }
+    most = std::max(most, n);
+    time += 0.001 * static_cast<double>(n);
+    if (is_cancelled()) throw Refused(Refused::Why::cancelled, "cancelled");
+    faults.pass_backend();
+    for (const Item &item : items) refuse_ids(static_cast<FakeWriter &>(*item.writer), item);
+    for (const Item &item : items) compute(static_cast<FakeWriter &>(*item.writer), item, path);
+}
 
 inline Ids made(int32_t first, size_t n) {
     Ids out;

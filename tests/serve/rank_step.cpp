@@ -63,7 +63,7 @@ RankStep decode_of(std::span<const int32_t> ids, size_t n_items) {
     const size_t each = ids.size() / n_items;
     for (size_t i = 0; i < n_items; i++)
         step.items.push_back({static_cast<uint32_t>(i), ids.subspan(i * each, each),
-                              static_cast<DecodeBackend::Logits>(i % 3)});
+                              static_cast<RankStep::Logits>(i % 3)});
     return step;
 }
 
@@ -107,7 +107,7 @@ void strangers_are_not_believed() {
             const RankStep step = read(in, bytes);
             CHECK(step.sequence < kSequences && step.from < kSequences);
             uint64_t sum = 0;
-            for (const DecodeBackend::Item &item : step.items) {
+            for (const RankStep::Item &item : step.items) {
                 CHECK(item.sequence < kSequences && !item.ids.empty());
                 for (const int32_t id : item.ids) sum += static_cast<uint32_t>(id);
             }

@@ -1,4 +1,4 @@
-// The server's scheduler: a model that computes logits by arithmetic, a clock that advances per
+// The server's scheduler: a model that computes tokens by arithmetic, a clock that advances per
 // computed token, clients that disconnect at any time.
 // SPDX-License-Identifier: MIT
 #include "fake_backend.hpp"
@@ -413,13 +413,13 @@ void scores_are_those_of_every_token() {
         const Ids prompt = made(1, n);
         const auto other = bench.add(made(9, 100), 10);
         const auto writer = bench.add(prompt, 4);
-        bench.last_job->scores = true;
+        bench.last_job->scores = writer->is_scored = true;
         bench.run();
         CHECK(writer->n_cached == 0 && writer->scores.size() == n);
         Ids row;
         for (size_t i = 0; i < n; i++) {
             row.push_back(prompt[i] * 2);
-            CHECK(writer->scores[i] == static_cast<int32_t>(FakeMachine::value(row)));
+            CHECK(writer->scores[i] == FakeMachine::value(row));
         }
         CHECK(writer->out == alone(prompt, 4) && other->out == alone(made(9, 100), 10));
     }
@@ -555,6 +555,7 @@ struct FaultBench : Bench {
             job->scores = i == 4;
             if (i == 1) job->first = jobs[0];
             writers.push_back(std::make_shared<FakeWriter>(machine, 60));
+            writers.back()->is_scored = job->scores;
             job->writer = writers.back();
             jobs.push_back(std::move(job));
         }
@@ -567,7 +568,7 @@ struct FaultBench : Bench {
         machine.faults.fail_at(-1, 0);
         size_t n_failed = 0;
         for (size_t i = 0; i < writers.size(); i++) {
-            CHECK(writers[i]->has_ended());
+            CHECK(writers[i]->has_ended() && !writers[i]->sequence);
             n_failed += !writers[i]->failure.empty();
             CHECK(!writers[i]->failure.empty() || writers[i]->out == alone(prompts[i], 60));
             CHECK(!writers[i]->failure.empty() || writers[i]->scores.size() == (i == 4 ? 20 : 0));

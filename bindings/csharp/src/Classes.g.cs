@@ -1276,7 +1276,7 @@ namespace Ggufx
         /// <exception cref="GgufxException">Argument, Memory, Unsupported, Capacity, Cancelled, State, Value.</exception>
         /// <remarks>
         /// <para>EventKind.None means that a budget is used up. After END it is END again. PROMPT events are left out without
-        /// GeneratorFlags.ScorePrompt.</para>
+        /// GeneratorFlags.ScorePrompt. A suspended generator that is cancelled gives its END, without a step.</para>
         /// </remarks>
         public Event Next(StepOptions options = null)
         {

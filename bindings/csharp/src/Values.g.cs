@@ -1294,7 +1294,8 @@ namespace Ggufx
     {
         /// <summary>On a sequence of the session.</summary>
         public Generator Generator { get; set; }
-        /// <summary>Most tokens of its prompt in this step; 0 = as many as fit.</summary>
+        /// <summary>Most tokens of its prompt in this step; 0 = its share of what fits. If more are asked for than Batch, all
+        /// items share it.</summary>
         public uint Tokens { get; set; }
 
         internal unsafe void Fill(NativeStepItem* o, Scope scope)

@@ -1814,7 +1814,9 @@ class StepItem:
     generator: Generator
     """On a sequence of the session."""
     n_tokens: int = 0
-    """Most tokens of its prompt in this step; 0 = as many as fit."""
+    """Most tokens of its prompt in this step; 0 = its share of what fits. If more are asked for
+    than n_batch, all items share it.
+    """
 
     def _fill(self, o: _raw.ggufx_step_item, keep: Keep) -> None:
         o.struct_size = sizeof(o)
@@ -3158,6 +3160,7 @@ class Generator(Object):
 
         EventKind.NONE means that a budget is used up. After END it is END again. PROMPT events are left
         out without GeneratorFlags.SCORE_PROMPT.
+        A suspended generator that is cancelled gives its END, without a step.
         """
         e = _raw.ggufx_error()
         with self._turns.changing, Following() as call_:

@@ -55,17 +55,6 @@ Sampler make_text_sampler(const ModelHost &host, const SamplingOptions &options)
     }
 }
 
-Stop make_stop(const ModelHost &host, const std::vector<std::string> &texts) {
-    if (texts.empty()) return nullptr;
-    std::vector<ggufx_stop_text> of;
-    for (const std::string &text : texts) of.push_back({text.data(), text.size()});
-    ggufx_stop *stop = nullptr;
-    call([&](ggufx_error *error) {
-        return ggufx_stop_create(&stop, host.rt(), of.data(), of.size(), error);
-    });
-    return Stop(stop);
-}
-
 } // namespace
 
 std::shared_ptr<const SamplingOptions> checked_sampling(const ModelHost &host,
@@ -77,111 +66,62 @@ std::shared_ptr<const SamplingOptions> checked_sampling(const ModelHost &host,
 
 CompletionWriter::CompletionWriter(const ModelHost &host, std::shared_ptr<Reply> reply,
                                    Metrics &metrics, Clock clock, const CompletionPlan &plan,
-                                   const Wanted &wanted, uint64_t seed)
-    : host_(host), reply_(std::move(reply)), metrics_(metrics), clock_(clock), plan_(plan),
-      seed_(seed), stop_(make_stop(host, wanted.stop)), top_ids_(plan.n_top),
-      top_logprobs_(plan.n_top), is_chat_(plan.prompt != nullptr),
-      keeps_special_(wanted.return_special), keeps_reasoning_(wanted.keeps_reasoning),
-      budget_(wanted.thinking_budget) {
-    if (plan_.prompt) make_parser();
-    if (plan_.answer && !plan_.answer->is_free()) begin_answer(*plan_.answer);
-    plan_.answer = nullptr;
-    plan_.prompt = nullptr;
-}
+                                   uint64_t seed)
+    : GeneratorWriter(plan.scores), host_(host), reply_(std::move(reply)), metrics_(metrics),
+      clock_(clock), plan_(plan), seed_(seed) {}
 
-void CompletionWriter::make_parser() {
-    const uint32_t flags = keeps_reasoning_ ? GGUFX_CHAT_PARSER_KEEP_REASONING : 0;
-    parser_ = make_parser_of(*plan_.prompt, flags, true);
-    if (keeps_reasoning_) tracker_ = make_parser_of(*plan_.prompt, 0, false);
-}
+// ---- the generator
 
-Parser CompletionWriter::make_parser_of(const Prompt &prompt, uint32_t flags, bool is_told) {
-    auto options = sized<ggufx_chat_parser_options>();
-    const bool has_calls = !plan_.tools.empty();
-    options.flags = flags | (has_calls ? 0 : GGUFX_CHAT_PARSER_NO_CALLS);
-    options.prompt = prompt.text.data();
-    options.prompt_length = prompt.text.size();
-    if (has_calls) {
-        options.tools = plan_.tools.data();
-        options.tools_length = plan_.tools.size();
-    }
-    options.user = this;
-    options.event =
-        is_told ? on_event
-                : [](void *, uint32_t, uint64_t, const char *, size_t) -> int32_t { return 0; };
-    Parser out = host_.make_parser(options);
-    if (!prompt.begun.empty())
-        call([&](ggufx_error *error) {
-            return ggufx_chat_parser_feed(out.get(), prompt.begun.data(), prompt.begun.size(),
-                                          error);
-        });
-    return out;
-}
-
-void CompletionWriter::begin_answer(const AnswerPlan &plan) {
-    if (plan.json) matcher_ = make_matcher(plan.json->handle.get());
-    if (plan.call) call_.emplace(host_, plan.call);
-    opening_.assign(plan.opening.rbegin(), plan.opening.rend());
-    reasoning_open_ = plan.reasoning_open;
-    call_open_ = plan.call_open;
-    feed(plan.begun);
-    begin_stage(plan.reasons                    ? Stage::reasoning
-                : reasoning_open_ || call_open_ ? Stage::begun
-                                                : Stage::opening);
-}
-
-ggufx_chat_parser_facts CompletionWriter::parser_facts() const {
-    if (!parser_) return {};
-    return facts<ggufx_chat_parser_facts>([&](ggufx_chat_parser_facts *out, ggufx_error *e) {
-        return ggufx_chat_parser_info(out, (tracker_ ? tracker_ : parser_).get(), e);
+// The sampler is large: a generator is made when the request gets a sequence.
+void CompletionWriter::create(uint32_t sequence, std::span<const int32_t> prompt) {
+    SamplingOptions sampling = *plan_.sampling;
+    sampling.seed = seed_;
+    const Sampler sampler = make_text_sampler(host_, sampling);
+    const Wanted &wanted = *plan_.wanted;
+    std::vector<ggufx_text> stops;
+    for (const std::string &text : wanted.stop) stops.push_back({text.data(), text.size()});
+    auto options = sized<ggufx_generator_options>();
+    options.flags = GGUFX_GENERATOR_SAMPLE_OUTPUT;
+    if (host_.answers() == Path::tiles) options.flags |= GGUFX_GENERATOR_TILED_DECODE;
+    if (wanted.return_special) options.flags |= GGUFX_GENERATOR_SPECIAL_TOKENS;
+    if (scores_prompt()) options.flags |= GGUFX_GENERATOR_SCORE_PROMPT;
+    if (plan_.logprobs || plan_.rates) options.flags |= GGUFX_GENERATOR_LOGPROBS;
+    if (wanted.thinking_budget) options.flags |= GGUFX_GENERATOR_HAS_MAX_REASONING;
+    options.max_reasoning = wanted.thinking_budget.value_or(0);
+    options.sequence = sequence;
+    options.max_tokens = std::max(plan_.max_tokens, 1u); // 0: only the prompt counts
+    options.tokenizer = host_.tokenizer();
+    options.sampler = sampler.get();
+    options.stops = stops.data();
+    options.n_stops = stops.size();
+    options.n_logprobs = plan_.n_top;
+    auto given = sized<ggufx_prompt>();
+    given.chat = plan_.chat.get();
+    if (!given.chat) given.tokens = prompt.data();
+    if (!given.chat) given.n_tokens = prompt.size();
+    ggufx_generator *made = nullptr;
+    call([&](ggufx_error *error) {
+        return ggufx_generator_create(&made, host_.session(), &options, error);
     });
+    generator_.reset(made);
+    call([&](ggufx_error *error) { return ggufx_generator_set_prompt(made, &given, error); });
+    plan_.chat.reset();
 }
 
-bool CompletionWriter::is_reasoning() const {
-    return (parser_facts().flags & GGUFX_CHAT_PARSER_REASONING) != 0;
-}
-
-void CompletionWriter::begin_stage(Stage stage) {
-    stage_ = stage;
-    if (stage == Stage::opening) {
-        given_ = opening_;
-        if (given_.empty()) begin_stage(call_ ? Stage::call : Stage::json);
+void CompletionWriter::start(uint32_t sequence, std::span<const int32_t> prompt) {
+    try {
+        if (!generator_) return create(sequence, prompt);
+        call([&](ggufx_error *error) {
+            return ggufx_generator_resume(nullptr, generator(), sequence, error);
+        });
+    } catch (const Failure &failure) {
+        if (failure.exit_code != kNoMemory) throw;
+        throw std::bad_alloc();
     }
-    // From here on the grammar decides the output; the parser is no longer needed.
-    if (stage == Stage::json || stage == Stage::call) parser_.reset(), tracker_.reset();
-    if (stage == Stage::call) call_->begin(delta_);
 }
 
-Constraint CompletionWriter::constraint() {
-    Constraint out;
-    if (!given_.empty()) {
-        out.given = given_.back();
-        return out;
-    }
-    if (stage_ == Stage::json) out.matcher = matcher_.get();
-    if (stage_ == Stage::call) return call_->constraint();
-    if (stage_ != Stage::begun) return out;
-    allowed_ = TokenSet(host_.facts().n_vocab);
-    if (reasoning_open_) allowed_.add(*reasoning_open_);
-    if (call_open_) allowed_.add(*call_open_);
-    if (!opening_.empty())
-        allowed_.add(opening_.back());
-    else if (call_)
-        allowed_.add_all();
-    else
-        allowed_.add_fitting(matcher_.get());
-    out.allowed = &allowed_;
-    return out;
-}
-
-// Selects the stage from the first token of a constrained generation.
-void CompletionWriter::choose_stage(int32_t id) {
-    if (reasoning_open_ == id) return begin_stage(Stage::reasoning);
-    if (call_open_ == id) return begin_stage(Stage::free);
-    begin_stage(Stage::opening);
-    if (!given_.empty()) given_.pop_back(); // the forced token was used
-    if (stage_ == Stage::json)
-        call([&](ggufx_error *e) { return ggufx_matcher_accept(matcher_.get(), &id, 1, e); });
+void CompletionWriter::suspend() {
+    call([&](ggufx_error *error) { return ggufx_generator_suspend(generator(), error); });
 }
 
 void CompletionWriter::begin(size_t n_cached) {
@@ -192,145 +132,123 @@ void CompletionWriter::begin(size_t n_cached) {
     reply_->usage.n_cached += n_cached;
 }
 
-// Adds an event of the output parser to the delta of this token. Out of memory fails the request.
-int32_t CompletionWriter::on_event(void *user, uint32_t kind, uint64_t call, const char *text,
-                                   size_t length) {
-    auto &self = *static_cast<CompletionWriter *>(user);
+void CompletionWriter::pass() noexcept {
     try {
-        Delta &delta = self.delta_;
-        const std::string_view piece(text, length);
-        const bool is_over = !self.plan_.parallel_calls && self.parser_facts().n_calls > 0;
-        if (is_over) return 0; // ignore output after the only allowed call
-        self.reasons_ = kind == GGUFX_CHAT_REASONING;
-        if (kind == GGUFX_CHAT_ANSWER) delta.content += self.strays_.without(piece);
-        if (kind == GGUFX_CHAT_REASONING) delta.reasoning += self.strays_.without(piece);
-        if (kind >= GGUFX_CHAT_CALL_NAME) self.strays_.clear();
-        if (kind == GGUFX_CHAT_CALL_NAME) {
-            self.has_calls_ = true;
-            delta.calls.push_back({call, random_name(9), std::string(piece), ""});
+        reply_->exchange().keep_alive(clock_());
+    } catch (const std::exception &) {} // without memory there is no comment
+}
+
+// ---- events
+
+template <class Work> void CompletionWriter::attempt(const Work &work) noexcept {
+    try {
+        work();
+    } catch (const ApiError &error) {
+        fail(error.what(), error.code == "model_changed" ? Fault::model_changed : Fault::internal);
+    } catch (const Failure &failure) {
+        const bool is_limit = failure.detail && failure.detail->status == GGUFX_E_LIMIT;
+        fail(failure.what(), failure.exit_code == kNoMemory ? Fault::memory
+                             : is_limit                     ? Fault::limit
+                                                            : Fault::internal);
+    } catch (const std::bad_alloc &) {
+        fail("out of memory", Fault::memory);
+    } catch (const std::exception &error) { fail(error.what(), Fault::internal); }
+}
+
+// Returns false after the end.
+bool CompletionWriter::take_events() {
+    const uint64_t n_before = n_tokens_;
+    n_tokens_ = facts().n_tokens;
+    if (n_tokens_ > n_before && plan_.max_tokens > 0) note_time(n_before);
+    auto event = sized<ggufx_event>();
+    for (;;) {
+        call([&](ggufx_error *error) { return ggufx_generator_poll(&event, generator(), error); });
+        if (event.kind == GGUFX_EVENT_NONE) break;
+        if (event.kind == GGUFX_EVENT_END) {
+            finish_event(event);
+            return false;
         }
-        if (kind == GGUFX_CHAT_CALL_ID && !delta.calls.empty()) delta.calls.back().id = piece;
-        if (kind == GGUFX_CHAT_CALL_ARGUMENTS) {
-            if (delta.calls.empty() || delta.calls.back().index != call)
-                delta.calls.push_back({call, "", "", ""});
-            delta.calls.back().arguments += piece;
-        }
-        return 0;
-    } catch (const std::bad_alloc &) { return 1; }
-}
-
-int32_t CompletionWriter::sample(std::span<const float> logits, float &logprob) {
-    if (const auto id = close_reasoning()) return take(logits, *id, logprob);
-    const Constraint limits = constraint();
-    if (limits.given) return take(logits, *limits.given, logprob);
-    int32_t id = 0;
-    if (limits.allowed) {
-        masked_.assign(logits.begin(), logits.end());
-        limits.allowed->apply(masked_);
-        call([&](ggufx_error *error) {
-            return ggufx_sampler_sample(&id, nullptr, sampler_.get(), masked_.data(),
-                                        masked_.size(), error);
-        });
-        return take(logits, id, logprob);
+        take_event(event);
     }
-    float *const wanted = plan_.logprobs || plan_.rates ? &logprob : nullptr;
-    call([&](ggufx_error *error) {
-        return limits.matcher
-                   ? ggufx_sampler_sample_matching(&id, wanted, sampler_.get(), limits.matcher,
-                                                   logits.data(), logits.size(), error)
-                   : ggufx_sampler_sample(&id, wanted, sampler_.get(), logits.data(), logits.size(),
-                                          error);
-    });
-    const bool ends = host_.ends(id) || use_of(id) == OutputTokens::Use::end;
-    if (stage_ != Stage::reasoning || !ends) return id;
-    // End-of-generation inside reasoning: force the closing marker, since the answer is still
-    // required.
-    given_ = host_.tokenize(parser_facts().reasoning_close, GGUFX_TOKENIZE_PARSE_SPECIAL);
-    std::reverse(given_.begin(), given_.end());
-    return given_.empty() ? id : take(logits, given_.back(), logprob);
-}
-
-// Counts reasoning tokens; when the budget is used up, forces the template's closing marker.
-std::optional<int32_t> CompletionWriter::close_reasoning() {
-    if (!budget_ || !given_.empty() || !held_.empty() || !is_reasoning()) return {};
-    if (*budget_ > 0) {
-        --*budget_;
-        return {};
-    }
-    const bool has_channels = (host_.chat_facts().flags & GGUFX_CHAT_CHANNELS) != 0;
-    const std::string close = parser_facts().reasoning_close;
-    given_ = host_.tokenize(has_channels ? close : close + "\n\n", GGUFX_TOKENIZE_PARSE_SPECIAL);
-    std::reverse(given_.begin(), given_.end());
-    if (given_.empty()) return {};
-    return given_.back();
-}
-
-// Takes a forced token.
-int32_t CompletionWriter::take(std::span<const float> logits, int32_t id, float &logprob) {
-    if (plan_.logprobs || plan_.rates)
-        call([&](ggufx_error *error) {
-            return ggufx_logprobs(nullptr, nullptr, 0, &logprob, host_.rt(), logits.data(),
-                                  logits.size(), id, error);
-        });
-    return id;
-}
-
-// Returns the log-probability entry of a token: text, position and the top alternatives.
-TokenLogprob CompletionWriter::token_of(std::span<const float> logits, int32_t id, float logprob) {
-    const size_t k = std::min<size_t>(plan_.n_top, logits.size());
-    if (k > 0) {
-        call([&](ggufx_error *error) {
-            return ggufx_logprobs(top_ids_.data(), top_logprobs_.data(), k, nullptr, host_.rt(),
-                                  logits.data(), logits.size(), id, error);
-        });
-    }
-    TokenLogprob token = {host_.piece(id), logprob, {}, n_shown_ + held_.size(), 0};
-    token.offset = next_offset(token.piece);
-    for (size_t i = 0; i < k; i++)
-        token.top.push_back({host_.piece(top_ids_[i]), top_logprobs_[i]});
-    return token;
-}
-
-// Adds the log-probabilities of the prompt's tokens: each from the logits of the token before it.
-void CompletionWriter::note_scores(size_t first, std::span<const float> logits) {
-    const std::vector<int32_t> &ids = plan_.echoed;
-    const size_t n_vocab = host_.facts().n_vocab, n = logits.size() / n_vocab;
-    if (first == 0) { // also after a preemption
-        pending_.clear();
-        n_shown_ = n_characters_ = 0;
-        n_missing_ = 0;
-        state_ = {};
-        TokenLogprob token = {host_.piece(ids[0]), {}, {}, 0, 0};
-        token.offset = next_offset(token.piece);
-        note_prompt(0, std::move(token));
-    }
-    for (size_t i = first + 1; i <= first + n && i < ids.size(); i++) {
-        const auto row = logits.subspan((i - 1 - first) * n_vocab, n_vocab);
-        float logprob = 0;
-        call([&](ggufx_error *error) {
-            return ggufx_logprobs(nullptr, nullptr, 0, &logprob, host_.rt(), row.data(), n_vocab,
-                                  ids[i], error);
-        });
-        note_prompt(i, token_of(row, ids[i], logprob));
-    }
-    if (first + n < ids.size()) return;
-    n_characters_ += count_characters(part(0, GGUFX_DETOKENIZE_LAST));
-    n_missing_ = 0;
-    state_ = {};
-    delta_.logprobs = std::move(pending_);
-    pending_.clear();
+    if (n_tokens_ == n_before) return true;
     reply_->put(plan_.index, std::move(delta_));
     delta_ = {};
-    n_told_ = n_shown_;
+    reply_->exchange().keep_alive(last_);
+    return true;
 }
 
-// Adds a token of the prompt.
-void CompletionWriter::note_prompt(size_t i, TokenLogprob token) {
-    n_shown_ += token.piece.size();
-    pending_.push_back(std::move(token));
-    const bool keeps_special = keeps_special_ || (plan_.echoes_special && i > 0); // not BOS
-    n_characters_ +=
-        count_characters(part(plan_.echoed[i], keeps_special ? GGUFX_DETOKENIZE_KEEP_SPECIAL : 0));
+bool CompletionWriter::advance() {
+    bool goes_on = false;
+    attempt([&] { goes_on = take_events(); });
+    return goes_on;
+}
+
+void CompletionWriter::take_event(const ggufx_event &event) {
+    if (event.kind == GGUFX_EVENT_PROMPT) return take_prompt(event);
+    if (plan_.max_tokens == 0) return;
+    const std::string text(event.text.data, event.text.size);
+    switch (event.kind) {
+    case GGUFX_EVENT_TEXT:
+        delta_.content += text;
+        break;
+    case GGUFX_EVENT_REASONING:
+        delta_.reasoning += text;
+        break;
+    case GGUFX_EVENT_TOOL_CALL:
+        has_calls_ = true;
+        delta_.calls.push_back({event.index, random_name(9), text, ""});
+        break;
+    case GGUFX_EVENT_TOOL_ID:
+        if (!delta_.calls.empty()) delta_.calls.back().id = text;
+        break;
+    case GGUFX_EVENT_TOOL_ARGUMENTS:
+        if (delta_.calls.empty() || delta_.calls.back().index != event.index)
+            delta_.calls.push_back({event.index, "", "", ""});
+        delta_.calls.back().arguments += text;
+        break;
+    default:
+        break;
+    }
+    if (!plan_.logprobs) return;
+    for (size_t i = 0; i < event.n_tokens; i++) take_token(event.tokens[i]);
+}
+
+// Adds the log-probability entry of a token: text, position and the top alternatives.
+void CompletionWriter::take_token(const ggufx_event_token &token) {
+    TokenLogprob out = {host_.piece(token.id), token.logprob, {}};
+    out.offset = next_offset(out.piece);
+    for (size_t i = 0; i < token.n_top; i++)
+        out.top.push_back({host_.piece(token.top[i].id), token.top[i].logprob});
+    delta_.logprobs.push_back(std::move(out));
+    count_characters_of(token.id, plan_.wanted->return_special, GGUFX_DETOKENIZE_KEEP_SPACE);
+}
+
+// Adds the log-probabilities of the prompt's tokens; the first one has none.
+void CompletionWriter::take_prompt(const ggufx_event &event) {
+    for (size_t i = 0; i < event.n_tokens; i++) {
+        const ggufx_event_token &token = event.tokens[i];
+        TokenLogprob out = {host_.piece(token.id), {}, {}};
+        if (i > 0) out.logprob = token.logprob;
+        out.offset = next_offset(out.piece);
+        for (size_t j = 0; j < token.n_top; j++)
+            out.top.push_back({host_.piece(token.top[j].id), token.top[j].logprob});
+        delta_.logprobs.push_back(std::move(out));
+        // The echoed text does not spell BOS.
+        const bool keeps = plan_.wanted->return_special || (plan_.echoes_special && i > 0);
+        count_characters_of(token.id, keeps, 0);
+    }
+    n_characters_ += count_characters(
+        host_.detokenize_part({}, state_, GGUFX_DETOKENIZE_LAST)); // an incomplete one
+    n_missing_ = 0;
+    state_ = {};
+    reply_->put(plan_.index, std::move(delta_));
+    delta_ = {};
+}
+
+// Counts the visible characters of the next token.
+void CompletionWriter::count_characters_of(int32_t id, bool keeps_special, uint32_t flags) {
+    if (keeps_special) flags |= GGUFX_DETOKENIZE_KEEP_SPECIAL;
+    n_characters_ += count_characters(host_.detokenize_part({&id, 1}, state_, flags));
 }
 
 // Returns the offset of a token in characters: that of the character that it begins or continues.
@@ -348,34 +266,9 @@ uint64_t CompletionWriter::next_offset(const std::string &piece) {
     return offset;
 }
 
-void CompletionWriter::score(size_t first, std::span<const float> logits) {
-    attempt([&] { note_scores(first, logits); });
-}
-
-void CompletionWriter::pass() noexcept {
-    try {
-        reply_->exchange().keep_alive(clock_());
-    } catch (const std::exception &) {} // without memory there is no comment
-}
-
-template <class Work> void CompletionWriter::attempt(const Work &work) noexcept {
-    try {
-        work();
-    } catch (const ApiError &error) {
-        fail(error.what(), error.code == "model_changed" ? Fault::model_changed : Fault::internal);
-    } catch (const Failure &failure) {
-        const bool is_limit = failure.detail && failure.detail->status == GGUFX_E_LIMIT;
-        fail(failure.what(), failure.exit_code == kNoMemory ? Fault::memory
-                             : is_limit                     ? Fault::limit
-                                                            : Fault::internal);
-    } catch (const std::bad_alloc &) {
-        fail("out of memory", Fault::memory);
-    } catch (const std::exception &error) { fail(error.what(), Fault::internal); }
-}
-
-void CompletionWriter::note_time() {
+void CompletionWriter::note_time(uint64_t n_before) {
     const double now = clock_();
-    if (n_tokens_ == 1) {
+    if (n_before == 0) {
         metrics_.first_token(now - plan_.taken);
         reply_->usage.prompt_seconds = std::max(reply_->usage.prompt_seconds, now - begun_);
         begun_ = now;
@@ -385,209 +278,37 @@ void CompletionWriter::note_time() {
     last_ = now;
 }
 
-std::string CompletionWriter::piece(int32_t id, bool last) {
-    // Hidden markers are located by it.
-    const bool keeps = parser_ || call_ || stop_ || keeps_special_;
-    return part(id, (keeps ? GGUFX_DETOKENIZE_KEEP_SPECIAL : 0) | GGUFX_DETOKENIZE_KEEP_SPACE |
-                        (last ? GGUFX_DETOKENIZE_LAST : 0));
-}
+// ---- ends
 
-// Returns the next part of the text. With GGUFX_DETOKENIZE_LAST: the rest, without a token.
-std::string CompletionWriter::part(int32_t id, uint32_t flags) {
-    const bool last = (flags & GGUFX_DETOKENIZE_LAST) != 0;
-    std::string text(256, '\0');
-    size_t needed = 0;
-    const auto detokenize = [&](ggufx_error *error) {
-        return ggufx_detokenize_part(text.data(), text.size(), &needed, &state_, host_.tokenizer(),
-                                     &id, last ? 0 : 1, flags, error);
-    };
-    ggufx_error error;
-    ggufx_status status = detokenize(&error);
-    if (status == GGUFX_E_CAPACITY) {
-        text.resize(needed);
-        status = detokenize(&error);
+// An end-of-generation token is no part of the output.
+void CompletionWriter::finish_event(const ggufx_event &event) {
+    if (event.end == GGUFX_END_ERROR || event.end == GGUFX_END_GRAMMAR) {
+        const std::string why(event.text.data, event.text.size);
+        return fail(why.empty() ? "no token fits the grammar" : why.c_str(),
+                    event.status == GGUFX_E_LIMIT    ? Fault::limit
+                    : event.status == GGUFX_E_MEMORY ? Fault::memory
+                                                     : Fault::internal);
     }
-    if (status != GGUFX_OK) throw Failure(exit_code(status), error);
-    text.resize(needed);
-    return text;
-}
-
-void CompletionWriter::hold(int32_t id, const std::string &bytes) {
-    held_ += bytes;
-    const bool is_marker = parser_ && host_.output_tokens().is_marker(id, !plan_.tools.empty());
-    const bool is_hidden = use_of(id) != OutputTokens::Use::text;
-    const size_t n = is_marker || is_hidden ? std::min(bytes.size(), host_.piece(id).size()) : 0;
-    const size_t n_visible = bytes.size() - (is_hidden ? n : 0);
-    n_characters_ += count_characters(std::string_view(bytes).substr(0, n_visible));
-    const uint64_t end = n_shown_ + held_.size();
-    if (n > 0) specials_.push_back({end - n, end, is_hidden});
-}
-
-// Moves the first n held bytes to the output, without the hidden tokens.
-void CompletionWriter::show(size_t n) {
-    const auto take = [&](uint64_t end) {
-        const std::string taken = held_.substr(0, end - n_shown_);
-        held_.erase(0, taken.size());
-        n_shown_ = end;
-        return taken;
-    };
-    uint64_t end = n_shown_ + n;
-    for (const Special &special : specials_) // a special token is shown as a whole or not at all
-        if (special.begin < end && end < special.end) end = special.begin;
-    while (!specials_.empty() && specials_.front().end <= end) {
-        const Special special = specials_.front();
-        specials_.pop_front();
-        show_text(take(special.begin));
-        const std::string marker = take(special.end);
-        if (special.is_hidden) continue;
-        if (!keeps_reasoning_) strays_.expect(marker);
-        show_text(marker);
-        strays_.settle();
-    }
-    show_text(take(end));
-}
-
-void CompletionWriter::show_text(const std::string &text) {
-    if (text.empty()) return;
-    if (!parser_) {
-        delta_.content += text;
-        return;
-    }
-    feed(text);
-}
-
-void CompletionWriter::feed(const std::string &text) {
-    if (text.empty()) return;
-    for (ggufx_chat_parser *const parser : {parser_.get(), tracker_.get()})
-        if (parser)
-            call([&](ggufx_error *error) {
-                return ggufx_chat_parser_feed(parser, text.data(), text.size(), error);
-            });
-}
-
-// Adds a token's text according to the current stage. Returns true if the text is complete.
-bool CompletionWriter::add(int32_t id, const std::string &bytes) {
-    const bool was_given = !given_.empty();
-    if (was_given) given_.pop_back();
-    if (stage_ == Stage::begun) choose_stage(id);
-    switch (stage_) {
-    case Stage::opening:
-        if (given_.empty()) begin_stage(call_ ? Stage::call : Stage::json);
-        return false;
-    case Stage::call:
-        call_->add(id, bytes, delta_);
-        has_calls_ = call_->has_begun();
-        return call_->is_whole();
-    case Stage::reasoning: // stop strings do not apply within reasoning
-        hold(id, bytes);
-        show(held_.size());
-        if (!is_reasoning()) begin_stage(Stage::opening);
-        return false;
-    default:
-        break;
-    }
-    const bool stops = add_held(id, bytes);
-    return stops || (has_calls_ && !plan_.parallel_calls && parser_facts().n_calls > 0);
-}
-
-bool CompletionWriter::add_held(int32_t id, const std::string &bytes) {
-    hold(id, bytes);
-    if (!stop_) {
-        show(held_.size());
-        return false;
-    }
-    if (bytes.empty()) return false;
-    const auto facts = cli::facts<ggufx_stop_facts>([&](ggufx_stop_facts *out, ggufx_error *error) {
-        return ggufx_stop_feed(out, stop_.get(), bytes.data(), bytes.size(), error);
-    });
-    show(static_cast<size_t>(facts.n_shown + n_told_ - n_shown_));
-    if (facts.found < 0) return false;
-    held_.clear();
-    specials_.clear();
-    is_stopped_ = true;
-    // Tokens of the stop string are not part of the answer.
-    std::erase_if(pending_, [&](const TokenLogprob &token) { return token.start >= n_shown_; });
-    return true;
-}
-
-// Decides how a special token is used: hidden, or passed to the parser. JSON and
-// grammar-constrained calls have none.
-OutputTokens::Use CompletionWriter::use_of(int32_t id) const {
-    if (stage_ == Stage::json || stage_ == Stage::call || host_.is_plain(id))
-        return OutputTokens::Use::text;
-    if (is_chat_) return host_.output_tokens().use(id, !plan_.tools.empty());
-    return keeps_special_ ? OutputTokens::Use::text : OutputTokens::Use::hidden;
-}
-
-// An end-of-generation token is not part of the output. A channel token separates a call from an
-// answer.
-bool CompletionWriter::add_token(int32_t id) {
-    const bool is_free = stage_ != Stage::reasoning && stage_ != Stage::call;
-    const bool is_read = parser_ && (host_.chat_facts().flags & GGUFX_CHAT_CHANNELS) != 0 &&
-                         host_.output_tokens().is_marker(id, !plan_.tools.empty());
-    return (!is_free || !host_.ends(id) || is_read) && add(id, piece(id, false));
-}
-
-std::optional<int32_t> CompletionWriter::write(std::span<const float> logits) {
-    if (has_failed_) return {};
-    if (plan_.max_tokens == 0) { // only the prompt was requested
-        end("length");
-        return {};
-    }
-    if (!sampler_) {
-        SamplingOptions options = *plan_.sampling;
-        options.seed = seed_;
-        sampler_ = make_text_sampler(host_, options);
-    }
-    float logprob = 0;
-    const int32_t id = sample(logits, logprob);
-    call([&](ggufx_error *error) { return ggufx_sampler_accept(sampler_.get(), &id, 1, error); });
-    n_tokens_++;
-    note_time();
-    const OutputTokens::Use use = use_of(id);
-    const bool is_free = stage_ != Stage::reasoning && stage_ != Stage::call;
-    const bool ends = is_free && (host_.ends(id) || use == OutputTokens::Use::end);
-    sum_logprobs_ += logprob;
-    if (!ends && plan_.logprobs) pending_.push_back(token_of(logits, id, logprob));
-    const bool stops = add_token(id);
-    if (tracker_ ? is_reasoning() : reasons_) reply_->usage.n_reasoning++;
-    if (ends || stops || n_tokens_ >= plan_.max_tokens) {
-        end(ends || stops ? "stop" : "length");
-        return {};
-    }
-    if (held_.empty()) delta_.logprobs = std::move(pending_);
-    if (held_.empty()) pending_.clear();
-    reply_->put(plan_.index, std::move(delta_));
-    delta_ = {};
-    reply_->exchange().keep_alive(last_);
-    return id;
-}
-
-std::optional<int32_t> CompletionWriter::next(std::span<const float> logits) {
-    std::optional<int32_t> out;
-    attempt([&] { out = write(logits); });
-    return out;
+    take_event(event);
+    if (event.end == GGUFX_END_EOG && !delta_.logprobs.empty()) delta_.logprobs.pop_back();
+    const bool is_cut = event.end == GGUFX_END_LENGTH || event.end == GGUFX_END_CONTEXT;
+    end(is_cut ? "length" : "stop");
 }
 
 void CompletionWriter::end(const std::string &reason, const std::string &note) {
     host_.require_same_weights();
-    if (!is_stopped_ && stage_ != Stage::call)
-        held_ += piece(0, true); // incomplete character, so no stop string matches
-    show(held_.size());
-    if (parser_) {
-        call([&](ggufx_error *error) { return ggufx_chat_parser_finish(parser_.get(), error); });
-    }
-    delta_.logprobs = std::move(pending_);
-    reply_->usage.n_answer += n_tokens_;
+    const ggufx_generator_facts info = facts();
+    const uint64_t n = plan_.max_tokens > 0 ? info.n_tokens : 0;
+    reply_->usage.n_answer += n;
+    reply_->usage.n_reasoning += n > 0 ? info.n_reasoning : 0;
     reply_->usage.answer_seconds = std::max(reply_->usage.answer_seconds, clock_() - begun_);
     reply_->put(plan_.index, std::move(delta_));
-    const double mean = n_tokens_ > 0 ? sum_logprobs_ / n_tokens_ : 0;
+    const double mean = n > 0 ? info.sum_logprobs / static_cast<double>(n) : 0;
     reply_->finish(plan_.index,
                    {has_calls_ && reason == "stop" ? "tool_calls" : reason, note, mean});
 }
 
 void CompletionWriter::fail(const char *why, Fault fault) noexcept {
-    has_failed_ = true;
     try {
         const int status = fault == Fault::internal ? 500 : fault == Fault::limit ? 400 : 503;
         const char *const code = fault == Fault::model_changed ? "model_changed"
@@ -599,10 +320,19 @@ void CompletionWriter::fail(const char *why, Fault fault) noexcept {
 
 void CompletionWriter::stop(const char *why) noexcept {
     attempt([&] {
-        if (n_tokens_ == 0) // no output yet: the client can retry on another server
+        if (n_tokens_ == 0) { // no output yet: the client can retry on another server
             reply_->fail(ApiError(503, why));
-        else
-            end("length", why);
+            return;
+        }
+        ggufx_generator_cancel(generator());
+        auto event = sized<ggufx_event>();
+        do {
+            call([&](ggufx_error *error) {
+                return ggufx_generator_next(&event, generator(), nullptr, error);
+            });
+            take_event(event);
+        } while (event.kind != GGUFX_EVENT_END);
+        end("length", why);
     });
 }
 

@@ -4,10 +4,10 @@
 #include "common/input_file.hpp"
 #include "common/signals.hpp"
 #include "models/demo_model.hpp"
-#include "models/prefill.hpp"
 #include "models/text_model.hpp"
 #include "serve/engine_thread.hpp"
 #include "serve/preparation.hpp"
+#include "serve/reply.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -94,7 +94,7 @@ void refuse_call(ggufx_status status, const ggufx_error &error, const char *para
 }
 
 ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
-    : rt_(make_runtime(globals)) {
+    : rt_(make_runtime(globals)), answers_(options.answers) {
     files_ = note_files(rt_.get(), options);
     file_ = open_model(rt_.get(), options);
     name_ = options.alias;
@@ -116,9 +116,8 @@ ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
     if (options.embeddings || (facts_.flags & (GGUFX_MODEL_EMBEDS_ONLY | GGUFX_MODEL_EMBEDS)) != 0)
         make_embedder(options);
     if (!embeds_only_) make_session(options);
-    if (!embeds_only_) find_end_tokens();
-    if (!embeds_only_ && chat_)
-        output_tokens_ = OutputTokens(rt_.get(), chat_.get(), tokenizer_.get());
+    if (!embeds_only_) find_longest_token();
+    if (!embeds_only_ && chat_) prepare_chats();
     make_fingerprint(options);
     files_->loaded(!options.session.making.group.copies_weights);
     if (backend_) backend_->watch(*files_);
@@ -172,51 +171,23 @@ void ModelHost::make_template(const std::string &name) {
     });
 }
 
-void ModelHost::find_end_tokens() {
-    plain_tokens_ = TokenSet(facts_.n_vocab);
+// The template finds the special tokens of outputs with its first prompt, which takes time.
+void ModelHost::prepare_chats() const {
+    ChatWanted wanted;
+    wanted.messages = R"([{"role":"user","content":"a"}])";
+    try {
+        (void)prompt_of(wanted, 0);
+    } catch (const ApiError &) {} // the template wants another conversation
+}
+
+void ModelHost::find_longest_token() {
     for (uint32_t i = 0; i < facts_.n_vocab; i++) {
-        const auto id = static_cast<int32_t>(i);
         const auto info =
             cli::facts<ggufx_token_facts>([&](ggufx_token_facts *out, ggufx_error *e) {
-                return ggufx_token_info(out, tokenizer_.get(), id, e);
+                return ggufx_token_info(out, tokenizer_.get(), static_cast<int32_t>(i), e);
             });
         longest_token_ = std::max(longest_token_, info.text_length);
-        if ((info.flags & GGUFX_TOKEN_END) != 0)
-            end_tokens_.push_back(id);
-        else if ((info.flags & (GGUFX_TOKEN_CONTROL | GGUFX_TOKEN_UNKNOWN)) == 0)
-            plain_tokens_.add(id);
     }
-}
-
-TokenSet ModelHost::plain_tokens(const std::string &marker) const {
-    TokenSet out = plain_tokens_;
-    if (marker.empty()) return out;
-    for (const int32_t id : tokenize(marker, GGUFX_TOKENIZE_PARSE_SPECIAL))
-        if (!ends(id)) out.add(id);
-    return out;
-}
-
-Parser ModelHost::make_parser(const ggufx_chat_parser_options &options) const {
-    ggufx_chat_parser_options of = options;
-    of.chat = chat_.get();
-    ggufx_chat_parser *parser = nullptr;
-    call([&](ggufx_error *error) {
-        return ggufx_chat_parser_create(&parser, rt_.get(), &of, error);
-    });
-    return Parser(parser);
-}
-
-std::string ModelHost::reasoning_close(const std::string &prompt) const {
-    auto options = sized<ggufx_chat_parser_options>();
-    options.prompt = prompt.data();
-    options.prompt_length = prompt.size();
-    options.event = [](void *, uint32_t, uint64_t, const char *, size_t) -> int32_t { return 0; };
-    const Parser parser = make_parser(options);
-    const auto info =
-        cli::facts<ggufx_chat_parser_facts>([&](ggufx_chat_parser_facts *out, ggufx_error *e) {
-            return ggufx_chat_parser_info(out, parser.get(), e);
-        });
-    return info.reasoning_close;
 }
 
 void ModelHost::make_embedder(const HostOptions &options) {
@@ -244,6 +215,7 @@ void ModelHost::make_embedder(const HostOptions &options) {
 
 void ModelHost::make_session(const HostOptions &options) {
     backend_ = make_machine(rt_.get(), file_.get(), model_.get(), options, adapters_);
+    session_ = backend_->session();
     n_context_ = backend_->facts().n_context;
 }
 
@@ -319,23 +291,15 @@ std::string ModelHost::piece(int32_t id) const {
 }
 
 std::string ModelHost::detokenize_part(std::span<const int32_t> ids, ggufx_detokenize_state &state,
-                                       bool is_last) const {
+                                       uint32_t flags) const {
     std::string out;
     ggufx_error error;
-    const uint32_t flags = GGUFX_DETOKENIZE_KEEP_SPECIAL | (is_last ? GGUFX_DETOKENIZE_LAST : 0);
     const ggufx_status status = fill_room(out, error, [&](size_t *needed, ggufx_error *e) {
         return ggufx_detokenize_part(out.data(), out.size(), needed, &state, tokenizer_.get(),
                                      ids.data(), ids.size(), flags, e);
     });
     if (status != GGUFX_OK) refuse_call(status, error, "tokens");
     return out;
-}
-
-bool ModelHost::ends(int32_t id) const {
-    const auto info = cli::facts<ggufx_token_facts>([&](ggufx_token_facts *out, ggufx_error *e) {
-        return ggufx_token_info(out, tokenizer_.get(), id, e);
-    });
-    return (info.flags & GGUFX_TOKEN_END) != 0;
 }
 
 void ModelHost::check(const std::vector<int32_t> &ids, const std::string &param) const {
@@ -425,38 +389,109 @@ void ModelHost::require_tools(const ChatWanted &wanted, const std::string &rende
                        "tools", "unsupported");
 }
 
-Prompt ModelHost::prompt_of(const ChatWanted &wanted) const {
-    Prompt out;
-    out.text = render(wanted);
-    require_room(out.text.size(), "messages");
-    if (!wanted.tools.empty()) require_tools(wanted, out.text);
-    std::string variables;
-    const ggufx_chat_request request = request_of(wanted, variables);
-    ggufx_error error;
-    const ggufx_status status = fill_room(out.ids, error, [&](size_t *needed, ggufx_error *e) {
-        return ggufx_chat_tokenize(out.ids.data(), out.ids.size(), needed, chat_.get(),
-                                   tokenizer_.get(), &request, GGUFX_TOKENIZE_ADD_SPECIAL, e);
-    });
-    if (status != GGUFX_OK) refuse_call(status, error, "messages");
-    if (wanted.continues) start_output(out, wanted);
-    return out;
+namespace {
+
+// The forced functions as tools, with the schemas that grammars are made of.
+std::string tools_of(const std::vector<Callable> &functions) {
+    Json out = Json::array();
+    for (const Callable &one : functions)
+        out.push_back(Json{{"name", one.name}, {"parameters", Json::parse(one.schema, "tools")}});
+    return out.dump();
 }
 
-// Renders the message a second time with empty content to find where its content begins.
-void ModelHost::start_output(Prompt &prompt, const ChatWanted &wanted) const {
-    ChatWanted empty = wanted;
-    Json messages = Json::array();
-    const Json all = Json::parse(wanted.messages, "messages");
-    for (size_t i = 0; i + 1 < all.size(); i++) messages.push_back(all.elements()[i]);
-    messages.push_back(Json{{"role", "assistant"}, {"content", ""}});
-    empty.messages = messages.dump();
-    std::string begun;
-    try {
-        begun = render(empty);
-    } catch (const ApiError &) {} // the template requires content
-    OutputStart start = output_start(rt_.get(), chat_.get(), begun, prompt.text);
-    prompt.text = std::move(start.prompt);
-    prompt.begun = std::move(start.begun);
+// Gives the library the grammars of a request. The errors are those of a client.
+class RequestGrammars {
+public:
+    RequestGrammars(SchemaCompiler &compiler) : compiler_(compiler) {
+        source_.user = this;
+        source_.find = [](void *user, const ggufx_grammar **out, const char *schema, size_t n,
+                          const char *function, size_t n_function) {
+            return static_cast<RequestGrammars *>(user)->find(*out, {schema, n},
+                                                              {function, n_function});
+        };
+    }
+    const ggufx_grammar_source *source() const { return &source_; }
+    void require() const { // throws the error of the latest schema
+        if (error_) std::rethrow_exception(error_);
+    }
+
+private:
+    ggufx_status find(const ggufx_grammar *&out, const std::string &schema,
+                      const std::string &function) noexcept {
+        error_ = nullptr;
+        try {
+            const char *const param = function.empty() ? "response_format" : "tools";
+            found_.push_back(compiler_.of_schema(schema, {param, function}));
+            out = found_.back()->handle.get();
+            return GGUFX_OK;
+        } catch (const ApiError &error) {
+            error_ = std::current_exception();
+            if (error.status != 400) return GGUFX_E_MEMORY;
+            return error.code == SchemaCompiler::kTooMuch ? GGUFX_E_CANCELLED : GGUFX_E_UNSUPPORTED;
+        } catch (const std::bad_alloc &) { return GGUFX_E_MEMORY; }
+    }
+
+    SchemaCompiler &compiler_;
+    ggufx_grammar_source source_ = sized<ggufx_grammar_source>();
+    std::vector<SharedGrammar> found_; // until the prompt has them
+    std::exception_ptr error_;
+};
+
+ggufx_text text_of(const std::string &text) {
+    return {text.empty() ? nullptr : text.data(), text.size()};
+}
+
+} // namespace
+
+SharedPrompt ModelHost::prompt_of(const ChatWanted &wanted, uint64_t asker) const {
+    const std::string text = render(wanted);
+    require_room(text.size(), "messages");
+    if (!wanted.tools.empty()) require_tools(wanted, text);
+    std::string variables;
+    const ggufx_chat_request request = request_of(wanted, variables);
+    const bool is_forced = !wanted.forced.empty();
+    size_t n_bytes = is_forced ? 0 : wanted.schema.size();
+    for (const Callable &function : wanted.forced) n_bytes += function.schema.size();
+    SchemaCompiler compiler(grammars_, tokenizer_.get(), asker, wanted.sampling.grammar_flags,
+                            n_bytes);
+    RequestGrammars grammars(compiler);
+    const std::string tools = is_forced ? tools_of(wanted.forced) : "", id = random_name(9);
+    auto options = sized<ggufx_chat_prompt_options>();
+    if (wanted.keeps_reasoning) options.flags |= GGUFX_CHAT_PROMPT_KEEP_REASONING;
+    if (!wanted.parallel_calls) options.flags |= GGUFX_CHAT_PROMPT_ONE_CALL;
+    options.chat = chat_.get();
+    options.tokenizer = tokenizer_.get();
+    options.request = &request;
+    options.grammars = grammars.source();
+    if (is_forced) {
+        options.tool_choice = GGUFX_TOOL_CHOICE_REQUIRED;
+        options.tools = text_of(tools);
+        options.call_id = text_of(id);
+        if (wanted.forced[0].is_named) options.tool_name = text_of(wanted.forced[0].name);
+    } else if (wanted.form != AnswerForm::text) {
+        options.schema = text_of(wanted.schema);
+    }
+    ggufx_chat_prompt *out = nullptr;
+    ggufx_error error;
+    const ggufx_status status = ggufx_chat_prompt_create(&out, &options, &error);
+    if (status != GGUFX_OK) grammars.require();
+    if (status == GGUFX_E_UNSUPPORTED && !is_forced && options.schema.data)
+        throw ApiError(400,
+                       "response_format with tools needs a chat template whose tool calls begin "
+                       "with a marker",
+                       "response_format", "unsupported");
+    if (status != GGUFX_OK) refuse_call(status, error, "messages");
+    return {out, ggufx_chat_prompt_destroy};
+}
+
+std::vector<int32_t> ModelHost::ids_of(const ggufx_chat_prompt &prompt) const {
+    std::vector<int32_t> out;
+    ggufx_error error;
+    const ggufx_status status = fill_room(out, error, [&](size_t *needed, ggufx_error *e) {
+        return ggufx_chat_prompt_tokens(out.data(), out.size(), needed, &prompt, e);
+    });
+    if (status != GGUFX_OK) refuse_call(status, error, "messages");
+    return out;
 }
 
 static int32_t report_gone(void *user, uint64_t, uint64_t) {

@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "models/output_tokens.hpp"
 #include "models/sampling_defaults.hpp"
 #include "models/text_pairs.hpp"
 #include "serve/grammar_cache.hpp"
 #include "serve/model_files.hpp"
 #include "serve/request.hpp"
+#include "serve/schema_compiler.hpp"
 #include "serve/session_backend.hpp"
-#include "serve/token_choice.hpp"
 
 namespace ggufx::cli {
 
@@ -41,15 +40,10 @@ private:
 // client's values.
 [[noreturn]] void refuse_call(ggufx_status status, const ggufx_error &error, const char *param);
 
-using Parser = std::unique_ptr<ggufx_chat_parser, Destroyer<ggufx_chat_parser_destroy>>;
 using ChatTemplate = std::unique_ptr<ggufx_chat, Destroyer<ggufx_chat_destroy>>;
 
-// Rendered prompt of a conversation.
-struct Prompt {
-    std::vector<int32_t> ids;
-    std::string text;  // rendered text for the output parser; empty without a template
-    std::string begun; // markers to feed to the parser before the output
-};
+// A conversation made ready, shared by the sequences of a request.
+using SharedPrompt = std::shared_ptr<const ggufx_chat_prompt>;
 
 // Immutable except for the embedder, which one thread uses. The session belongs to the scheduler's
 // backend.
@@ -57,6 +51,9 @@ class ModelHost {
 public:
     ModelHost(const Globals &globals, const HostOptions &options);
 
+    // For the engine thread.
+    ggufx_session *session() const { return session_; }
+    Path answers() const { return answers_; }
     // Hands over the session for the scheduler, once; NULL for embedding-only models.
     std::unique_ptr<SessionBackend> take_machine() { return std::move(backend_); }
     bool writes() const { return !embeds_only_; }
@@ -69,11 +66,13 @@ public:
     std::string detokenize(std::span<const int32_t> ids, uint32_t flags) const;
     // Returns the bytes of one token.
     std::string piece(int32_t id) const;
-    // Returns the text of ids that come one after another, with their special tokens.
+    // Returns the text of ids that come one after another; flags: GGUFX_DETOKENIZE_*.
     std::string detokenize_part(std::span<const int32_t> ids, ggufx_detokenize_state &state,
-                                bool is_last) const;
-    // Throws ApiError if the template cannot render the conversation.
-    Prompt prompt_of(const ChatWanted &wanted) const;
+                                uint32_t flags) const;
+    // Throws ApiError if the template cannot render the conversation. So it does for schemas with
+    // unsupported keywords, or that take too much work or memory. `asker`: the key or address.
+    SharedPrompt prompt_of(const ChatWanted &wanted, uint64_t asker) const;
+    std::vector<int32_t> ids_of(const ggufx_chat_prompt &prompt) const;
     std::string render(const ChatWanted &wanted) const;
     GrammarCache &grammars() const { return grammars_; } // thread-safe
     // Returns one embedding per input. Throws ApiError, also after `is_gone` reports a disconnect.
@@ -83,21 +82,10 @@ public:
         return pairs_->make(query, document);
     }
     bool ranks() const { return ranks_; } // reranker: returns scores of pairs
-    bool ends(int32_t id) const;
     void check(const std::vector<int32_t> &ids, const std::string &param) const;
 
     const ggufx_runtime *rt() const { return rt_.get(); }
     const ggufx_tokenizer *tokenizer() const { return tokenizer_.get(); }
-    // Reasoning and tool-call syntax of the template; all 0 without a template.
-    const ggufx_chat_facts &chat_facts() const { return chat_facts_; }
-    Parser make_parser(const ggufx_chat_parser_options &options) const;
-    // Returns the marker that closes the reasoning opened by the prompt; empty: none is open.
-    std::string reasoning_close(const std::string &prompt) const;
-    const std::vector<int32_t> &end_tokens() const { return end_tokens_; }
-    const OutputTokens &output_tokens() const { return output_tokens_; }
-    bool is_plain(int32_t id) const { return plain_tokens_.has(id); } // text, not a special token
-    // Returns text tokens and the tokens of a marker, without control and end-of-generation tokens.
-    TokenSet plain_tokens(const std::string &marker) const;
     const std::string &name() const { return name_; }
     const std::string &fingerprint() const { return fingerprint_; }
     // Quantization type with the most bytes.
@@ -119,9 +107,9 @@ public:
 private:
     void make_template(const std::string &name);
     bool renders_tools(const ChatWanted &wanted, const std::string &rendered) const;
-    void start_output(Prompt &prompt, const ChatWanted &wanted) const;
     void require_tools(const ChatWanted &wanted, const std::string &rendered) const;
-    void find_end_tokens();
+    void find_longest_token();
+    void prepare_chats() const;
     void make_embedder(const HostOptions &options);
     void make_session(const HostOptions &options);
     void make_fingerprint(const HostOptions &options);
@@ -135,15 +123,14 @@ private:
     Adapters adapters_;
     Embedder embedder_;
     std::unique_ptr<SessionBackend> backend_;
+    ggufx_session *session_ = nullptr; // that of the backend
+    Path answers_;
     ggufx_model_facts facts_ = {};
     ModelSampling model_sampling_;
     SamplingOptions sampling_;
     std::string name_, fingerprint_, quantization_;
     ggufx_chat_facts chat_facts_ = {};
-    std::vector<int32_t> end_tokens_;
     size_t longest_token_ = 0; // bytes
-    TokenSet plain_tokens_;
-    OutputTokens output_tokens_;
     mutable GrammarCache grammars_;
     uint32_t n_context_ = 0, dimensions_ = 0, n_embed_context_ = 0;
     bool embeds_only_ = false, ranks_ = false;

@@ -33,7 +33,7 @@ void require(bool ok, const char *what) {
 
 void StepBytes::put(const RankStep &step) {
     uint64_t n_bytes = sizeof(Head) + step.items.size() * sizeof(ItemHead) + step.snapshot.size();
-    for (const DecodeBackend::Item &item : step.items) n_bytes += item.ids.size_bytes();
+    for (const RankStep::Item &item : step.items) n_bytes += item.ids.size_bytes();
     if (n_bytes > kMost)
         throw std::length_error("the step is too large for a message to the ranks");
     const Head head = {n_bytes,
@@ -46,12 +46,11 @@ void StepBytes::put(const RankStep &step) {
     bytes_.clear();
     bytes_.reserve(std::max<size_t>(kFirst, n_bytes));
     append(bytes_, &head, 1);
-    for (const DecodeBackend::Item &item : step.items) {
+    for (const RankStep::Item &item : step.items) {
         const ItemHead of = {item.sequence, static_cast<uint32_t>(item.logits), item.ids.size()};
         append(bytes_, &of, 1);
     }
-    for (const DecodeBackend::Item &item : step.items)
-        append(bytes_, item.ids.data(), item.ids.size());
+    for (const RankStep::Item &item : step.items) append(bytes_, item.ids.data(), item.ids.size());
     append(bytes_, step.snapshot.data(), step.snapshot.size());
     bytes_.resize(std::max<size_t>(kFirst, n_bytes));
 }
@@ -91,13 +90,13 @@ RankStep StepBytes::get(uint32_t n_sequences) const {
         ItemHead item;
         std::memcpy(&item, heads.data(), sizeof item);
         require(item.sequence < n_sequences, "sequence");
-        require(item.logits <= static_cast<uint32_t>(DecodeBackend::Logits::all), "logits");
+        require(item.logits <= static_cast<uint32_t>(RankStep::Logits::all), "logits");
         require(item.n_ids >= 1 && item.n_ids <= left.size() / sizeof(int32_t), "number of tokens");
         // Both headers are multiples of the id size, so that the ids are aligned.
         const auto *const ids = reinterpret_cast<const int32_t *>(left.data());
         out.items.push_back({item.sequence,
                              {ids, static_cast<size_t>(item.n_ids)},
-                             static_cast<DecodeBackend::Logits>(item.logits)});
+                             static_cast<RankStep::Logits>(item.logits)});
         left = left.subspan(static_cast<size_t>(item.n_ids) * sizeof(int32_t));
     }
     require((out.kind == RankStep::Kind::decode) == !out.items.empty(), "items");

@@ -11,14 +11,20 @@ namespace ggufx::cli {
 
 struct RankStep {
     enum class Kind : uint32_t { decode = 1, truncate, copy, load, beat, end };
+    enum class Logits : uint32_t { none, last, all };
+    struct Item {
+        uint32_t sequence;
+        std::span<const int32_t> ids; // tokens to append
+        Logits logits;                // tokens whose logits are computed
+    };
 
     Kind kind;
-    Path path = Path::tiles; // compute path of decode
-    uint32_t sequence = 0;   // sequence to truncate or load; destination of copy
-    uint32_t from = 0;       // source of copy
-    uint64_t n_tokens = 0;   // tokens for truncate, copy and load
-    std::vector<DecodeBackend::Item> items = {}; // batch items of decode
-    std::span<const uint8_t> snapshot = {};      // snapshot for load
+    Path path = Path::tiles;                // compute path of decode
+    uint32_t sequence = 0;                  // sequence to truncate or load; destination of copy
+    uint32_t from = 0;                      // source of copy
+    uint64_t n_tokens = 0;                  // tokens for truncate, copy and load
+    std::vector<Item> items = {};           // batch items of decode
+    std::span<const uint8_t> snapshot = {}; // snapshot for load
 };
 
 // Serialized step: a message of kFirst bytes that contains the total length, and a second message

@@ -100,7 +100,7 @@ void make_call(const RankStep &step, SessionBackend &machine) {
     using Kind = RankStep::Kind;
     try {
         if (step.kind == Kind::decode)
-            (void)machine.decode(step.items, step.path, [] { return false; });
+            machine.repeat(step);
         else if (step.kind == Kind::truncate)
             machine.truncate(step.sequence, step.n_tokens);
         else if (step.kind == Kind::copy)

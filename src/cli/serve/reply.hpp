@@ -19,7 +19,6 @@ struct TokenLogprob {
     std::string piece;            // may be invalid UTF-8
     std::optional<float> logprob; // empty for the first token of a prompt, which has no prediction
     std::vector<Top> top;
-    uint64_t start = 0;  // offset of its bytes in the output, including hidden tokens
     uint64_t offset = 0; // characters of the visible text before its first one
 };
 

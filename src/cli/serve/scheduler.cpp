@@ -117,6 +117,7 @@ void Scheduler::vacate(uint32_t place) noexcept {
 // A free slot keeps its prefix for later prompts: the tokens that were computed by prefill.
 void Scheduler::release(uint32_t place) noexcept {
     places_[place].job->is_read = true;
+    places_[place].job->writer->close();
     vacate(place);
     const size_t n = slot(place).n_prompt;
     try {
@@ -135,19 +136,17 @@ void Scheduler::fail(uint32_t place, const char *why, Fault fault) noexcept {
         job->is_read = true;
         vacate(place);
         job->writer->fail(why, fault);
+        job->writer->close();
     }
     forget(place);
 }
 
-// Keeps the computed tokens of an answer in its request.
+// Keeps the codes of the computed tokens of an answer in its request.
 void Scheduler::keep_answer(uint32_t place) {
     Job &job = *places_[place].job;
-    const auto held = index_.codes(place).subspan(job.prompt.size());
-    job.answer.clear();
-    for (const Code code : held) job.answer.push_back(static_cast<int32_t>(code >> 1));
-    job.codes.resize(job.prompt.size());
-    job.codes.insert(job.codes.end(), held.begin(), held.end());
-    job.next = places_[place].next;
+    const auto held = index_.codes(place);
+    job.codes.assign(held.begin(), held.end());
+    job.has_next = true;
 }
 
 // Preempts a request: it returns to the queue and later continues where it was, by the same compute
@@ -156,6 +155,7 @@ void Scheduler::put_back(uint32_t place) {
     const std::shared_ptr<Job> job = places_[place].job;
     const auto queue = [&] {
         if (writes(place)) keep_answer(place);
+        job->writer->suspend();
         owners_[job->owner].queue.push_front(job);
         vacate(place);
         job->waits_since = clock_();
@@ -364,7 +364,8 @@ void Scheduler::start(uint32_t place, const std::shared_ptr<Job> &job, size_t n_
     n_running_++;
     at.job = job;
     at.began = ++uses_;
-    if (job->next) at.next = *job->next;
+    job->writer->start(place, job->prompt);
+    index_.cut(place, static_cast<size_t>(backend_.n_tokens(place)));
     if (job->has_begun) return;
     job->has_begun = true;
     counts_.n_cached_tokens += n_cached;
@@ -377,6 +378,7 @@ void Scheduler::refuse(const std::shared_ptr<Job> &job, const char *why, Fault f
     n_waiting_--;
     job->is_read = true;
     job->writer->fail(why, fault);
+    job->writer->close();
 }
 
 // Returns false if the oldest request of this owner has to wait.
@@ -397,7 +399,7 @@ bool Scheduler::try_to_admit(uint64_t number) {
 // them.
 bool Scheduler::admit_job(const std::shared_ptr<Job> &job, std::optional<uint32_t> &place) {
     if (job->first && !job->first->is_read) return false;
-    const auto wanted = std::span<const Code>(job->codes).first(job->codes.size() - !job->next);
+    const auto wanted = std::span<const Code>(job->codes).first(job->codes.size() - !job->has_next);
     PrefixIndex::Found donor;
     if (job->share && !job->scores) {
         donor = index_.find(job->cache, wanted);

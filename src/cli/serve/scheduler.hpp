@@ -24,17 +24,15 @@ struct BackendMemory {
     uint64_t bytes, n_pages, n_shared_pages;
 };
 
+class Writer;
+
 // Backend with sequences and their caches: a session, or a mock in tests.
 class DecodeBackend {
 public:
-    enum class Logits { none, last, all };
     struct Item {
         uint32_t sequence;
-        std::span<const int32_t> ids; // tokens to append
-        Logits logits;                // tokens whose logits are returned
-        size_t n_rows() const {
-            return logits == Logits::all ? ids.size() : logits == Logits::last ? 1 : 0;
-        }
+        Writer *writer;    // that of the request in the sequence
+        uint32_t n_tokens; // tokens to compute, in its prompt or an answer
     };
     // Error of a call that was not executed and changed nothing.
     struct Refused : std::runtime_error {
@@ -47,12 +45,15 @@ public:
 
     virtual ~DecodeBackend() = default;
     virtual uint32_t n_sequences() const = 0;
-    virtual uint32_t n_vocab() const = 0;
     virtual uint32_t n_batch() const = 0; // tokens per batch
     // The calls below throw Refused or an error with the base Lost.
-    // Returns the logits of the items that request them, row after row, valid until the next call.
-    virtual const float *decode(std::span<const Item> items, Path path,
-                                const std::function<bool()> &is_cancelled) = 0;
+    // Computes tokens of all items on one path, and samples after the last one of each. Items that
+    // a fault of another one has held up are as before.
+    virtual void step(std::span<const Item> items, Path path,
+                      const std::function<bool()> &is_cancelled) = 0;
+    virtual uint64_t n_tokens(uint32_t sequence) const = 0; // does not throw
+    // Copies tokens of a sequence from `first` on.
+    virtual void read(uint32_t sequence, uint64_t first, std::span<int32_t> out) const = 0;
     virtual void truncate(uint32_t sequence, uint64_t n_tokens) = 0;
     // Copies the first n_tokens of `from` into the empty sequence `to`. Returns false if there is
     // no memory for it.
@@ -74,18 +75,20 @@ public:
 // Reasons for which a request fails.
 enum class Fault { internal, memory, model_changed, limit };
 
-// Receiver of the logits of one sequence. An exception of begin, score or next ends its request.
+// Generation of one request. An exception of start, begin or advance ends the request.
 class Writer {
 public:
     virtual ~Writer() = default;
     virtual bool is_gone() noexcept = 0;              // the client disconnected
     virtual bool is_late() noexcept { return false; } // the request timeout has passed
+    // Takes a sequence that holds a prefix of its tokens: begins, or goes on after suspend().
+    virtual void start(uint32_t sequence, std::span<const int32_t> prompt) = 0;
+    virtual void suspend() = 0;              // gives the sequence back
+    virtual void close() noexcept = 0;       // gives it back at the end
     virtual void begin(size_t n_cached) = 0; // n_cached: prompt tokens found in the prefix cache
     virtual void pass() noexcept = 0;        // called while it waits
-    // Receives logits of prompt tokens from `first` on, for jobs with `scores`.
-    virtual void score(size_t first, std::span<const float> logits) { (void)first, (void)logits; }
-    // Returns the next token; empty: the generation has ended, and its client was notified.
-    virtual std::optional<int32_t> next(std::span<const float> logits) = 0;
+    // Takes the output of a step. False: the generation has ended, and its client was notified.
+    virtual bool advance() = 0;
     // Ends the generation with an error.
     virtual void fail(const char *why, Fault fault) noexcept = 0;
     virtual void stop(const char *why) noexcept = 0; // ends the generation early
@@ -97,7 +100,7 @@ struct Job {
     uint64_t cache = 0;          // prefixes are shared by jobs with the same id
     size_t most = SIZE_MAX;      // maximum answer tokens
     bool share = true;           // use the prefix cache
-    bool scores = false;         // return logits of the whole prompt
+    bool scores = false;         // log-probabilities of the whole prompt
     std::shared_ptr<Writer> writer;
     // Earlier job with the same prompt: it does the prefill for both.
     std::shared_ptr<Job> first;
@@ -105,9 +108,8 @@ struct Job {
     // State of the scheduler.
     bool is_read = false; // prefill done, or abandoned
     bool has_begun = false;
-    std::vector<int32_t> answer;          // preempted request: tokens computed so far
-    std::optional<int32_t> next;          // preempted request: token after them
-    std::vector<PrefixIndex::Code> codes; // codes of prompt and answer
+    bool has_next = false;                // preempted request: a token after its codes is sampled
+    std::vector<PrefixIndex::Code> codes; // codes of the prompt, and of a preempted answer
     double waits_since = 0;
 };
 
@@ -168,7 +170,6 @@ private:
     struct SequenceSlot { // state of one sequence
         uint64_t last_used = 0;
         std::shared_ptr<Job> job; // NULL: free, with its tokens kept for the prefix cache
-        int32_t next = 0;         // next token to compute, after all before it
         uint64_t began = 0;       // admission number; the youngest has the largest
         uint64_t reserved = 0;    // tokens with reserved memory
     };
@@ -181,9 +182,8 @@ private:
         bool is_refused = false; // its oldest request has to wait
     };
     struct Part { // tokens that a slot has to compute before decode
-        std::span<const int32_t> ids;
+        size_t n;
         Path path;
-        bool is_last;
     };
     size_t n_held(uint32_t place) const { return index_.codes(place).size(); }
     size_t n_left(uint32_t place) const;
@@ -230,8 +230,8 @@ private:
     void run(Path path);
     bool make_memory();
     void run_alone(const DecodeBackend::Item &item, Path path);
-    void finish(const DecodeBackend::Item &item, Path path, const float *logits);
-    void done(const DecodeBackend::Item &item, Path path, const float *logits);
+    void finish(const DecodeBackend::Item &item, Path path);
+    void done(const DecodeBackend::Item &item, Path path);
     void charge(uint32_t place, size_t n);
     void note_rate(double &rate, double start) const;
 

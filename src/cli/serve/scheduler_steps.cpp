@@ -16,9 +16,9 @@ constexpr double kShared = 10; // seconds after which an owner counts as gone
 constexpr size_t kScoredChunk = 16;
 constexpr size_t kGrowth = 256; // answer tokens reserved at once
 
-size_t n_tokens(std::span<const DecodeBackend::Item> items) {
+size_t sum_tokens(std::span<const DecodeBackend::Item> items) {
     size_t n = 0;
-    for (const DecodeBackend::Item &item : items) n += item.ids.size();
+    for (const DecodeBackend::Item &item : items) n += item.n_tokens;
     return n;
 }
 
@@ -33,9 +33,8 @@ size_t Scheduler::n_left(uint32_t place) const {
 Scheduler::Part Scheduler::part(uint32_t place) const {
     const Job &job = *places_[place].job;
     const size_t held = n_held(place), n_prompt = job.prompt.size();
-    if (held >= n_prompt)
-        return {std::span(job.answer).subspan(held - n_prompt), options_.answers, true};
-    return {std::span(job.prompt).subspan(held), Path::tiles, job.answer.empty()};
+    if (held >= n_prompt) return {job.codes.size() - held, options_.answers};
+    return {n_prompt - held, Path::tiles};
 }
 
 // Notes whether several owners have requests.
@@ -82,17 +81,13 @@ void Scheduler::plan_chunk() {
         const Part of = part(i);
         n_after--;
         const size_t fair = room / n_owners / n_reading(i);
-        size_t n = std::min(of.ids.size(), std::clamp<size_t>(fair, 1, room - n_after));
+        size_t n = std::min(of.n, std::clamp<size_t>(fair, 1, room - n_after));
         // A preempted request with a next token computes its prompt again, after all its scores.
-        const bool scored = job.scores && !job.next && n_held(i) < job.prompt.size();
+        const bool scored = job.scores && !job.has_next && n_held(i) < job.prompt.size();
         if (scored) n = std::min(n, kScoredChunk);
         room -= n;
         if (--n_reading(i) == 0) n_owners--;
-        const bool ends = of.is_last && n == of.ids.size() && !job.next;
-        items_.push_back({i, of.ids.first(n),
-                          scored ? DecodeBackend::Logits::all
-                          : ends ? DecodeBackend::Logits::last
-                                 : DecodeBackend::Logits::none});
+        items_.push_back({i, job.writer.get(), static_cast<uint32_t>(n)});
     }
 }
 
@@ -110,7 +105,7 @@ void Scheduler::read_prompts() {
 void Scheduler::note_rate(double &rate, double start) const {
     const double seconds = clock_() - start;
     if (seconds <= 0) return;
-    const double now = static_cast<double>(n_tokens(items_)) / seconds;
+    const double now = static_cast<double>(sum_tokens(items_)) / seconds;
     rate = rate == 0 ? now : 0.75 * rate + 0.25 * now;
 }
 
@@ -136,8 +131,7 @@ void Scheduler::write_tokens() {
     }
     items_.clear();
     for (const uint32_t i : order_)
-        if (places_[i].job && writes(i))
-            items_.push_back({i, {&places_[i].next, 1}, DecodeBackend::Logits::last});
+        if (places_[i].job && writes(i)) items_.push_back({i, places_[i].job->writer.get(), 1});
     if (items_.empty()) return;
     const double start = clock_();
     run(options_.answers);
@@ -168,9 +162,8 @@ void Scheduler::run(Path path) {
         });
     };
     counts_.width = static_cast<uint32_t>(items_.size());
-    const float *logits = nullptr;
     try {
-        logits = backend_.decode(items_, path, all_gone);
+        backend_.step(items_, path, all_gone);
     } catch (const DecodeBackend::Refused &refused) {
         // Dropped in the next step.
         if (refused.why == DecodeBackend::Refused::Why::cancelled) return;
@@ -179,10 +172,7 @@ void Scheduler::run(Path path) {
         for (const DecodeBackend::Item &item : items_) run_alone(item, path);
         return;
     }
-    for (const DecodeBackend::Item &item : items_) {
-        finish(item, path, logits);
-        logits += item.n_rows() * backend_.n_vocab();
-    }
+    for (const DecodeBackend::Item &item : items_) finish(item, path);
 }
 
 // Frees memory after a call ran out of it: evicts cached prefixes, then preempts the youngest
@@ -199,9 +189,8 @@ bool Scheduler::make_memory() {
 
 void Scheduler::run_alone(const DecodeBackend::Item &item, Path path) {
     const std::shared_ptr<Job> job = places_[item.sequence].job;
-    const float *logits = nullptr;
     try {
-        logits = backend_.decode({&item, 1}, path, [&] { return job->writer->is_gone(); });
+        backend_.step({&item, 1}, path, [&] { return job->writer->is_gone(); });
     } catch (const DecodeBackend::Refused &refused) {
         using Why = DecodeBackend::Refused::Why;
         if (refused.why == Why::cancelled) return;
@@ -210,12 +199,12 @@ void Scheduler::run_alone(const DecodeBackend::Item &item, Path path) {
         release(item.sequence);
         return;
     }
-    finish(item, path, logits);
+    finish(item, path);
 }
 
 // The session has the item's tokens from here on: after an error its slot is forgotten.
-void Scheduler::finish(const DecodeBackend::Item &item, Path path, const float *logits) {
-    isolate([&] { done(item, path, logits); },
+void Scheduler::finish(const DecodeBackend::Item &item, Path path) {
+    isolate([&] { done(item, path); },
             [&](const char *why, Fault fault) { fail(item.sequence, why, fault); });
 }
 
@@ -223,13 +212,17 @@ void Scheduler::charge(uint32_t place, size_t n) {
     owners_.find(places_[place].job->owner)->second.deficit -= static_cast<int64_t>(n);
 }
 
-void Scheduler::done(const DecodeBackend::Item &item, Path path, const float *logits) {
+// Notes the tokens that the session has computed: none if a fault of another item has held it up.
+void Scheduler::done(const DecodeBackend::Item &item, Path path) {
     const uint32_t place = item.sequence;
     Job &job = *places_[place].job;
-    const size_t held = n_held(place), n = item.ids.size(), n_vocab = backend_.n_vocab();
+    const auto end = static_cast<size_t>(backend_.n_tokens(place));
+    const size_t held = std::min(n_held(place), end), n = end - held;
     const bool again = held >= job.prompt.size() && n_left(place) > 0;
+    std::vector<int32_t> ids(n);
+    backend_.read(place, held, ids);
     std::vector<PrefixIndex::Code> codes;
-    for (const int32_t id : item.ids)
+    for (const int32_t id : ids)
         codes.push_back(static_cast<PrefixIndex::Code>(id) << 1 |
                         static_cast<PrefixIndex::Code>(path));
     index_.append(place, codes);
@@ -238,16 +231,7 @@ void Scheduler::done(const DecodeBackend::Item &item, Path path, const float *lo
      : held < job.prompt.size() ? counts_.n_prompt_tokens
                                 : counts_.n_answer_tokens) += n;
     if (held + n >= job.prompt.size()) job.is_read = true;
-    if (item.logits == DecodeBackend::Logits::none) return;
-    if (item.logits == DecodeBackend::Logits::all) {
-        job.writer->score(held, {logits, n * n_vocab});
-        if (n_left(place) > 0) return;
-        logits += (n - 1) * n_vocab;
-    }
-    if (const auto next = job.writer->next({logits, n_vocab}))
-        places_[place].next = *next;
-    else
-        release(place);
+    if (!job.writer->advance()) release(place);
 }
 
 void Scheduler::stop(const char *why) noexcept {

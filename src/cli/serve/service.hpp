@@ -106,14 +106,11 @@ private:
         std::shared_ptr<Reply> reply;
         uint64_t seed;
         std::shared_ptr<const SamplingOptions> sampling;
-        const AnswerPlan *plan; // chat: plan of the answer; so are the next members
-        const Prompt *prompt;
-        std::string tools;
-        bool parallel_calls;
+        SharedPrompt chat;           // NULL: a text
         bool scores;                 // log-probabilities of the prompt, too
         bool echoes_special = false; // its text spells special tokens
     };
-    void write_chat(Call &call, const ChatWanted &wanted, const Prompt &prompt,
+    void write_chat(Call &call, const ChatWanted &wanted, const SharedPrompt &prompt,
                     std::shared_ptr<Reply> reply, uint64_t seed);
     void add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call, const Texts &texts,
                   const std::vector<int32_t> &ids, uint32_t prompt_index);

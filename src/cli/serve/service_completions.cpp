@@ -49,9 +49,10 @@ void Service::add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call
         throw ApiError(400,
                        fmt::format("the prompt has {} tokens, but the context holds {}", ids.size(),
                                    host_->n_context()),
-                       texts.plan ? "messages" : "prompt", "context_length_exceeded");
+                       texts.chat ? "messages" : "prompt", "context_length_exceeded");
     const auto room = static_cast<uint32_t>(host_->n_context() - ids.size());
     const uint64_t owner = call.exchange->owner();
+    const auto wanted = std::make_shared<const Wanted>(texts.wanted);
     std::shared_ptr<Job> first;
     for (uint32_t i = 0; i < texts.wanted.best_of; i++) {
         CompletionPlan plan;
@@ -65,14 +66,10 @@ void Service::add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call
         plan.sampling = texts.sampling;
         plan.taken = call.taken;
         if (options_.request_seconds > 0) plan.deadline = call.taken + options_.request_seconds;
-        if (texts.scores) plan.echoed = ids;
+        plan.wanted = wanted;
+        plan.scores = texts.scores;
         plan.echoes_special = texts.echoes_special;
-        if (texts.plan) {
-            plan.answer = texts.plan;
-            plan.prompt = texts.prompt;
-            plan.tools = texts.tools;
-            plan.parallel_calls = texts.parallel_calls;
-        }
+        plan.chat = texts.chat;
         plan.ticket = jobs.empty() ? call.ticket : take_ticket(*call.exchange);
         auto job = std::make_shared<Job>();
         job->prompt = ids;
@@ -82,8 +79,8 @@ void Service::add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call
         job->share = texts.wanted.cache_prompt;
         job->scores = texts.scores;
         job->first = texts.scores ? nullptr : first;
-        job->writer = std::make_shared<CompletionWriter>(
-            *host_, texts.reply, metrics_, monotonic_seconds, plan, texts.wanted, texts.seed + i);
+        job->writer = std::make_shared<CompletionWriter>(*host_, texts.reply, metrics_,
+                                                         monotonic_seconds, plan, texts.seed + i);
         if (!first) first = job;
         jobs.push_back(std::move(job));
     }
@@ -100,16 +97,11 @@ void Service::start(const Call &call, Reply &reply, std::vector<std::shared_ptr<
     engine_->add(std::move(jobs));
 }
 
-void Service::write_chat(Call &call, const ChatWanted &wanted, const Prompt &prompt,
+void Service::write_chat(Call &call, const ChatWanted &wanted, const SharedPrompt &prompt,
                          std::shared_ptr<Reply> reply, uint64_t seed) {
-    const AnswerPlan plan = plan_answer(*host_, wanted, prompt, call.exchange->asker());
-    std::vector<int32_t> ids = prompt.ids;
-    ids.insert(ids.end(), plan.prompt.begin(), plan.prompt.end());
     std::vector<std::shared_ptr<Job>> jobs;
-    add_jobs(jobs, call,
-             {wanted, reply, seed, checked_sampling(*host_, wanted), &plan, &prompt, wanted.tools,
-              wanted.parallel_calls, false},
-             ids, 0);
+    add_jobs(jobs, call, {wanted, reply, seed, checked_sampling(*host_, wanted), prompt, false},
+             host_->ids_of(*prompt), 0);
     if (!wanted.ignored.empty())
         call.exchange->add_header("X-Ggufx-Ignored",
                                   fmt::format("{}", fmt::join(wanted.ignored, ", ")));
@@ -130,7 +122,7 @@ void Service::chat(Call &call, Json body) {
     shape.model = host_->name();
     shape.fingerprint = host_->fingerprint();
     shape.seed = seed;
-    const Prompt prompt = host_->prompt_of(wanted);
+    const SharedPrompt prompt = host_->prompt_of(wanted, call.exchange->asker());
     write_chat(call, wanted, prompt, std::make_shared<CompletionReply>(call.exchange, shape), seed);
 }
 
@@ -146,7 +138,7 @@ void Service::responses(Call &call, Json body) {
     shape.model = host_->name();
     shape.fingerprint = host_->fingerprint();
     shape.seed = seed_of(wanted);
-    const Prompt prompt = host_->prompt_of(wanted);
+    const SharedPrompt prompt = host_->prompt_of(wanted, call.exchange->asker());
     write_chat(call, wanted, prompt, std::make_shared<ResponsesReply>(call.exchange, shape),
                shape.seed);
 }
@@ -218,9 +210,7 @@ void Service::completion(Call &call, Json body) {
     for (uint32_t i = 0; i < wanted.prompts.size(); i++) {
         const std::vector<int32_t> ids = completion_ids(wanted, wanted.prompts[i]);
         const bool is_text = !wanted.prompts[i].is_ids;
-        add_jobs(jobs, call,
-                 {wanted, reply, seed, sampling, nullptr, nullptr, "", true, scores, is_text}, ids,
-                 i);
+        add_jobs(jobs, call, {wanted, reply, seed, sampling, nullptr, scores, is_text}, ids, i);
     }
     std::vector<std::string> echoes;
     for (uint32_t i = 0; wanted.echo && i < reply->n_texts(); i++) {

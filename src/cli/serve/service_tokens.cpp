@@ -75,7 +75,9 @@ public:
         const size_t n = std::min(kItemsAtOnce, ids_.size() - at_);
         const bool is_last = at_ + n == ids_.size();
         const std::string text =
-            error_ + host_.detokenize_part({ids_.data() + at_, n}, state_, is_last);
+            error_ + host_.detokenize_part({ids_.data() + at_, n}, state_,
+                                           GGUFX_DETOKENIZE_KEEP_SPECIAL |
+                                               (is_last ? GGUFX_DETOKENIZE_LAST : 0));
         at_ += n;
         const size_t end = is_last ? text.size() : length_before_error(text);
         error_ = text.substr(end, 1);

@@ -26,6 +26,22 @@ DecodeBackend::Refused refused(ggufx_status status, const ggufx_error &error) {
 
 } // namespace
 
+ggufx_generator_facts GeneratorWriter::facts() const {
+    return cli::facts<ggufx_generator_facts>([&](ggufx_generator_facts *out, ggufx_error *error) {
+        return ggufx_generator_info(out, generator(), error);
+    });
+}
+
+std::vector<int32_t> GeneratorWriter::tokens() const {
+    const ggufx_generator_facts info = facts();
+    std::vector<int32_t> out(static_cast<size_t>(info.n_prompt + info.n_tokens));
+    size_t needed = 0;
+    call([&](ggufx_error *error) {
+        return ggufx_generator_tokens(out.data(), out.size(), &needed, generator(), error);
+    });
+    return out;
+}
+
 SessionBackend::SessionBackend(Session session, uint32_t n_vocab)
     : session_(std::move(session)), facts_(session_facts(session_.get())), n_vocab_(n_vocab) {
     items_.reserve(facts_.n_sequences);
@@ -58,43 +74,96 @@ void SessionBackend::tell(const RankStep &step) {
     } catch (const std::length_error &error) { throw Refused(Refused::Why::other, error.what()); }
 }
 
-const float *SessionBackend::decode(std::span<const Item> items, Path path,
-                                    const std::function<bool()> &is_cancelled) {
-    size_t n_rows = 0;
-    items_.clear();
+// Broadcasts the tokens that the next call will compute. Each rank computes logits after the same
+// tokens; the first one samples.
+void SessionBackend::tell_step(std::span<const Item> items, Path path) {
+    RankStep step = {.kind = RankStep::Kind::decode, .path = path};
+    std::vector<std::vector<int32_t>> ids;
     for (const Item &item : items) {
-        const uint32_t flags = item.logits == Logits::all    ? GGUFX_BATCH_ALL_LOGITS
-                               : item.logits == Logits::last ? GGUFX_BATCH_LOGITS
-                                                             : 0u;
-        n_rows += item.n_rows();
-        items_.push_back(batch_item(item.sequence, flags, item.ids));
+        const auto &writer = static_cast<const GeneratorWriter &>(*item.writer);
+        const ggufx_generator_facts facts = writer.facts();
+        const std::vector<int32_t> &all = ids.emplace_back(writer.tokens());
+        const uint64_t held = n_tokens(item.sequence), end = held + item.n_tokens;
+        using Logits = RankStep::Logits;
+        const bool scores = writer.scores_prompt() && facts.n_tokens == 0 && held < facts.n_prompt;
+        const Logits logits = scores              ? Logits::all
+                              : end == all.size() ? Logits::last
+                                                  : Logits::none;
+        step.items.push_back({item.sequence, std::span(all).subspan(held, item.n_tokens), logits});
     }
-    const size_t n_logits = n_rows * n_vocab_;
-    try {
-        if (logits_.size() < n_logits) logits_.resize(n_logits);
-    } catch (const std::bad_alloc &) { throw Refused(Refused::Why::memory, "out of memory"); }
+    broadcaster_->tell(step);
+}
+
+// The first rank may fail where the others did not, since it alone samples.
+void SessionBackend::undo_step(std::span<const Item> items, const std::vector<uint64_t> &lengths) {
+    for (size_t i = 0; i < items.size(); i++) truncate(items[i].sequence, lengths[i]);
+}
+
+void SessionBackend::step(std::span<const Item> items, Path path,
+                          const std::function<bool()> &is_cancelled) {
+    items_.clear();
+    std::vector<uint64_t> lengths;
+    for (const Item &item : items) {
+        auto &of = items_.emplace_back(sized<ggufx_step_item>());
+        of.generator = static_cast<const GeneratorWriter &>(*item.writer).generator();
+        of.n_tokens = item.n_tokens;
+        if (broadcaster_) lengths.push_back(n_tokens(item.sequence));
+    }
     ggufx_progress progress = {};
     progress.struct_size = sizeof progress;
     progress.user = const_cast<std::function<bool()> *>(&is_cancelled);
     progress.report = report;
-    auto options = sized<ggufx_batch_options>();
-    options.flags = GGUFX_BATCH_MATMUL;
-    options.matmul_flags = path == Path::tiles ? GGUFX_MATMUL_TILES : GGUFX_MATMUL_BATCH_INVARIANT;
+    auto options = sized<ggufx_step_options>();
     options.progress = &progress;
-    options.logits = n_rows > 0 ? logits_.data() : nullptr;
-    options.n_logits = n_logits;
-    options.item_size = sizeof(ggufx_batch_item);
-    if (broadcaster_)
-        broadcaster_->tell(
-            {.kind = RankStep::Kind::decode, .path = path, .items = {items.begin(), items.end()}});
+    try {
+        if (broadcaster_) tell_step(items, path);
+    } catch (const std::bad_alloc &) { throw Refused(Refused::Why::memory, "out of memory"); }
     ggufx_error error;
     const ggufx_status status =
-        ggufx_session_decode_batch(session_.get(), items_.data(), items_.size(), &options, &error);
+        ggufx_session_step(nullptr, session_.get(), items_.data(), items_.size(), &options, &error);
     // On a rank, MISMATCH means that the ranks make different calls.
     check_group(status == GGUFX_E_MISMATCH ? GGUFX_E_STATE : status, error);
     check_files();
+    if (status == GGUFX_OK) return;
+    if (broadcaster_) undo_step(items, lengths);
+    throw refused(status, error);
+}
+
+void SessionBackend::repeat(const RankStep &step) {
+    size_t n_rows = 0;
+    std::vector<ggufx_batch_item> items;
+    for (const RankStep::Item &item : step.items) {
+        const bool all = item.logits == RankStep::Logits::all;
+        const bool last = item.logits == RankStep::Logits::last;
+        n_rows += all ? item.ids.size() : last;
+        items.push_back(batch_item(item.sequence,
+                                   all    ? GGUFX_BATCH_ALL_LOGITS
+                                   : last ? GGUFX_BATCH_LOGITS
+                                          : 0u,
+                                   item.ids));
+    }
+    const size_t n_logits = n_rows * n_vocab_;
+    if (logits_.size() < n_logits) logits_.resize(n_logits);
+    auto options = sized<ggufx_batch_options>();
+    options.flags = GGUFX_BATCH_MATMUL | GGUFX_BATCH_KEEP_NAN;
+    options.matmul_flags =
+        step.path == Path::tiles ? GGUFX_MATMUL_TILES : GGUFX_MATMUL_BATCH_INVARIANT;
+    options.logits = n_rows > 0 ? logits_.data() : nullptr;
+    options.n_logits = n_logits;
+    options.item_size = sizeof(ggufx_batch_item);
+    ggufx_error error;
+    const ggufx_status status =
+        ggufx_session_decode_batch(session_.get(), items.data(), items.size(), &options, &error);
+    check_group(status == GGUFX_E_MISMATCH ? GGUFX_E_STATE : status, error);
+    check_files();
     if (status != GGUFX_OK) throw refused(status, error);
-    return logits_.data();
+}
+
+void SessionBackend::read(uint32_t sequence, uint64_t first, std::span<int32_t> out) const {
+    call([&](ggufx_error *error) {
+        return ggufx_session_sequence_tokens(out.data(), nullptr, session_.get(), sequence, first,
+                                             out.size(), error);
+    });
 }
 
 // Cannot fail for a shorter length of an existing sequence. Requests can end after the group is

@@ -14,20 +14,43 @@ struct ModelChanged : std::runtime_error, DecodeBackend::Lost {
     using std::runtime_error::runtime_error;
 };
 
+using Generator = std::unique_ptr<ggufx_generator, Destroyer<ggufx_generator_destroy>>;
+
+// Writer with a generator of the session.
+class GeneratorWriter : public Writer {
+public:
+    explicit GeneratorWriter(bool scores_prompt) : scores_prompt_(scores_prompt) {}
+    ggufx_generator *generator() const { return generator_.get(); }
+    ggufx_generator_facts facts() const;
+    std::vector<int32_t> tokens() const; // prompt and answer
+    bool scores_prompt() const { return scores_prompt_; }
+
+protected:
+    Generator generator_; // NULL before the first start
+
+private:
+    const bool scores_prompt_;
+};
+
 class SessionBackend final : public DecodeBackend {
 public:
-    explicit SessionBackend(Session session, uint32_t n_vocab);
+    SessionBackend(Session session, uint32_t n_vocab);
     // Makes this the session of a rank: calls throw RanksLost after the group is lost. Only the
     // first rank has a broadcaster.
     void be_rank(std::unique_ptr<RankBroadcaster> broadcaster);
-    // decode throws ModelChanged after these files, which outlive this, have changed.
+    // step throws ModelChanged after these files, which outlive this, have changed.
     void watch(ModelFiles &files) { files_ = &files; }
 
     uint32_t n_sequences() const override { return facts_.n_sequences; }
-    uint32_t n_vocab() const override { return n_vocab_; }
     uint32_t n_batch() const override { return facts_.n_batch; }
-    const float *decode(std::span<const Item> items, Path path,
-                        const std::function<bool()> &is_cancelled) override;
+    void step(std::span<const Item> items, Path path,
+              const std::function<bool()> &is_cancelled) override;
+    void repeat(const RankStep &step); // a step of the first rank
+    uint64_t n_tokens(uint32_t sequence) const override {
+        return ggufx_session_sequence_length(session_.get(), sequence);
+    }
+    void read(uint32_t sequence, uint64_t first, std::span<int32_t> out) const override;
+    ggufx_session *session() const { return session_.get(); } // for the engine thread
     void truncate(uint32_t sequence, uint64_t n_tokens) override;
     bool copy(uint32_t from, uint32_t to, uint64_t n_tokens) override;
     bool reserve(uint32_t sequence, uint64_t n_tokens) override;
@@ -46,14 +69,16 @@ public:
 
 private:
     void tell(const RankStep &step);
+    void tell_step(std::span<const Item> items, Path path);
+    void undo_step(std::span<const Item> items, const std::vector<uint64_t> &lengths);
     void check_files() const;
     void check_group(ggufx_status status, const ggufx_error &error);
 
     Session session_;
     ggufx_session_facts facts_;
     uint32_t n_vocab_;
-    std::vector<ggufx_batch_item> items_;
-    std::vector<float> logits_;
+    std::vector<ggufx_step_item> items_;
+    std::vector<float> logits_; // for steps that another rank began
     ModelFiles *files_ = nullptr;
     bool is_rank_ = false;
     std::unique_ptr<RankBroadcaster> broadcaster_; // only on the first rank

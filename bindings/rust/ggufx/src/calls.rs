@@ -1300,7 +1300,8 @@ impl Generator {
     /// Takes the next event: a queued one, else that of the next steps of this generator alone.
     ///
     /// [`EventKind::NONE`] means that a budget is used up. After END it is END again. PROMPT events
-    /// are left out without [`GeneratorFlags::SCORE_PROMPT`].
+    /// are left out without [`GeneratorFlags::SCORE_PROMPT`]. A suspended generator that is
+    /// cancelled gives its END, without a step.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `UNSUPPORTED`, `CAPACITY`, `CANCELLED`, `STATE`, `VALUE`.
     pub fn next(&mut self, options: StepOptions<'_>) -> Result<Event<'_>> {

@@ -2178,7 +2178,8 @@ impl SessionMemoryFacts {
 pub struct StepItem<'a> {
     /// On a sequence of the session
     pub generator: &'a mut Generator,
-    /// Most tokens of its prompt in this step; 0 = as many as fit
+    /// Most tokens of its prompt in this step; 0 = its share of what fits. If more are asked for
+    /// than `n_batch`, all items share it.
     pub n_tokens: u32,
 }
 
