@@ -882,9 +882,11 @@ func (o *GeneratorOptions) write(run *running, to *C.ggufx_generator_options) {
 // call is complete.
 type ChatPromptOptions struct {
 	Flags ChatPromptFlags
-	Chat  *Chat
+	// The template
+	Chat *Chat
 	// That of the generators
-	Tokenizer  *Tokenizer
+	Tokenizer *Tokenizer
+	// The conversation
 	Request    *ChatRequest
 	ToolChoice ToolChoice
 	// For grammars that the call compiles

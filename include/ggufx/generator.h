@@ -158,9 +158,9 @@ typedef struct ggufx_grammar_source {
 typedef struct ggufx_chat_prompt_options {
     uint32_t struct_size;
     ggufx_chat_prompt_flags flags;
-    const ggufx_chat *chat;
-    const ggufx_tokenizer *tokenizer; /* that of the generators */
-    const ggufx_chat_request *request;
+    const ggufx_chat *chat;            /* the template */
+    const ggufx_tokenizer *tokenizer;  /* that of the generators */
+    const ggufx_chat_request *request; /* the conversation */
     ggufx_tool_choice tool_choice;
     ggufx_grammar_flags grammar_flags; /* for grammars that the call compiles */
     /* with GGUFX_TOOL_CHOICE_REQUIRED: the only function that may be called; empty: any. Without a

@@ -1089,11 +1089,11 @@ namespace Ggufx
     {
         /// <summary>Flags.</summary>
         public ChatPromptFlags Flags { get; set; }
-        /// <summary>Chat.</summary>
+        /// <summary>The template.</summary>
         public Chat Chat { get; set; }
         /// <summary>That of the generators.</summary>
         public Tokenizer Tokenizer { get; set; }
-        /// <summary>Request.</summary>
+        /// <summary>The conversation.</summary>
         public ChatRequest Request { get; set; }
         /// <summary>Tool choice.</summary>
         public ToolChoice ToolChoice { get; set; }

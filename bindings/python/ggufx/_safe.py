@@ -1290,9 +1290,11 @@ class ChatPromptOptions:
 
     flags: int = 0
     chat: Chat | None = None
+    """The template."""
     tokenizer: Tokenizer | None = None
     """That of the generators."""
     request: ChatRequest | None = None
+    """The conversation."""
     tool_choice: int = 0
     grammar_flags: int = 0
     """For grammars that the call compiles."""

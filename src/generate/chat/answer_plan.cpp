@@ -105,8 +105,8 @@ public:
     }
 
 private:
-    size_t of_schema(std::string_view json) override {
-        grammars_.push_back(source_.of_schema(json, function_));
+    size_t of_schema(std::string_view schema) override {
+        grammars_.push_back(source_.of_schema(schema, function_));
         return grammars_.size() - 1;
     }
 
@@ -194,15 +194,15 @@ private:
 
     void add_parameter(CallPlan::Function &out, const chat::CallParameter &of) {
         const chat::CallSyntax &syntax = out_.call->syntax;
-        Vector<char> after{HostAllocator<char>(out_.host())}, json(after);
+        Vector<char> after{HostAllocator<char>(out_.host())}, key(after);
         add_text(after, of.is_string ? syntax.after_key : syntax.after_key_other);
         if (of.is_string) add_text(after, syntax.string_open);
         chat::Meter meter(out_.host(), out_.meter_.limits());
-        add_text(json, chat::schema_text(meter, chat::text_value(meter, of.key)));
+        add_text(key, chat::schema_text(meter, chat::text_value(meter, of.key)));
         TokenIds ids = out_.text_ids(of.key);
         add_ids(ids, out_.marker_ids({after.data(), after.size()}));
         out.parameters.push_back(
-            {of.key, std::move(json), of.is_required, of.is_string, of.texts, of.max_length,
+            {of.key, std::move(key), of.is_required, of.is_string, of.texts, of.max_length,
              of.grammar == SIZE_MAX ? Ref<Grammar>() : grammars_[of.grammar], std::move(ids)});
     }
 
@@ -253,8 +253,8 @@ private:
     const chat::Value *member(const chat::Value &value, std::string_view key) {
         return value.is(chat::Kind::dict) ? chat::lookup(out_.meter_, *value.dict, key) : nullptr;
     }
-    const chat::Value *keep(std::string_view json) {
-        return out_.meter_.make<chat::Value>(chat::read_json(out_.meter_, json, "schema"));
+    const chat::Value *keep(std::string_view schema) {
+        return out_.meter_.make<chat::Value>(chat::read_json(out_.meter_, schema, "schema"));
     }
     std::string_view copy(std::string_view text) {
         return out_.texts_.copy(text.data(), text.size());

@@ -1482,11 +1482,11 @@ impl GeneratorFacts {
 pub struct ChatPromptOptions<'a> {
     /// Flags.
     pub flags: ChatPromptFlags,
-    /// Chat.
+    /// The template
     pub chat: Option<&'a Chat>,
     /// That of the generators
     pub tokenizer: Option<&'a Tokenizer>,
-    /// Request.
+    /// The conversation
     pub request: Option<ChatRequest<'a>>,
     /// Tool choice.
     pub tool_choice: ToolChoice,
