@@ -324,6 +324,7 @@ const (
 	PromptParseSpecial PromptFlags = 2
 	PromptCheckpoint   PromptFlags = 4
 	PromptReuseAnswers PromptFlags = 8
+	PromptKeepRandom   PromptFlags = 16
 )
 
 // ChatPromptFlags: Flags of ggufx_chat_prompt_options.

@@ -114,7 +114,8 @@ enum {
     GGUFX_PROMPT_CHECKPOINT = 4,    /* keeps a checkpoint at its end: see GGUFX_BATCH_MARK */
     /* Also reuses tokens of the sequence that were generated, not only those of prompts. That is
      * faster, but the logits may have other bits than those of a new sequence. */
-    GGUFX_PROMPT_REUSE_ANSWERS = 8
+    GGUFX_PROMPT_REUSE_ANSWERS = 8,
+    GGUFX_PROMPT_KEEP_RANDOM = 16 /* random numbers go on after those of earlier outputs */
 };
 
 /* A conversation made ready: its tokens, the form of its output, and what the output must be.

@@ -13,7 +13,8 @@ using namespace ggufx::abi;
 namespace {
 
 constexpr uint32_t kPromptFlags = GGUFX_PROMPT_APPEND | GGUFX_PROMPT_PARSE_SPECIAL |
-                                  GGUFX_PROMPT_CHECKPOINT | GGUFX_PROMPT_REUSE_ANSWERS;
+                                  GGUFX_PROMPT_CHECKPOINT | GGUFX_PROMPT_REUSE_ANSWERS |
+                                  GGUFX_PROMPT_KEEP_RANDOM;
 
 std::string_view import_text(const ggufx_text &text, const char *name) {
     if (!text.data && text.size > 0) fail(Status::argument, {}, "%s is NULL and has a size", name);
@@ -82,6 +83,7 @@ void read_prompt(generate::Prompt &out, const ggufx_generator &generator, const 
     out.appends = (in.flags & GGUFX_PROMPT_APPEND) != 0;
     out.marks = (in.flags & GGUFX_PROMPT_CHECKPOINT) != 0;
     out.any_mode = (in.flags & GGUFX_PROMPT_REUSE_ANSWERS) != 0;
+    out.keeps_random = (in.flags & GGUFX_PROMPT_KEEP_RANDOM) != 0;
     if (in.messages) import_messages(out, generator, *in.messages);
     if (in.chat) import_chat_prompt(out, generator, in.chat);
     const StructList<ggufx_prompt_part> parts(in.parts, in.n_parts, 0, "ggufx_prompt_part");

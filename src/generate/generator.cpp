@@ -176,8 +176,10 @@ void Generator::set_prompt(Prompt &&prompt) {
     end_ = End::none;
     has_told_prompt_ = false;
     queue_.clear();
+    const sampling::Chain::State state = sampler_state();
     std::visit([](auto &sampler) { sampler.reset(); }, sampler_);
     accept_all();
+    if (prompt.keeps_random) restore_sampler(state);
     cancelled_.store(0, Order::release);
 }
 

@@ -34,11 +34,12 @@ struct GeneratorOptions {
 
 struct Prompt {
     explicit Prompt(const Host *host) : tokens(host) {}
-    Tokens tokens;         // without those that it is appended to
-    Ref<Format> format;    // for messages, else null
-    bool appends = false;  // after the tokens of the sequence
-    bool marks = false;    // keeps a checkpoint at its end
-    bool any_mode = false; // reuses tokens that were computed in another mode
+    Tokens tokens;             // without those that it is appended to
+    Ref<Format> format;        // for messages, else null
+    bool appends = false;      // after the tokens of the sequence
+    bool marks = false;        // keeps a checkpoint at its end
+    bool any_mode = false;     // reuses tokens that were computed in another mode
+    bool keeps_random = false; // random numbers go on
 };
 
 class Generator {

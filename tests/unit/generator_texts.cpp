@@ -456,6 +456,42 @@ void test_sampler_of_the_output() {
     CHECK(n_different > 0, "the prompt makes no difference");
 }
 
+// Random numbers start again with a prompt, or go on as those of a sampler that is not reset.
+void test_random_numbers_go_on() {
+    const Ids prompt = tokenize(g.tokenizer, "Once", GGUFX_TOKENIZE_ADD_SPECIAL);
+    ggufx_error error;
+    for (const uint32_t flags : {0u, uint32_t{GGUFX_PROMPT_KEEP_RANDOM}}) {
+        ggufx_sampler *chain = nullptr;
+        must(ggufx_sampler_create_chain(&chain, g_runtime, g.n_vocab, 3, &error), error, "chain");
+        const OwnedSampler by_loop(chain);
+        GeneratorMode mode = mode_of(chain);
+        mode.max_tokens = 20;
+        Gen one(g.session, g.n_vocab, mode);
+        for (int round = 0; round < 3; round++) {
+            ggufx_prompt given = {};
+            given.struct_size = sizeof given;
+            given.flags = flags;
+            given.tokens = prompt.data();
+            given.n_tokens = prompt.size();
+            must(ggufx_generator_set_prompt(one.handle(), &given, &error), error, "prompt");
+            one.forget();
+            (void)one.run();
+            if (!flags) must(ggufx_sampler_reset(chain, &error), error, "reset");
+            Loop loop(prompt);
+            Ids wanted = prompt;
+            while (wanted.size() < prompt.size() + 20 && wanted.back() != g.eos) {
+                int32_t id = 0;
+                must(ggufx_sampler_sample(&id, nullptr, chain, loop.last(), g.n_vocab, &error),
+                     error, "sample");
+                wanted.push_back(id);
+                loop.feed({id}, GGUFX_MATMUL_BATCH_INVARIANT);
+            }
+            CHECK(one.tokens() == wanted, "flags %u, round %d: %s instead of %s", flags, round,
+                  show(one.tokens()).c_str(), show(wanted).c_str());
+        }
+    }
+}
+
 // The sum of log-probabilities counts all tokens, also those of a stop string, which are not told.
 void test_sum_of_logprobs() {
     const Ids words = tokenize(g.tokenizer, " a dog and a cat", 0);
@@ -678,6 +714,7 @@ int main(int argc, char **argv) {
     test_logprobs();
     test_grammar();
     test_sampler_of_the_output();
+    test_random_numbers_go_on();
     test_sum_of_logprobs();
     test_shares();
     test_cancelled_while_suspended();

@@ -515,6 +515,8 @@ namespace Ggufx
         /// <summary>Also reuses tokens of the sequence that were generated, not only those of prompts. That is faster, but the
         /// logits may have other bits than those of a new sequence.</summary>
         ReuseAnswers = 8,
+        /// <summary>Random numbers go on after those of earlier outputs.</summary>
+        KeepRandom = 16,
     }
 
     /// <summary>Flags of ChatPromptOptions.</summary>

@@ -299,6 +299,7 @@ class PromptFlags(_Flags):
     PARSE_SPECIAL = 2
     CHECKPOINT = 4
     REUSE_ANSWERS = 8
+    KEEP_RANDOM = 16
 
 
 class ChatPromptFlags(_Flags):
