@@ -207,7 +207,9 @@ void Steps::keep() {
 
 // Writes the index of the caller's item in place of that of the call.
 void Steps::name_item(Status status, Failure *failure) const {
-    if (!failure || failure->index >= items_.size()) return;
+    // Failures of a group have the index of a rank, and name it.
+    if (!failure || strncmp(failure->message, "item ", 5) != 0) return;
+    if (failure->index >= items_.size()) return;
     const size_t index = items_[static_cast<size_t>(failure->index)].index;
     const char *const text = strchr(failure->message, ':');
     Failure out = {};
