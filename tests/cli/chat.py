@@ -152,9 +152,19 @@ class Pipe(Chat):
         again = ask("--seed", drawn[0][0]["seed"])
         self.assertEqual([a["content"] for a in again], [a["content"] for a in drawn[0]])
 
+    def test_the_random_numbers_of_a_chat_go_on(self):
+        # The prompt is the last message alone.
+        template = self.path("last.jinja", b"{{ messages[-1].content }}")
+        args = (MODEL, "--template", template, "--json", "--temp", "2", "-n", "40")
+        ask = lambda n, seed: [json.loads(line)["content"] for line in self.talk("Once\n" * n, *args, "--seed", seed)[0].splitlines()]
+        answers = ask(3, 7)
+        self.assertEqual(len(set(answers)), 3)
+        self.assertEqual(answers, ask(3, 7))
+        self.assertEqual(answers[:1], ask(1, 7))
+
     def test_a_message_larger_than_the_context_is_refused(self):
         said = self.talk("word " * 400 + "\n", MODEL, "--ctx", "128", code=2)[1]
-        self.assertRegex(said, r"the message has \d+ tokens with its template, but the context holds 128 \(use --ctx\)")
+        self.assertRegex(said, r"the prompt has \d+ tokens, the context holds 128 \(use --ctx\)")
 
     def test_transcripts(self):
         as_json, as_text = self.path("a.json"), self.path("a.md")
@@ -433,6 +443,11 @@ class Terminal(Chat):
         self.until("interrupted")
         self.until("> ")
         self.assertIsNone(self.process.poll())
+        target = os.path.join(self.folder, "kept.json")
+        self.type(f"/save {target}\r")
+        self.until("2 turns")
+        self.assertRegex(tool.read_json(target)["messages"][1]["content"], "^[a-z ]+$")  # a part of the answer
+        self.until("> ")
         self.type("abc\x03")
         self.until("Ctrl-C again, Ctrl-D or /quit leaves")
         self.until("> ")
@@ -500,7 +515,7 @@ class Terminal(Chat):
         self.until(r"run it\? \[y/N\] ")
         self.type("y\r")
         self.until("\ufffdx{65535}\r\n\\.\\.\\. and 134465 bytes more\r\n\\[exit code 3\\]")
-        self.until("the message has .* tokens with its template, but the context holds 512")
+        self.until("the prompt has .* tokens, the context holds 512")
         self.until("result> ")  # asked again
         self.leave()
         left = "setsid sh -c 'while :; do echo x; done' & sleep 0.3"  # in no process group that is killed

@@ -3,7 +3,9 @@
 import json
 import math
 import os
+import pty
 import re
+import signal
 import struct
 import subprocess
 import sys
@@ -81,16 +83,68 @@ class Run(OracleCase):
 
     def test_drafted_text_does_not_depend_on_the_draft_source(self):
         args = ("run", MODEL, "-p", "Once upon a time there was a dog. Once upon", "-n", "60")
-        for more in (("--temp", "0"), ("--seed", "7", "--repeat-penalty", "1.1", "--ctk", "gx4")):
+        for more in (("--temp", "0"), ("--seed", "4"), ("--seed", "7", "--repeat-penalty", "1.1", "--ctk", "gx4")):
             by_model = self.lines(*args, *more, "--draft", MODEL)
             self.assertEqual(by_model, self.lines(*args, *more, "--lookup"))
+            self.assertEqual(by_model, self.lines(*args, *more))
             self.assertGreater(len(by_model), 20)
         self.assertEqual(3, len(self.lines(*args[:-1], "3", "--lookup")))
         grammar = ("--grammar", "root ::= ([a-z]+ \" \"){9} \".\"", "--lookup", "--seed", "1")
         self.assertRegex(self.ok(*args, *grammar).decode(), r"^([a-z]+ ){9}\.\n$")
-        self.assertIn("cannot be used with --draft", self.fails(2, *args, "--lookup", "--logits", self.path("l")))
+        with_logits = (*args, "--seed", "4", "--save", self.path("s"), "--logits")
+        kept = [self.kept(*with_logits, self.path("l"), *more) for more in ((), ("--lookup",))]
+        self.assertEqual(kept[0], kept[1])
         self.assertIn("--draft", self.fails(2, *args, "--lookup", "--draft", MODEL))
         self.fails(1, *args, "--draft", self.path("none.gguf"))
+
+    def kept(self, *args):
+        """Returns the logits and the snapshot that a run writes."""
+        self.ok(*args, "--force")
+        files = []
+        for name in ("l", "s"):
+            with open(self.path(name), "rb") as file:
+                files.append(file.read())
+        self.assertEqual([len(files[0]) % 4096, files[0] == b""], [0, False])
+        return files
+
+    def test_ctrl_c_keeps_each_token_that_was_printed(self):
+        saved = self.path("saved")
+        args = ("run", MODEL, "-p", "Once", "--temp", "0", "--ctx", "8192", "--logit-bias", "2-1000")
+        process = subprocess.Popen([*tool.WRAPPER, tool.TOOL, *args, "-n", "8000", "--json", "--save", saved],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=tool.environment())
+        first = process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate()
+        self.assertEqual((process.returncode, b"interrupted" in errors), (130, True), errors)
+        lines = [json.loads(line) for line in (first + rest).splitlines()]
+        self.assertNotIn("finish_reason", lines[-1])
+        more = self.lines("run", MODEL, "--resume", saved, "--temp", "0", "--ctx", "8192", "--logit-bias", "2-1000", "-n", "9")
+        whole = self.lines(*args, "-n", len(lines) + 9)
+        self.assertEqual([line["id"] for line in lines + more], [line["id"] for line in whole])
+
+    def test_a_stop_string_is_named(self):
+        args = ("run", MODEL, "-p", "Once", "--temp", "0", "-n", "40")
+        whole = self.lines(*args)
+        text = "".join(line["piece"] for line in whole)
+        for stop in (text[:3], text[20:28], text[-1]):  # within the first token, over several, at the end
+            lines = self.lines(*args, "--stop", "no such text", "--stop", stop)
+            n = len(lines)
+            self.assertEqual((lines[-1]["finish_reason"], lines[-1]["stop"]), ("stop", stop))
+            self.assertEqual([line["id"] for line in lines], [line["id"] for line in whole[:n]])
+            before = "".join(line["piece"] for line in whole[:n - 1])
+            self.assertEqual((stop in before, stop in before + whole[n - 1]["piece"]), (False, True))
+        self.assertNotIn("stop", whole[-1])
+        self.assertIn("stop string 0 is empty", self.fails(2, *args, "--stop", ""))
+
+    def test_a_terminal_shows_why_a_generation_has_ended(self):
+        for more, said in ((("--stop", "e"), ', ended by the stop string "e"\r\n'), (("-n", "3"), ", ended by -n\r\n"),
+                           (("--logit-bias", "2+1000"), ", ended by the model\r\n")):
+            master, slave = tool.on_pseudo_terminal(pty.openpty)
+            self.addCleanup(os.close, master)
+            result = subprocess.run([*tool.WRAPPER, tool.TOOL, "run", MODEL, "-p", "Once", "--temp", "0", *more], stdout=subprocess.PIPE,
+                                    stderr=slave, env=tool.environment(), check=True)
+            os.close(slave)
+            self.assertIn(said, os.read(master, 65536).decode(), result.stdout)
 
     def test_text_and_pieces_agree(self):
         args = ("run", MODEL, "-p", "The sun", "-n", "12", "--temp", "0")

@@ -252,7 +252,8 @@ class Ranks(reference_case.Case):
         self.assertIn(MODEL + ": ", self.fails(3, "run", MODEL, "--resume", MODEL))
         self.assertIn(self.path("none"), self.fails(1, "run", MODEL, "--resume", self.path("none")))
         self.assertIn("is of one process", self.told(result)[0])
-        self.assertIn("--lookup", self.fails(2, "run", MODEL, "-p", "a", "--save", one, "--lookup"))
+        drafted = self.go_on(2, "-p", "Once upon", "-n", 9, "--save", three, "--lookup", "--force", *types)
+        self.assertEqual(drafted + self.go_on(3, "--resume", three, "-n", 12, "--lookup", *types), whole)
 
     def test_bench(self):
         out = self.together(2, "bench", "model", MODEL, "--prompt-tokens", 16, "-n", 4, "-r", 1, "-t", "1,2", "--json")

@@ -54,7 +54,7 @@ ModelRuns::ModelRuns(const ggufx_runtime *rt, Session session, const ModelCase &
     DraftOptions options;
     options.lookup = first.guesser == DraftSource::lookup;
     if (!options.lookup) options.draft = draft;
-    drafter_.emplace(rt, options, session_.get(), std::vector<int32_t>());
+    drafts_ = Drafts(rt, options, session_.get());
     ggufx_sampler *sampler = nullptr;
     call([&](ggufx_error *error) {
         return ggufx_sampler_create_chain(&sampler, rt, n_vocab, 1, error);
@@ -109,58 +109,64 @@ void ModelRuns::fill(unsigned depth) {
             return ggufx_session_sequence_truncate(session_.get(), i, before, error);
         });
     filled_ = before;
-    if (depth && drafter_)
-        know(before);
-    else if (depth)
-        append(before, 1, products_, false);
+    if (depth) append(before, 1, products_, false);
 }
 
-// Decodes a token whose logits the session keeps; drafting begins with them.
-void ModelRuns::know(unsigned place) {
-    const int32_t id = ids_[place];
+// A generator with the tokens after depth - 1 as its prompt, so that nothing is truncated.
+Generator ModelRuns::make_generator(const ModelTest &test, unsigned depth) const {
+    auto options = sized<ggufx_generator_options>();
+    options.flags = GGUFX_GENERATOR_IDS_ONLY;
+    if (products_ & GGUFX_MATMUL_TILES) options.flags |= GGUFX_GENERATOR_TILED_DECODE;
+    options.max_tokens = test.predict;
+    options.sampler = chooser_.get();
+    options.draft = drafts_.get();
+    Generator generator = cli::make_generator(session_.get(), options);
+    auto prompt = sized<ggufx_prompt>();
+    prompt.flags = GGUFX_PROMPT_APPEND;
+    prompt.tokens = &ids_[depth - 1];
+    prompt.n_tokens = test.prompt + 1;
     call([&](ggufx_error *error) {
-        return ggufx_session_decode(session_.get(), &id, 1, nullptr, error);
+        return ggufx_generator_set_prompt(generator.get(), &prompt, error);
     });
+    return generator;
 }
 
-// Decodes tokens first .. first + n - 1 speculatively.
-void ModelRuns::guess(unsigned first, unsigned n) {
-    chosen_ = first;
-    for (unsigned done = 0; done < n; done++) {
-        while (!drafter_->ask(chooser_.get(), nullptr, n - done)) check_interrupt();
-        (void)drafter_->take();
-    }
+static void generate(ggufx_generator *generator) {
+    while (next_event(generator).kind != GGUFX_EVENT_END) {}
+    check_interrupt();
 }
 
 Rates ModelRuns::measure(const ModelTest &test, unsigned depth, unsigned rounds,
                          Progress &progress) {
     Rates rates = {{}, std::numeric_limits<double>::quiet_NaN()};
-    const ggufx_speculator_facts before = drafter_ ? drafter_->facts() : ggufx_speculator_facts{};
+    const bool drafts = drafts_.get() && test.predict;
+    uint64_t n_drafted = 0, n_accepted = 0;
     for (unsigned round = 0; round < rounds; round++) {
         check_interrupt();
         progress.update(round, rounds, test.name());
-        fill(depth);
-        const double seconds = seconds_of([&] { compute(test, depth); });
+        fill(drafts ? depth - 1 : depth);
+        const Generator generator = drafts ? make_generator(test, depth) : nullptr;
+        chosen_ = depth + test.prompt;
+        const double seconds = seconds_of([&] {
+            if (drafts)
+                generate(generator.get());
+            else
+                compute(test, depth);
+        });
         rates.per_second.push_back(double{1} * sequences_ * test.tokens() / seconds);
+        if (!drafts) continue;
+        const ggufx_generator_facts facts = generator_facts(generator.get());
+        n_drafted += facts.n_drafted;
+        n_accepted += facts.n_accepted;
     }
-    if (!drafter_) return rates;
-    const ggufx_speculator_facts after = drafter_->facts();
-    const auto drafted = static_cast<double>(after.n_drafted - before.n_drafted);
-    if (drafted > 0)
-        rates.accepted = static_cast<double>(after.n_accepted - before.n_accepted) / drafted;
+    if (n_drafted)
+        rates.accepted = static_cast<double>(n_accepted) / static_cast<double>(n_drafted);
     return rates;
 }
 
 void ModelRuns::compute(const ModelTest &test, unsigned depth) {
-    const unsigned first = depth + test.prompt;
-    if (!drafter_) {
-        if (test.prompt) append(depth, test.prompt, products_, true);
-        for (unsigned i = 0; i < test.predict; i++) append(first + i, 1, products_, true);
-        return;
-    }
-    if (test.prompt > 1) append(depth, test.prompt - 1, products_, false);
-    if (test.prompt) know(first - 1);
-    guess(first, test.predict);
+    if (test.prompt) append(depth, test.prompt, products_, true);
+    for (unsigned i = 0; i < test.predict; i++) append(depth + test.prompt + i, 1, products_, true);
 }
 
 Spread spread_of(const std::vector<double> &values) {

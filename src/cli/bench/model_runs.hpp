@@ -4,7 +4,7 @@
 
 #include "common/api.hpp"
 #include "common/progress.hpp"
-#include "models/drafting.hpp"
+#include "models/generation.hpp"
 
 #include <optional>
 #include <string>
@@ -68,14 +68,13 @@ private:
     void append(unsigned first, unsigned n, uint32_t products, bool logits);
     void fill(unsigned depth);
     void compute(const ModelTest &test, unsigned depth);
-    void know(unsigned place);
-    void guess(unsigned first, unsigned n);
+    Generator make_generator(const ModelTest &test, unsigned depth) const;
     static int32_t choose(void *self, ggufx_candidate *candidates, size_t n);
 
     Session session_;
-    std::optional<Drafter> drafter_; // destroyed before the session
-    Sampler chooser_;                // chooses the text's own tokens
-    unsigned chosen_ = 0;            // index of the next one
+    Drafts drafts_;
+    Sampler chooser_;     // chooses the text's own tokens
+    unsigned chosen_ = 0; // index of the next one
     const unsigned sequences_;
     const uint32_t products_;
     unsigned filled_ = 0;

@@ -29,7 +29,7 @@ private:
     bool confirm(bool &yes); // false: the user leaves
     void run_call(const ToolCall &call, const std::vector<std::string> &command,
                   unsigned timeout_s);
-    void show(uint32_t kind, std::string_view text);
+    void show(ggufx_event_kind kind, std::string_view text);
     void put(std::string_view text);
     void end_shown();
     void print_calls(const Turn &turn);
@@ -48,8 +48,8 @@ private:
     size_t asked_turns_ = 0; // number of turns when a tool call was last confirmed or refused
     Commands commands_;
     LineReader reader_;
-    uint32_t shown_ = 0;   // GGUFX_CHAT_* kind of the last output
-    bool at_begin_ = true; // at the start of a line
+    ggufx_event_kind shown_ = GGUFX_EVENT_NONE; // kind of the last output
+    bool at_begin_ = true;                      // at the start of a line
 };
 
 } // namespace
@@ -112,11 +112,11 @@ void ChatRoom::put(std::string_view text) {
 
 // Shows reasoning dim on a terminal, and on standard error otherwise: standard output contains the
 // answer alone.
-void ChatRoom::show(uint32_t kind, std::string_view text) {
-    if (globals_.json || kind == GGUFX_CHAT_CALL_NAME || kind == GGUFX_CHAT_CALL_ARGUMENTS) return;
-    const bool reasoning = kind == GGUFX_CHAT_REASONING;
+void ChatRoom::show(ggufx_event_kind kind, std::string_view text) {
+    const bool reasoning = kind == GGUFX_EVENT_REASONING;
+    if (globals_.json || (kind != GGUFX_EVENT_TEXT && !reasoning)) return;
     if (reasoning && options_.no_think) return;
-    if (shown_ != kind && shown_ != 0) end_shown();
+    if (shown_ != kind && shown_ != GGUFX_EVENT_NONE) end_shown();
     if (reasoning && !out_.is_terminal()) {
         say(escape_controls(text));
         return;
@@ -129,9 +129,9 @@ void ChatRoom::show(uint32_t kind, std::string_view text) {
 
 // Ends a part of the output: resets the colour and finishes the line.
 void ChatRoom::end_shown() {
-    if (shown_ == GGUFX_CHAT_REASONING) put(style_.reset);
+    if (shown_ == GGUFX_EVENT_REASONING) put(style_.reset);
     if (!at_begin_) put("\n");
-    shown_ = 0;
+    shown_ = GGUFX_EVENT_NONE;
     at_begin_ = true;
 }
 
@@ -150,13 +150,15 @@ void ChatRoom::print_answer(const Answered &answered) {
     line["tokens"] = answered.n_tokens;
     line["seconds"] = answered.seconds;
     line["dropped_turns"] = answered.n_dropped;
-    const bool ended = answered.finish != Finish::none;
-    line["finish_reason"] = ended ? Json(finish_reason(answered.finish)) : Json();
+    const char *const reason = answered.turn.calls.empty() || answered.end != GGUFX_END_EOG
+                                   ? finish_reason(answered.end)
+                                   : "tool_calls";
+    line["finish_reason"] = answered.interrupted() ? Json() : Json(reason);
     line["seed"] = engine_.seed();
-    line["context_full"] = answered.finish == Finish::context;
-    if (answered.drafter.n_calls) {
-        line["draft_tokens"] = answered.drafter.n_drafted;
-        line["accepted_tokens"] = answered.drafter.n_accepted;
+    line["context_full"] = answered.end == GGUFX_END_CONTEXT;
+    if (answered.has_drafts) {
+        line["draft_tokens"] = answered.n_drafted;
+        line["accepted_tokens"] = answered.n_accepted;
     }
     print_json_line(out_, line);
 }
@@ -166,25 +168,27 @@ void ChatRoom::answer() {
     const bool is_prefilled = !options_.prefill.empty() && !conversation_.ends_with_answer();
     if (is_prefilled) {
         conversation_.turns.push_back({"assistant", options_.prefill, {}, {}, {}, {}});
-        show(GGUFX_CHAT_ANSWER, options_.prefill);
+        show(GGUFX_EVENT_TEXT, options_.prefill);
     }
     const bool continues = conversation_.ends_with_answer();
     try {
-        answered = engine_.answer(
-            conversation_, [this](uint32_t kind, std::string_view text) { show(kind, text); });
+        answered =
+            engine_.answer(conversation_, [this](ggufx_event_kind kind, std::string_view text) {
+                show(kind, text);
+            });
     } catch (...) {
         if (is_prefilled) conversation_.turns.pop_back();
         if (!globals_.json) end_shown();
         throw;
     }
-    if (answered.interrupted && (!interactive_ || !take_interrupt())) {
+    if (answered.interrupted() && (!interactive_ || !take_interrupt())) {
         if (!globals_.json) end_shown();
         check_interrupt();
     }
     if (globals_.json) {
         print_answer(answered);
     } else {
-        if (shown_ == 0 && answered.turn.calls.empty() && !interactive_) put("\n");
+        if (shown_ == GGUFX_EVENT_NONE && answered.turn.calls.empty() && !interactive_) put("\n");
         end_shown();
     }
     if (continues) conversation_.turns.pop_back();
@@ -195,15 +199,17 @@ void ChatRoom::answer() {
         say(fmt::format("the context of {} tokens is full: the {} oldest turns were removed (use "
                         "--ctx N)\n",
                         engine_.n_context(), answered.n_dropped));
-    if (answered.finish == Finish::context)
+    if (answered.end == GGUFX_END_CONTEXT)
         say(context_full_text(engine_.n_context(), "--ctx") + "\n");
     print_calls(answered.turn);
-    if (answered.interrupted) say("interrupted\n");
+    if (answered.interrupted()) say("interrupted\n");
     if (interactive_ && !globals_.json) {
-        const double rate =
-            answered.seconds > 0 ? static_cast<double>(answered.n_tokens) / answered.seconds : 0;
+        const double n_timed =
+            answered.n_tokens > 1 ? static_cast<double>(answered.n_tokens - 1) : 0;
+        const double rate = answered.seconds > 0 ? n_timed / answered.seconds : 0;
         const std::string drafter =
-            answered.drafter.n_calls ? "; " + acceptance_text(answered.drafter) : "";
+            answered.has_drafts ? "; " + acceptance_text(answered.n_accepted, answered.n_drafted)
+                                : "";
         say(fmt::format("[{} tokens, {:.1f}/s, {}/{}{}]\n", answered.n_tokens, rate,
                         engine_.n_cached(), engine_.n_context(), drafter));
     }

@@ -355,7 +355,6 @@ Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const gguf
     session.n_context = options.n_context;
     session.type_k = kv_type_from_name(options.type_k, "--ctk");
     session.type_v = kv_type_from_name(options.type_v, "--ctv");
-    session.matmul_flags = options.matmul_flags;
     Session made = make_session(rt, file, model, session, options.making.group.n_ranks());
     Adapters(rt, model, options.adapters).give_to(made.get());
     return made;

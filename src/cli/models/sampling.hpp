@@ -50,7 +50,6 @@ struct SessionOptions {
     std::string type_k = "f16", type_v = "f16";
     ModelMaking making;
     AdapterOptions adapters;
-    uint32_t matmul_flags = 0; // GGUFX_MATMUL_*
 };
 
 void add_session_options(Command &sub, SessionOptions &options);

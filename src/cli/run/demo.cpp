@@ -48,14 +48,14 @@ static void print_calls(Output &out, const Globals &globals, const std::vector<D
 
 static Json demo_json(const DemoOptions &options, const std::vector<int32_t> &prompt,
                       const std::vector<int32_t> &ids, const std::string &text,
-                      const std::vector<DemoCall> &calls, Finish finish) {
+                      const std::vector<DemoCall> &calls, ggufx_end end) {
     Json line = json_object();
     line["seed"] = options.generate.sampling.seed;
     line["prompt_ids"] = prompt;
     line["ids"] = ids;
     line["text"] = json_bytes(text);
-    line["finish_reason"] = finish_reason(finish);
-    line["context_full"] = finish == Finish::context;
+    line["finish_reason"] = finish_reason(end);
+    line["context_full"] = end == GGUFX_END_CONTEXT;
     line["calls"] = Json::array();
     for (const DemoCall &call : calls) {
         line["calls"].push_back({{"call", call.name},
@@ -73,39 +73,41 @@ static int demo(const Globals &globals, DemoOptions &options) {
     std::vector<DemoCall> calls;
     const File file = demo_open(rt.get(), calls);
     use_model_sampling(globals, options.generate.sampling, model_sampling(file.get()));
-    Generator generator(rt.get(), file.get(), options.generate);
-    const std::vector<int32_t> prompt = generator.tokenize("");
+    Generation generation(rt.get(), file.get(), options.generate);
+    const std::vector<int32_t> prompt = generation.tokenize("");
+    generation.set_prompt(prompt);
 
     Output out(globals);
-    TextStream stream(globals.json ? nullptr : &out, {});
-    std::vector<int32_t> ids;
     std::string text;
-    const auto show = [&](const Token &token) {
-        std::string piece = token.piece.value_or("");
+    const auto show = [&](const ggufx_event &event) {
+        std::string piece(event_text(event));
         // Removes the space before the first word.
-        if (ids.empty() && piece[0] == ' ') piece.erase(0, 1);
-        ids.push_back(token.id);
+        if (text.empty() && piece[0] == ' ') piece.erase(0, 1);
         text += piece;
-        stream.add(piece);
+        if (globals.json) return;
+        out.write(out.is_terminal() ? escape_controls(piece) : piece);
+        out.flush();
     };
-    Finish finish = Finish::none;
+    ggufx_end end = GGUFX_END_NONE;
     try {
-        finish = generate(generator, prompt, options.generate.n_predict, nullptr, show);
+        end = generation.generate(show);
     } catch (const Failure &) {
         if (!globals.json) out.end_line();
         throw;
     }
-    stream.finish();
     demo_matvec(rt.get(), file.get(), calls);
-    demo_kv_append(rt.get(), generator.info(), calls);
+    demo_kv_append(rt.get(), generation.info(), calls);
     if (globals.json) {
-        print_json(out, demo_json(options, prompt, ids, text, calls, finish));
+        std::vector<int32_t> ids = generation.ids();
+        ids.erase(ids.begin(), ids.begin() + static_cast<ptrdiff_t>(prompt.size()));
+        print_json(out, demo_json(options, prompt, ids, text, calls, end));
     } else {
         out.write("\n\n");
         print_calls(out, globals, calls);
     }
     out.finish();
-    if (finish == Finish::context && !globals.json) say_context_full(globals, generator, "");
+    if (end == GGUFX_END_CONTEXT && !globals.json)
+        say_context_full(globals, generation.n_context(), "");
     return kOk;
 }
 

@@ -19,80 +19,143 @@ struct RunOptions {
     std::string prompt_file;
     std::string tokens;
     std::string logits;
-    GrammarChoice grammar;
-    std::vector<std::string> stops;
     bool echo = false;
     GenerateOptions generate;
 };
 
+// Prints the text as it comes, or a line per token.
+class Printer {
+public:
+    Printer(const Globals &globals, Output &out, const Generation &generation,
+            const GenerateOptions &options)
+        : json_(globals.json), out_(out), generation_(generation), options_(options) {}
+    void take(const ggufx_event &event) {
+        if (event.kind == GGUFX_EVENT_END && event.end == GGUFX_END_STOP)
+            stop_ = options_.stops[event.index];
+        if (json_) return list(event);
+        std::string text(event_text(event));
+        if (event.kind == GGUFX_EVENT_TEXT && !generation_.has_tokenizer())
+            text = fmt::format("{} ", event.tokens[0].id);
+        if (text.empty()) return;
+        out_.write(out_.is_terminal() ? escape_controls(text) : text);
+        out_.flush();
+    }
+
+    // Returns the stop string that has ended the generation; empty: none.
+    const std::string &stop() const { return stop_; }
+
+private:
+    void list(const ggufx_event &event);
+    void print_line(Json id, Json piece, Json logprob, bool is_last);
+    Json piece(int32_t id) const {
+        return generation_.has_tokenizer() ? json_bytes(generation_.piece(id)) : Json();
+    }
+
+    const bool json_;
+    Output &out_;
+    const Generation &generation_;
+    const GenerateOptions &options_;
+    std::string stop_;
+    size_t n_lines_ = 0;
+    bool has_totals_ = false;
+};
+
 } // namespace
 
-static std::vector<int32_t> prompt_ids(const Generator &generator, const RunOptions &options,
+void Printer::print_line(Json id, Json piece, Json logprob, bool is_last) {
+    Json line = json_object();
+    line["id"] = std::move(id);
+    line["piece"] = std::move(piece);
+    line["logprob"] = std::move(logprob);
+    n_lines_++;
+    if (is_last) { // the totals of the generation
+        const ggufx_end end = generation_.facts().end;
+        line["finish_reason"] = finish_reason(end);
+        line["context_full"] = end == GGUFX_END_CONTEXT;
+        line["seed"] = options_.sampling.seed;
+        if (!stop_.empty()) line["stop"] = stop_;
+        has_totals_ = true;
+    }
+    print_json_line(out_, line);
+}
+
+// Tokens of a stop string are in no event: their lines have no log-probability.
+void Printer::list(const ggufx_event &event) {
+    const ggufx_generator_facts facts = generation_.facts();
+    const bool has_ended = facts.end != GGUFX_END_NONE && facts.end != GGUFX_END_CANCELLED;
+    const auto is_last = [&] { return has_ended && n_lines_ + 1 == facts.n_tokens; };
+    for (size_t i = 0; i < event.n_tokens; i++) {
+        const ggufx_event_token &token = event.tokens[i];
+        print_line(token.id, piece(token.id), token.logprob, is_last());
+    }
+    if (event.kind != GGUFX_EVENT_END) return;
+    const std::vector<int32_t> ids = generation_.ids();
+    while (n_lines_ < facts.n_tokens) {
+        const int32_t id = ids[facts.n_prompt + n_lines_];
+        print_line(id, piece(id), Json(), is_last());
+    }
+    if (has_ended && !has_totals_) print_line(Json(), Json(), Json(), true);
+}
+
+static std::vector<int32_t> prompt_ids(const Generation &generation, const RunOptions &options,
                                        std::string &text) {
     const bool resumes = !options.generate.resume.empty();
     if (!options.tokens.empty()) return parse_ids(options.tokens, "--tokens");
     text = options.prompt_file.empty() ? options.prompt : read_utf8(options.prompt_file);
     require_utf8(text, "--prompt", kUsage);
     if (resumes && text.empty()) return {};
-    std::vector<int32_t> ids = generator.tokenize(text, !resumes);
+    std::vector<int32_t> ids = generation.tokenize(text, !resumes);
     if (ids.empty()) throw Failure(kUsage, "the prompt is empty and the model has no first token");
     return ids;
 }
 
-// The last line has the totals of the generation.
-static Json token_json(const Token &token, const SamplingOptions &sampling) {
-    Json line = json_object();
-    line["id"] = token.id;
-    line["piece"] = token.piece ? json_bytes(*token.piece) : Json();
-    line["logprob"] = token.logprob;
-    if (token.finish == Finish::none) return line;
-    line["finish_reason"] = finish_reason(token.finish);
-    line["context_full"] = token.finish == Finish::context;
-    line["seed"] = sampling.seed;
-    return line;
+static std::string end_text(ggufx_end end, const std::string &stop) {
+    if (end == GGUFX_END_STOP) return ", ended by the stop string " + in_quotes(stop);
+    if (end == GGUFX_END_EOG) return ", ended by the model";
+    if (end == GGUFX_END_GRAMMAR) return ", ended by the grammar";
+    return end == GGUFX_END_LENGTH ? ", ended by -n" : "";
 }
 
-// Prints prompt size and speed on a terminal.
-static void remark(const Globals &globals, const Generator &generator, size_t n_prompt,
-                   size_t n_tokens, double seconds) {
+// Prints prompt size, speed and the reason of the end on a terminal.
+static void remark(const Globals &globals, const Generation &generation, const std::string &stop,
+                   bool has_drafts, double seconds) {
     if (globals.quiet || isatty(STDERR_FILENO) != 1) return;
-    const double rate = seconds > 0 ? static_cast<double>(n_tokens) / seconds : 0;
-    const std::string text = fmt::format("\n{} prompt tokens, {} tokens in {} ({:.1f} tokens/s)\n",
-                                         n_prompt, n_tokens, time_text(seconds), rate);
+    const ggufx_generator_facts facts = generation.facts();
+    const double rate = seconds > 0 ? static_cast<double>(facts.n_tokens) / seconds : 0;
+    const std::string text =
+        fmt::format("\n{} prompt tokens, {} tokens in {} ({:.1f} tokens/s){}\n", facts.n_prompt,
+                    facts.n_tokens, time_text(seconds), rate, end_text(facts.end, stop));
     std::fputs(text.c_str(), stderr);
-    if (!generator.speculates()) return;
-    std::fputs((acceptance_text(generator.drafter()) + "\n").c_str(), stderr);
-}
-
-static void check_options(const RunOptions &options) {
-    if (options.generate.drafter.any() && !options.logits.empty())
-        throw Failure(kUsage, "--logits cannot be used with --draft or --lookup");
-    if (options.generate.drafter.any() && options.generate.is_kept())
-        throw Failure(kUsage, "--save and --resume cannot be used with --draft or --lookup");
+    if (!has_drafts) return;
+    std::fputs((acceptance_text(facts.n_accepted, facts.n_drafted) + "\n").c_str(), stderr);
 }
 
 // Saves a snapshot after a failed generation; on a group, one rank writes it.
-static void save_what_is_left(const Generator &generator, const GenerateOptions &options,
+static void save_what_is_left(Generation &generation, const GenerateOptions &options,
                               const Failure &why) {
-    if (options.save.empty() || !tells_of(options.session.making.group, why)) return;
-    generator.save(options.save);
+    const GroupChoice &group = options.session.making.group;
+    if (options.save.empty() || !tells_of(group, why)) return;
+    try {
+        if (!group.is_set()) generation.complete();
+    } catch (const Failure &) {} // the snapshot lacks the last token
+    generation.save(options.save);
 }
 
 static int run(const Globals &globals, RunOptions &options) {
     const Runtime rt = make_runtime(globals);
     const ggufx_progress cancel = cancel_hook();
-    const GroupChoice &group = options.generate.session.making.group;
+    GenerateOptions &of = options.generate;
+    const GroupChoice &group = of.session.making.group;
     const File file = open_file(rt.get(), options.model, 0, &cancel, group.io());
-    use_model_sampling(globals, options.generate.sampling, model_sampling(file.get()));
-    choose_seed(globals, options.generate.sampling, group);
-    Generator generator(rt.get(), file.get(), options.generate);
-    if (options.grammar.is_set()) generator.keep_to(rt.get(), options.grammar);
-    if (!options.generate.resume.empty()) (void)generator.resume(options.generate.resume);
+    use_model_sampling(globals, of.sampling, model_sampling(file.get()));
+    choose_seed(globals, of.sampling, group);
+    of.logprobs = globals.json;
+    Generation generation(rt.get(), file.get(), of);
     std::string prompt;
-    const std::vector<int32_t> ids = prompt_ids(generator, options, prompt);
-    generator.require_room(ids.size());
+    const std::vector<int32_t> ids = prompt_ids(generation, options, prompt);
+    generation.set_prompt(ids);
 
-    const bool writes = options.generate.session.making.group.is_first();
+    const bool writes = group.is_first();
     Output out(globals);
     std::optional<Output> logits;
     if (!options.logits.empty()) // computed by all ranks
@@ -101,38 +164,31 @@ static int run(const Globals &globals, RunOptions &options) {
         const Style style = make_style(globals, out);
         out.write(style.dim + (out.is_terminal() ? escape_controls(prompt) : prompt) + style.reset);
     }
-    TextStream stream(globals.json ? nullptr : &out, options.stops);
-    size_t n_tokens = 0;
+    Printer printer(globals, out, generation, of);
     const auto start = std::chrono::steady_clock::now();
-    const auto show = [&](Token &token) {
-        n_tokens++;
-        const std::string bare = fmt::format("{} ", token.id);
-        if (!stream.add(token.piece ? *token.piece : bare)) token.finish = Finish::stop;
-        if (globals.json) print_json_line(out, token_json(token, options.generate.sampling));
-    };
-    Finish finish = Finish::none;
+    ggufx_end end = GGUFX_END_NONE;
     try {
-        finish =
-            generate(generator, ids, options.generate.n_predict, logits ? &*logits : nullptr, show);
+        end = generation.generate([&](const ggufx_event &event) { printer.take(event); });
     } catch (const Failure &why) {
         if (!globals.json) out.end_line(); // notes go below the text
-        save_what_is_left(generator, options.generate, why);
+        save_what_is_left(generation, of, why);
         throw;
     }
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-    stream.finish();
     if (!globals.json) out.write("\n");
     out.finish();
+    if (logits) generation.write_logits(*logits);
     if (logits) logits->finish();
-    if (!options.generate.save.empty() && writes) generator.save(options.generate.save);
-    if (finish == Finish::context && !globals.json) say_context_full(globals, generator, "--ctx");
-    remark(globals, generator, ids.size(), n_tokens, elapsed.count());
+    if (!of.save.empty()) generation.complete();
+    if (!of.save.empty() && writes) generation.save(of.save);
+    if (end == GGUFX_END_CONTEXT && !globals.json)
+        say_context_full(globals, generation.n_context(), "--ctx");
+    remark(globals, generation, printer.stop(), of.drafter.any(), elapsed.count());
     return kOk;
 }
 
 static int run_ranks(const Globals &globals, RunOptions &options) {
     GroupChoice &group = options.generate.session.making.group;
-    check_options(options);
     refuse_stdin(group, options.prompt_file);
     return run_as_rank(globals, group, options.model,
                        [&](const Globals &own) { return run(own, options); });
@@ -162,9 +218,10 @@ void add_run(Tool &tool) {
     sub.option("--resume", options->generate.resume,
                "continue a generation that --save wrote, with a prompt or without")
         .value("FILE");
-    sub.option("--stop", options->stops, "stop string: end the generation before this text")
+    sub.option("--stop", options->generate.stops,
+               "stop string: end the generation before this text")
         .repeatable();
-    add_grammar_options(sub, options->grammar, "the text");
+    add_grammar_options(sub, options->generate.grammar, "the text");
     sub.option("--logits", options->logits,
                "write the logits of all positions as raw f32 [positions][vocabulary]")
         .value("FILE");

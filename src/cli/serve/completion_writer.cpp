@@ -99,12 +99,9 @@ void CompletionWriter::create(uint32_t sequence, std::span<const int32_t> prompt
     given.chat = plan_.chat.get();
     if (!given.chat) given.tokens = prompt.data();
     if (!given.chat) given.n_tokens = prompt.size();
-    ggufx_generator *made = nullptr;
-    call([&](ggufx_error *error) {
-        return ggufx_generator_create(&made, host_.session(), &options, error);
-    });
-    generator_.reset(made);
-    call([&](ggufx_error *error) { return ggufx_generator_set_prompt(made, &given, error); });
+    generator_ = make_generator(host_.session(), options);
+    call(
+        [&](ggufx_error *error) { return ggufx_generator_set_prompt(generator(), &given, error); });
     plan_.chat.reset();
 }
 

@@ -26,22 +26,6 @@ DecodeBackend::Refused refused(ggufx_status status, const ggufx_error &error) {
 
 } // namespace
 
-ggufx_generator_facts GeneratorWriter::facts() const {
-    return cli::facts<ggufx_generator_facts>([&](ggufx_generator_facts *out, ggufx_error *error) {
-        return ggufx_generator_info(out, generator(), error);
-    });
-}
-
-std::vector<int32_t> GeneratorWriter::tokens() const {
-    const ggufx_generator_facts info = facts();
-    std::vector<int32_t> out(static_cast<size_t>(info.n_prompt + info.n_tokens));
-    size_t needed = 0;
-    call([&](ggufx_error *error) {
-        return ggufx_generator_tokens(out.data(), out.size(), &needed, generator(), error);
-    });
-    return out;
-}
-
 SessionBackend::SessionBackend(Session session, uint32_t n_vocab)
     : session_(std::move(session)), facts_(session_facts(session_.get())), n_vocab_(n_vocab) {
     items_.reserve(facts_.n_sequences);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/api.hpp"
+#include "models/generation.hpp"
 #include "serve/ranks.hpp"
 
 namespace ggufx::cli {
@@ -14,15 +15,13 @@ struct ModelChanged : std::runtime_error, DecodeBackend::Lost {
     using std::runtime_error::runtime_error;
 };
 
-using Generator = std::unique_ptr<ggufx_generator, Destroyer<ggufx_generator_destroy>>;
-
 // Writer with a generator of the session.
 class GeneratorWriter : public Writer {
 public:
     explicit GeneratorWriter(bool scores_prompt) : scores_prompt_(scores_prompt) {}
     ggufx_generator *generator() const { return generator_.get(); }
-    ggufx_generator_facts facts() const;
-    std::vector<int32_t> tokens() const; // prompt and answer
+    ggufx_generator_facts facts() const { return generator_facts(generator()); }
+    std::vector<int32_t> tokens() const { return generator_tokens(generator()); }
     bool scores_prompt() const { return scores_prompt_; }
 
 protected:
