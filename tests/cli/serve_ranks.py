@@ -127,7 +127,7 @@ class Ranks(Served):
             self.assertEqual(answer["usage"]["prompt_tokens_details"]["cached_tokens"], n_prompt - 1)
 
     def test_sigterm_lets_texts_end(self):
-        server = self.serve_ranks(2, "--parallel", "1")
+        server = self.serve_ranks(2, "--parallel", "1", "--drain", "300")
         want = self.serve().ask(CHAT, LONG)[1]["choices"][0]["message"]["content"]
         response = server.open(CHAT, {**LONG, "stream": True})
         stream = events(response)
