@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static vocab v;
 
@@ -48,17 +47,14 @@ static void assert_kind_ends(uint32_t kind, const char *text, ggufx_status want)
     job j = {.text = text, .kind = kind};
     pthread_attr_t attributes;
     pthread_t thread;
-    const clock_t start = clock();
     assert_int_equal(pthread_attr_init(&attributes), 0);
     assert_int_equal(pthread_attr_setstacksize(&attributes, SLOW ? 4 << 20 : 128 << 10), 0);
     assert_int_equal(pthread_create(&thread, &attributes, run_job, &j), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     pthread_attr_destroy(&attributes);
-    const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
     if (want != GGUFX_E_INTERNAL ? j.status != want : j.status == GGUFX_E_INTERNAL)
         fail_msg("%.70s: %s %s", text, ggufx_status_name(j.status), j.error.message);
     if (j.status != GGUFX_OK) assert_true(j.error.message[0]);
-    if (!SLOW && seconds > 5) fail_msg("%.70s: %.1f s", text, seconds);
 }
 
 static void assert_ends(const char *text, ggufx_status want) {
