@@ -56,7 +56,7 @@ SUPPORT = {
 DTYPES = {"int8_t": "I8", "uint8_t": "U8", "int16_t": "I16", "uint16_t": "U16", "int32_t": "I32", "uint32_t": "U32",
           "int64_t": "I64", "uint64_t": "U64", "size_t": "SIZE", "float": "F32", "double": "F64"}
 CTYPES = {"void": "None", "float": "c_float", "double": "c_double", "size_t": "c_size_t", "ggufx_status": "c_int32"}
-# What comments say of memory that Python copies.
+# Parts of comments about the lifetime of memory, which Python copies.
 OF_MEMORY = re.compile(r"[;,]? *(valid for the life of the process|not NUL-terminated|(valid|lives) as long as the \w+)")
 
 

@@ -11,11 +11,11 @@ from gen_rust_form import comment, group, statement
 # Objects whose struct is written by hand: they have more than the object of C. With their lifetime.
 EXTENDED = {"ggufx_tensor": "<'_>", "ggufx_session": "", "ggufx_sampler": "", "ggufx_chat_parser": "",
             "ggufx_kv": "", "ggufx_speculator": "<'_>"}
-# Those of them that need nothing beside the object of C.
+# Extended objects with no member besides the object of C.
 PLAIN = {"ggufx_tensor"}
 # Structs that modules by hand have in another form.
 INNER = {"ggufx_vulkan_options", "ggufx_detokenize_state", "ggufx_sampling_facts"}
-# What other languages view by hand; slices are Rust's own.
+# Reasons in not_bound.txt for calls that other languages write by hand: Rust has slices.
 VIEWS = {"views of the caller's memory", "views of KV"}
 ANY = "'_"  # lifetime
 METHODS = {"create": "new", "clone": "try_clone"}  # clones may fail

@@ -49,11 +49,11 @@ def split_tags(text):
     return tags, text[at:]
 
 
-def rows_of(comment):
-    """(names, text) of each tagged row of a contract; a row ends before the next line that is not indented."""
+def rows_of(comment, row=ROW):
+    """(names, text) of each row of a contract that matches `row`; it ends before the next line that is not indented."""
     lines = comment.split("\n")
     for i, line in enumerate(lines):
-        if match := ROW.match(line):
+        if match := row.match(line):
             rest = [match[2]]
             for more in lines[i + 1:]:
                 if not more.startswith("  "):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import contract
 import interface
-from roles import base_of, stars_of
+from roles import base_of, rows_of, stars_of
 
 INCLUDE = pathlib.Path(__file__).resolve().parent.parent / "include"
 
@@ -620,16 +620,9 @@ def tidy(comment):
 
 def parameter_rows(comment):
     """(name, text) of the rows of a contract that describe one parameter."""
-    lines = comment.split("\n")
-    for i, line in enumerate(lines):
-        if match := ROW.match(line):
-            rest = [match[2]]
-            for more in lines[i + 1:]:
-                if not more.startswith("  "):
-                    break
-                rest.append(more.strip())
-            for name in match[1].split(", "):
-                yield name, tidy(" ".join(rest))
+    for names, text in rows_of(comment, ROW):
+        for name in names:
+            yield name, tidy(text)
 
 
 def told(text, refer):

@@ -1084,17 +1084,17 @@ type GeneratorFacts struct {
 	Events uint32
 	// Tokens of the prompt
 	Prompt uint64
-	// Those among them that the sequence held
+	// Tokens of the prompt that the sequence held
 	PromptReused uint64
-	// Those among them that are not computed yet
+	// Tokens of the prompt that are not computed yet
 	PromptLeft uint64
 	// Tokens generated
 	Tokens uint64
-	// Those among them that are reasoning
+	// Generated tokens that are reasoning
 	Reasoning uint64
 	// Draft tokens computed
 	Drafted uint64
-	// Those among them that the sampler drew
+	// Draft tokens that the sampler drew
 	Accepted uint64
 	// Bytes of its tokens, texts, events and drafts
 	MemoryBytes uint64

@@ -540,12 +540,12 @@ typedef struct ggufx_generator_facts {
     uint32_t sequence;        /* its sequence, if it has one */
     uint32_t n_events;        /* queued events */
     uint64_t n_prompt;        /* tokens of the prompt */
-    uint64_t n_prompt_reused; /* those among them that the sequence held */
-    uint64_t n_prompt_left;   /* those among them that are not computed yet */
+    uint64_t n_prompt_reused; /* tokens of the prompt that the sequence held */
+    uint64_t n_prompt_left;   /* tokens of the prompt that are not computed yet */
     uint64_t n_tokens;        /* tokens generated */
-    uint64_t n_reasoning;     /* those among them that are reasoning */
+    uint64_t n_reasoning;     /* generated tokens that are reasoning */
     uint64_t n_drafted;       /* draft tokens computed */
-    uint64_t n_accepted;      /* those among them that the sampler drew */
+    uint64_t n_accepted;      /* draft tokens that the sampler drew */
     uint64_t memory_bytes;    /* bytes of its tokens, texts, events and drafts */
     /* log-probabilities of the tokens generated since the prompt was set or cut, also those of a
      * stop string; 0 without GGUFX_GENERATOR_LOGPROBS and n_logprobs */

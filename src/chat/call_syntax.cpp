@@ -5,7 +5,7 @@ namespace ggufx::chat {
 
 namespace {
 
-// Replaces the placeholder of the id, which a text has at most once.
+// Returns the text with the id of the call in place of kProbeId, which occurs at most once.
 std::string_view with_id(Arena &arena, std::string_view text, std::string_view id) {
     const size_t at = text.find(kProbeId);
     if (at == text.npos) return text;

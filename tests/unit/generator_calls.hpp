@@ -31,6 +31,31 @@ struct DestroySampler {
 };
 using OwnedSampler = std::unique_ptr<ggufx_sampler, DestroySampler>;
 
+// The demo model, whose tokenizer and template the tests of texts need.
+struct DemoModel {
+    ggufx_file *file = nullptr;
+    ggufx_model *model = nullptr;
+    ggufx_tokenizer *tokenizer = nullptr;
+    ggufx_session *session = nullptr;
+    uint32_t n_vocab = 0;
+    int32_t eos = -1;
+
+    void open(const char *path) {
+        ggufx_error error;
+        must(ggufx_open(&file, g_runtime, path, nullptr, &error), error, "open");
+        must(ggufx_model_create(&model, g_runtime, file, nullptr, &error), error, "model");
+        must(ggufx_tokenizer_create(&tokenizer, file, &error), error, "tokenizer");
+        n_vocab = facts_of(model).n_vocab;
+        eos = ggufx_tokenizer_special(tokenizer, GGUFX_SPECIAL_EOS);
+    }
+    void close() const {
+        ggufx_session_destroy(session);
+        ggufx_tokenizer_destroy(tokenizer);
+        ggufx_model_destroy(model);
+        ggufx_file_destroy(file);
+    }
+};
+
 inline OwnedSampler make_chain(uint32_t n_vocab, float temperature, uint64_t seed) {
     ggufx_sampler *chain = nullptr;
     ggufx_error error;

@@ -12,15 +12,7 @@ namespace {
 
 constexpr uint32_t kContext = 256;
 
-struct Demo {
-    ggufx_file *file = nullptr;
-    ggufx_model *model = nullptr;
-    ggufx_tokenizer *tokenizer = nullptr;
-    ggufx_session *session = nullptr;
-    uint32_t n_vocab = 0;
-    int32_t eos = -1;
-};
-Demo g;
+DemoModel g;
 
 // Draws given ids, whatever the logits are.
 struct Script {
@@ -701,12 +693,8 @@ void test_reasoning() {
 int main(int argc, char **argv) {
     if (argc < 2) return 77;
     begin_in("");
+    g.open(argv[1]);
     ggufx_error error;
-    must(ggufx_open(&g.file, g_runtime, argv[1], nullptr, &error), error, "open");
-    must(ggufx_model_create(&g.model, g_runtime, g.file, nullptr, &error), error, "model");
-    must(ggufx_tokenizer_create(&g.tokenizer, g.file, &error), error, "tokenizer");
-    g.n_vocab = facts_of(g.model).n_vocab;
-    g.eos = ggufx_tokenizer_special(g.tokenizer, GGUFX_SPECIAL_EOS);
     g.session = make_session(g.model, {.n_context = kContext, .matmul_flags = 0}, &error);
     test_texts();
     test_ends();
@@ -720,9 +708,6 @@ int main(int argc, char **argv) {
     test_cancelled_while_suspended();
     test_messages();
     test_reasoning();
-    ggufx_session_destroy(g.session);
-    ggufx_tokenizer_destroy(g.tokenizer);
-    ggufx_model_destroy(g.model);
-    ggufx_file_destroy(g.file);
+    g.close();
     return end();
 }

@@ -19,15 +19,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr uint32_t kContext = 1024;
 
-struct Demo {
-    ggufx_file *file = nullptr;
-    ggufx_model *model = nullptr;
-    ggufx_tokenizer *tokenizer = nullptr;
-    ggufx_session *session = nullptr;
-    uint32_t n_vocab = 0;
-    int32_t eos = -1;
-};
-Demo g;
+DemoModel g;
 
 // ---- conversations
 
@@ -609,12 +601,8 @@ void test_errors(const Json &forms) {
 int main(int argc, char **argv) {
     if (argc < 3) return 77;
     begin_in("");
+    g.open(argv[1]);
     ggufx_error error;
-    must(ggufx_open(&g.file, g_runtime, argv[1], nullptr, &error), error, "open");
-    must(ggufx_model_create(&g.model, g_runtime, g.file, nullptr, &error), error, "model");
-    must(ggufx_tokenizer_create(&g.tokenizer, g.file, &error), error, "tokenizer");
-    g.n_vocab = facts_of(g.model).n_vocab;
-    g.eos = ggufx_tokenizer_special(g.tokenizer, GGUFX_SPECIAL_EOS);
     CrowdMode mode = {.n_sequences = 2, .n_context = kContext};
     mode.matmul_flags = 0;
     g.session = make_session(g.model, mode, &error);
@@ -628,9 +616,6 @@ int main(int argc, char **argv) {
     test_one_call(forms);
     test_grammars_of_the_host(forms);
     test_errors(forms);
-    ggufx_session_destroy(g.session);
-    ggufx_tokenizer_destroy(g.tokenizer);
-    ggufx_model_destroy(g.model);
-    ggufx_file_destroy(g.file);
+    g.close();
     return end();
 }

@@ -1,4 +1,4 @@
-// What a call reads beside its arguments, and the functions of the program that it calls. No exception crosses
+// Memory that a call reads besides its arguments, and the program's functions that it calls. No exception crosses
 // the library: it ends the call and is rethrown after it.
 // SPDX-License-Identifier: MIT
 using System;
@@ -42,7 +42,7 @@ namespace Ggufx
             return scope;
         }
 
-        /// What follows a call; null when nothing does, so that the call allocates nothing.
+        /// Cancellation and progress of a call; null without both, so that the call allocates nothing.
         internal static Scope Of(CancellationToken token, IProgress<Progress> progress)
         {
             if (!token.CanBeCanceled && progress == null) return null;

@@ -1388,17 +1388,17 @@ namespace Ggufx
         public uint Events { get; private set; }
         /// <summary>Tokens of the prompt.</summary>
         public ulong Prompt { get; private set; }
-        /// <summary>Those among them that the sequence held.</summary>
+        /// <summary>Tokens of the prompt that the sequence held.</summary>
         public ulong PromptReused { get; private set; }
-        /// <summary>Those among them that are not computed yet.</summary>
+        /// <summary>Tokens of the prompt that are not computed yet.</summary>
         public ulong PromptLeft { get; private set; }
         /// <summary>Tokens generated.</summary>
         public ulong Tokens { get; private set; }
-        /// <summary>Those among them that are reasoning.</summary>
+        /// <summary>Generated tokens that are reasoning.</summary>
         public ulong Reasoning { get; private set; }
         /// <summary>Draft tokens computed.</summary>
         public ulong Drafted { get; private set; }
-        /// <summary>Those among them that the sampler drew.</summary>
+        /// <summary>Draft tokens that the sampler drew.</summary>
         public ulong Accepted { get; private set; }
         /// <summary>Bytes of its tokens, texts, events and drafts.</summary>
         public ulong MemoryBytes { get; private set; }

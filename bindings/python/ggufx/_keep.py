@@ -1,4 +1,4 @@
-"""What a call reads and writes, beside arrays: it must stay alive until the call ends.
+"""Memory that a call reads and writes, besides arrays: it must stay alive until the call ends.
 
 SPDX-License-Identifier: MIT
 """

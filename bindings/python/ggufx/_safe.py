@@ -1253,17 +1253,17 @@ class GeneratorFacts:
     n_prompt: int
     """Tokens of the prompt."""
     n_prompt_reused: int
-    """Those among them that the sequence held."""
+    """Tokens of the prompt that the sequence held."""
     n_prompt_left: int
-    """Those among them that are not computed yet."""
+    """Tokens of the prompt that are not computed yet."""
     n_tokens: int
     """Tokens generated."""
     n_reasoning: int
-    """Those among them that are reasoning."""
+    """Generated tokens that are reasoning."""
     n_drafted: int
     """Draft tokens computed."""
     n_accepted: int
-    """Those among them that the sampler drew."""
+    """Draft tokens that the sampler drew."""
     memory_bytes: int
     """Bytes of its tokens, texts, events and drafts."""
     sum_logprobs: float

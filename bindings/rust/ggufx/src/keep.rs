@@ -1,4 +1,4 @@
-//! What a call reads and writes: it must live until the call has ended.
+//! Memory that a call reads and writes: it must live until the call has ended.
 // SPDX-License-Identifier: MIT
 use crate::error::{Error, Result};
 use crate::handle::{size, zeroed};
@@ -20,7 +20,7 @@ impl<T> Kept for T {}
 #[derive(Default)]
 pub(crate) struct Keep {
     kept: RefCell<Vec<NonNull<dyn Kept>>>,
-    // Of one progress, so that a call with it does not allocate.
+    // Holds one progress callback, so that a call with it does not allocate.
     watched: UnsafeCell<Option<(NonNull<Progress<'static>>, sys::ggufx_progress)>>,
 }
 
@@ -253,7 +253,7 @@ impl<T: Copy> Room<T> {
         }
         again
     }
-    /// What the call has filled.
+    /// Returns the items that the call has filled.
     pub(crate) fn filled(mut self) -> Vec<T> {
         self.items.truncate(self.needed);
         self.items

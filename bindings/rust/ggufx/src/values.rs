@@ -1433,17 +1433,17 @@ pub struct GeneratorFacts {
     pub n_events: u32,
     /// Tokens of the prompt
     pub n_prompt: u64,
-    /// Those among them that the sequence held
+    /// Tokens of the prompt that the sequence held
     pub n_prompt_reused: u64,
-    /// Those among them that are not computed yet
+    /// Tokens of the prompt that are not computed yet
     pub n_prompt_left: u64,
     /// Tokens generated
     pub n_tokens: u64,
-    /// Those among them that are reasoning
+    /// Generated tokens that are reasoning
     pub n_reasoning: u64,
     /// Draft tokens computed
     pub n_drafted: u64,
-    /// Those among them that the sampler drew
+    /// Draft tokens that the sampler drew
     pub n_accepted: u64,
     /// Bytes of its tokens, texts, events and drafts
     pub memory_bytes: u64,
