@@ -1,5 +1,7 @@
 # demo, run and perplexity: the same ids everywhere, the published ids and perplexities.
 # SPDX-License-Identifier: MIT
+import array
+import fcntl
 import json
 import math
 import os
@@ -9,6 +11,8 @@ import signal
 import struct
 import subprocess
 import sys
+import termios
+import time
 import unittest
 
 import tool
@@ -107,20 +111,39 @@ class Run(OracleCase):
         self.assertEqual([len(files[0]) % 4096, files[0] == b""], [0, False])
         return files
 
-    def test_ctrl_c_keeps_each_token_that_was_printed(self):
-        saved = self.path("saved")
-        args = ("run", MODEL, "-p", "Once", "--temp", "0", "--ctx", "8192", "--logit-bias", "2-1000")
-        process = subprocess.Popen([*tool.WRAPPER, tool.TOOL, *args, "-n", "8000", "--json", "--save", saved],
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=tool.environment())
-        first = process.stdout.readline()
-        process.send_signal(signal.SIGINT)
-        rest, errors = process.communicate()
+    def interrupted(self, args, n_read, is_stalled=False):
+        """Returns the lines of a run that gets SIGINT after it printed some, when its pipe is full or not."""
+        with subprocess.Popen([*tool.WRAPPER, tool.TOOL, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
+                              env=tool.environment()) as process:  # unbuffered: communicate() would lose what readline() kept
+            first = b"".join(process.stdout.readline() for _ in range(n_read))
+            if is_stalled:
+                self.wait_for_full(process.stdout)
+            process.send_signal(signal.SIGINT)
+            rest, errors = process.communicate()
         self.assertEqual((process.returncode, b"interrupted" in errors), (130, True), errors)
-        lines = [json.loads(line) for line in (first + rest).splitlines()]
-        self.assertNotIn("finish_reason", lines[-1])
-        more = self.lines("run", MODEL, "--resume", saved, "--temp", "0", "--ctx", "8192", "--logit-bias", "2-1000", "-n", "9")
-        whole = self.lines(*args, "-n", len(lines) + 9)
-        self.assertEqual([line["id"] for line in lines + more], [line["id"] for line in whole])
+        return [json.loads(line) for line in (first + rest).splitlines()]
+
+    def wait_for_full(self, pipe):
+        """Waits until a pipe has no room for another line."""
+        n_bytes = array.array("i", [-1])
+        while n_bytes[0] < fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ) - 4096:
+            fcntl.ioctl(pipe, termios.FIONREAD, n_bytes)
+            time.sleep(0.01)
+
+    def test_ctrl_c_keeps_the_tokens_that_were_printed(self):
+        saved = self.path("saved")
+        options = ("--temp", "0", "--ctx", "8192", "--logit-bias", "2-1000")
+        args = ("run", MODEL, "-p", "Once", *options)
+        rounds = [(n, False) for n in range(1, 9)] + [(1, True)]
+        runs = []
+        for n_read, is_stalled in rounds:
+            lines = self.interrupted((*args, "-n", "8000", "--json", "--save", saved, "--force"), n_read, is_stalled)
+            self.assertNotIn("finish_reason", lines[-1])
+            more = self.lines("run", MODEL, "--resume", saved, *options, "-n", "9")
+            runs.append([line["id"] for line in lines + more])
+        whole = [line["id"] for line in self.lines(*args, "-n", str(max(len(ids) for ids in runs)))]
+        for ids, case in zip(runs, rounds):
+            self.assertEqual(ids, whole[:len(ids)], case)
 
     def test_a_stop_string_is_named(self):
         args = ("run", MODEL, "-p", "Once", "--temp", "0", "-n", "40")

@@ -150,11 +150,21 @@ void Generation::compute(size_t n_tokens, Output *logits) {
     append(ids.subspan(n_prompt), GGUFX_MATMUL_BATCH_INVARIANT, logits);
 }
 
+void Generation::truncate(uint64_t n_tokens) {
+    call([&](ggufx_error *error) {
+        return ggufx_session_sequence_truncate(session_.get(), 0, n_tokens, error);
+    });
+}
+
+void Generation::complete_printed() {
+    const size_t n_tokens = facts().n_prompt + n_printed_;
+    if (ggufx_session_sequence_length(session_.get(), 0) > n_tokens) truncate(n_tokens);
+    compute(n_tokens, nullptr);
+}
+
 void Generation::write_logits(Output &out) {
     const ggufx_generator_facts facts = this->facts();
-    call([&](ggufx_error *error) {
-        return ggufx_session_sequence_truncate(session_.get(), 0, n_resumed_, error);
-    });
+    truncate(n_resumed_);
     compute(facts.n_prompt + facts.n_tokens - (facts.n_tokens > 0), &out);
 }
 

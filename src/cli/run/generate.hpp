@@ -46,8 +46,12 @@ public:
     // Writes the logits that the prompt and the tokens after it were given, except those of the
     // last token.
     void write_logits(Output &out);
-    // Computes the last token too, for a snapshot.
+    // Notes that the next n tokens after the prompt are printed.
+    void add_printed(size_t n) { n_printed_ += n; }
+    // Makes the session hold all tokens, the last one too: for a snapshot.
     void complete() { compute(ids().size(), nullptr); }
+    // As complete(), but without tokens that are not printed: a signal also ends the printing.
+    void complete_printed();
     void save(const std::string &path) const; // called by one rank
 
     ggufx_generator_facts facts() const { return generator_facts(generator_.get()); }
@@ -61,6 +65,7 @@ private:
     [[noreturn]] static void end_interrupted();
     void resume(const std::string &path);
     void require_tokenizer() const;
+    void truncate(uint64_t n_tokens);
     void compute(size_t n_tokens, Output *logits);
     void append(std::span<const int32_t> ids, uint32_t products, Output *logits);
 
@@ -73,6 +78,7 @@ private:
     ggufx_model_facts info_ = {};
     uint32_t n_context_ = 0, n_predict_ = 0;
     uint64_t n_resumed_ = 0; // tokens of --resume
+    size_t n_printed_ = 0;   // tokens after the prompt
 };
 
 // Writes a note to standard error; `option` is the one that raises the limit.

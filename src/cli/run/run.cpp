@@ -26,7 +26,7 @@ struct RunOptions {
 // Prints the text as it comes, or a line per token.
 class Printer {
 public:
-    Printer(const Globals &globals, Output &out, const Generation &generation,
+    Printer(const Globals &globals, Output &out, Generation &generation,
             const GenerateOptions &options)
         : json_(globals.json), out_(out), generation_(generation), options_(options) {}
     void take(const ggufx_event &event) {
@@ -36,9 +36,9 @@ public:
         std::string text(event_text(event));
         if (event.kind == GGUFX_EVENT_TEXT && !generation_.has_tokenizer())
             text = fmt::format("{} ", event.tokens[0].id);
-        if (text.empty()) return;
-        out_.write(out_.is_terminal() ? escape_controls(text) : text);
-        out_.flush();
+        if (!text.empty()) out_.write(out_.is_terminal() ? escape_controls(text) : text);
+        if (!text.empty()) out_.flush();
+        generation_.add_printed(event.n_tokens);
     }
 
     // Returns the stop string that has ended the generation; empty: none.
@@ -53,7 +53,7 @@ private:
 
     const bool json_;
     Output &out_;
-    const Generation &generation_;
+    Generation &generation_;
     const GenerateOptions &options_;
     std::string stop_;
     size_t n_lines_ = 0;
@@ -87,12 +87,14 @@ void Printer::list(const ggufx_event &event) {
     for (size_t i = 0; i < event.n_tokens; i++) {
         const ggufx_event_token &token = event.tokens[i];
         print_line(token.id, piece(token.id), token.logprob, is_last());
+        generation_.add_printed(1);
     }
     if (event.kind != GGUFX_EVENT_END) return;
     const std::vector<int32_t> ids = generation_.ids();
     while (n_lines_ < facts.n_tokens) {
         const int32_t id = ids[facts.n_prompt + n_lines_];
         print_line(id, piece(id), Json(), is_last());
+        generation_.add_printed(1);
     }
     if (has_ended && !has_totals_) print_line(Json(), Json(), Json(), true);
 }
@@ -136,7 +138,7 @@ static void save_what_is_left(Generation &generation, const GenerateOptions &opt
     const GroupChoice &group = options.session.making.group;
     if (options.save.empty() || !tells_of(group, why)) return;
     try {
-        if (!group.is_set()) generation.complete();
+        if (!group.is_set()) generation.complete_printed();
     } catch (const Failure &) {} // the snapshot lacks the last token
     generation.save(options.save);
 }
