@@ -144,35 +144,35 @@ func sessionMemoryFactsOf(from *C.ggufx_session_memory_facts) (to SessionMemoryF
 	return to
 }
 
-// ChatOptions: options of a template. Strings are UTF-8 with their lengths in bytes; nil: not given.
+// ChatOptions: options of a template. Texts are UTF-8.
 type ChatOptions struct {
-	// A template; nil: that of the file, or `format`
+	// A template; absent: that of the file, or `format`
 	Text string
 	// A named template of the file, tokenizer.chat_template.StatusName: "tool_use"
 	Name string
 	// A built-in format in place of a template: "chatml"
 	Format string
-	// Text of the variable BosToken; nil: that of the file, if it has one
+	// The variable BosToken; absent: that of the file, if it has one
 	BosToken string
-	// Text of the variable EosToken; nil: that of the file, if it has one
+	// The variable EosToken; absent: that of the file, if it has one
 	EosToken string
 }
 
 func (o *ChatOptions) write(run *running, to *C.ggufx_chat_options) {
 	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_chat_options{}))
-	to.text, to.text_length = run.copied(o.Text)
-	to.name, to.name_length = run.copied(o.Name)
-	to.format, to.format_length = run.copied(o.Format)
-	to.bos_token, to.bos_token_length = run.copied(o.BosToken)
-	to.eos_token, to.eos_token_length = run.copied(o.EosToken)
+	to.text.data, to.text.size = run.copied(o.Text)
+	to.name.data, to.name.size = run.copied(o.Name)
+	to.format.data, to.format.size = run.copied(o.Format)
+	to.bos_token.data, to.bos_token.size = run.copied(o.BosToken)
+	to.eos_token.data, to.eos_token.size = run.copied(o.EosToken)
 }
 
-// ChatMessage is a message of a conversation. Strings are UTF-8. `more` has further members that
+// ChatMessage is a message of a conversation. Texts are UTF-8. `more` has further members that
 // templates read: name, tool_call_id, reasoning_content.
 type ChatMessage struct {
 	// "system", "user", "assistant" or "tool"
 	Role string
-	// nil: null, unless there are parts
+	// absent: null, unless there are parts
 	Content string
 	// JSON array in place of content: [{"type": "text", "text": "..."}]
 	Parts string
@@ -183,16 +183,16 @@ type ChatMessage struct {
 }
 
 func (o *ChatMessage) write(run *running, to *C.ggufx_chat_message) {
-	to.role, to.role_length = run.copied(o.Role)
-	to.content, to.content_length = run.copied(o.Content)
-	to.parts, to.parts_length = run.copied(o.Parts)
-	to.tool_calls, to.tool_calls_length = run.copied(o.ToolCalls)
-	to.more, to.more_length = run.copied(o.More)
+	to.role.data, to.role.size = run.copied(o.Role)
+	to.content.data, to.content.size = run.copied(o.Content)
+	to.parts.data, to.parts.size = run.copied(o.Parts)
+	to.tool_calls.data, to.tool_calls.size = run.copied(o.ToolCalls)
+	to.more.data, to.more.size = run.copied(o.More)
 }
 
-// ChatRequest: input of a chat template. Strings are UTF-8 with their lengths in bytes; nil: the
-// variable is undefined. A step takes about 20 ns, and a function of the template takes steps by the
-// bytes that it reads and writes.
+// ChatRequest: input of a chat template. Texts are UTF-8; absent: the variable is undefined. A step
+// takes about 20 ns, and a function of the template takes steps by the bytes that it reads and
+// writes.
 type ChatRequest struct {
 	Flags    ChatFlags
 	Messages []ChatMessage
@@ -223,11 +223,11 @@ func (o *ChatRequest) write(run *running, to *C.ggufx_chat_request) {
 	to.message_size = C.size_t(unsafe.Sizeof(C.ggufx_chat_message{}))
 	to.flags = C.uint32_t(o.Flags)
 	to.messages = list[C.ggufx_chat_message](run, o.Messages)
-	to.messages_json, to.messages_json_length = run.copied(o.MessagesJSON)
-	to.tools, to.tools_length = run.copied(o.Tools)
-	to.documents, to.documents_length = run.copied(o.Documents)
-	to.variables, to.variables_length = run.copied(o.Variables)
-	to.reasoning_effort, to.reasoning_effort_length = run.copied(o.ReasoningEffort)
+	to.messages_json.data, to.messages_json.size = run.copied(o.MessagesJSON)
+	to.tools.data, to.tools.size = run.copied(o.Tools)
+	to.documents.data, to.documents.size = run.copied(o.Documents)
+	to.variables.data, to.variables.size = run.copied(o.Variables)
+	to.reasoning_effort.data, to.reasoning_effort.size = run.copied(o.ReasoningEffort)
 	to.clock = C.int64_t(o.Clock)
 	to.max_steps = C.uint64_t(o.MaxSteps)
 	to.max_memory = C.uint64_t(o.MaxMemory)
@@ -308,7 +308,7 @@ type ChatParserOptions struct {
 	Chat *Chat
 	// The rendered prompt, or its end, which may open reasoning or a call
 	Prompt string
-	// JSON array of the request's tools, for parameter types; nil: none
+	// JSON array of the request's tools, for parameter types
 	Tools string
 	// Gets a piece of text, which is never empty and has whole characters. `call` is the index of
 	// the tool call, from 0. A non-zero result ends the current library call with StatusCancelled.
@@ -321,8 +321,8 @@ func (o *ChatParserOptions) write(run *running, to *C.ggufx_chat_parser_options)
 	if o.Chat != nil {
 		to.chat = o.Chat.enter(run, shared)
 	}
-	to.prompt, to.prompt_length = run.copied(o.Prompt)
-	to.tools, to.tools_length = run.copied(o.Tools)
+	to.prompt.data, to.prompt.size = run.copied(o.Prompt)
+	to.tools.data, to.tools.size = run.copied(o.Tools)
 	if o.Event != nil {
 		to.event, to.user = run.keep(o.Event, C.ggufxGoCall3)
 	}
@@ -714,7 +714,7 @@ type MetaEntry struct {
 	Type MetaType
 	// Meta* of the elements of an array, else -1
 	ElementType MetaType
-	// May contain any byte; nil for a nested array
+	// Absent for a nested array
 	Key string
 	// Elements of an array, bytes of a string, else 1
 	Count uint64
@@ -725,7 +725,7 @@ type MetaEntry struct {
 func metaEntryOf(from *C.ggufx_meta_entry) (to MetaEntry) {
 	to.Type = MetaType(from._type)
 	to.ElementType = MetaType(from.element_type)
-	to.Key = string(view(from.key, from.key_length))
+	to.Key = string(view(from.key.data, from.key.size))
 	to.Count = uint64(from.count)
 	to.Offset = uint64(from.offset)
 	return to
@@ -754,8 +754,7 @@ type TensorFacts struct {
 	Part uint32
 	// 0: CPU memory, 1: memory of a device (device.h)
 	MemoryKind uint32
-	// May contain any byte
-	Name string
+	Name       string
 }
 
 func tensorFactsOf(from *C.ggufx_tensor_facts) (to TensorFacts) {
@@ -770,7 +769,7 @@ func tensorFactsOf(from *C.ggufx_tensor_facts) (to TensorFacts) {
 	to.FileOffset = uint64(from.file_offset)
 	to.Part = uint32(from.part)
 	to.MemoryKind = uint32(from.memory_kind)
-	to.Name = string(view(from.name, from.name_length))
+	to.Name = string(view(from.name.data, from.name.size))
 	return to
 }
 
@@ -786,7 +785,7 @@ type Finding struct {
 	Index uint64
 	// UTF-8, NUL-terminated; valid during the call
 	Text string
-	// Name of the key or tensor, not NUL-terminated
+	// Name of the key or tensor
 	Name string
 }
 
@@ -796,7 +795,7 @@ func findingOf(from *C.ggufx_finding) (to Finding) {
 	to.Offset = uint64(from.offset)
 	to.Index = uint64(from.index)
 	to.Text = C.GoString(from.text)
-	to.Name = string(view(from.name, from.name_length))
+	to.Name = string(view(from.name.data, from.name.size))
 	return to
 }
 
@@ -1138,7 +1137,7 @@ func (o *GrammarOptions) write(run *running, to *C.ggufx_grammar_options) {
 	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_grammar_options{}))
 	to.flags = C.uint32_t(o.Flags)
 	to.kind = C.uint32_t(o.Kind)
-	to.text, to.text_length = run.copied(o.Text)
+	to.text.data, to.text.size = run.copied(o.Text)
 	to.progress = run.watch(&o.Watch)
 	to.max_steps = C.uint64_t(o.MaxSteps)
 	to.max_memory = C.uint64_t(o.MaxMemory)
@@ -1187,7 +1186,7 @@ func imatrixFactsOf(from *C.ggufx_imatrix_facts) (to ImatrixFacts) {
 // ImatrixEntry is an entry of an imatrix. Pointers are valid until the imatrix is changed or
 // destroyed.
 type ImatrixEntry struct {
-	// Name of the weight tensor, not NUL-terminated
+	// Name of the weight tensor
 	Name string
 	// Columns of the tensor
 	Columns uint64
@@ -1202,7 +1201,7 @@ type ImatrixEntry struct {
 }
 
 func imatrixEntryOf(from *C.ggufx_imatrix_entry) (to ImatrixEntry) {
-	to.Name = string(view(from.name, from.name_length))
+	to.Name = string(view(from.name.data, from.name.size))
 	to.Columns = uint64(from.n_columns)
 	to.Matrices = uint64(from.n_matrices)
 	to.Sums = copied[float32](unsafe.Pointer(from.sums), int(from.n_matrices)*int(from.n_columns))
@@ -1304,7 +1303,7 @@ func jobFactsOf(from *C.ggufx_job_facts) (to JobFacts) {
 
 // JobTensor is a tensor of a plan.
 type JobTensor struct {
-	// Not NUL-terminated; lives as long as the job
+	// Lives as long as the job
 	Name string
 	// Values per dimension
 	Ne   [4]uint64
@@ -1332,7 +1331,7 @@ type JobTensor struct {
 }
 
 func jobTensorOf(from *C.ggufx_job_tensor) (to JobTensor) {
-	to.Name = string(view(from.name, from.name_length))
+	to.Name = string(view(from.name.data, from.name.size))
 	to.Ne = *(*[4]uint64)(unsafe.Pointer(&from.ne))
 	to.Dims = uint32(from.n_dims)
 	to.From = TensorType(from.from)
@@ -1707,7 +1706,7 @@ type TokenFacts struct {
 	ID int32
 	// As stored in the file
 	Score float32
-	// As stored in the file; may contain any byte
+	// As stored in the file
 	Text string
 }
 
@@ -1715,7 +1714,7 @@ func tokenFactsOf(from *C.ggufx_token_facts) (to TokenFacts) {
 	to.Flags = TokenFlags(from.flags)
 	to.ID = int32(from.id)
 	to.Score = float32(from.score)
-	to.Text = string(view(from.text, from.text_length))
+	to.Text = string(view(from.text.data, from.text.size))
 	return to
 }
 
@@ -1754,8 +1753,8 @@ type PreFacts struct {
 	Name string
 	// Name of its rules; equal for pre-tokenizers that split equally
 	Rules string
-	// Its steps as in tokenizer.json, each terminated by NUL; nil if they are not known: 'S' and the
-	// pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B' bytes.
+	// Its steps as in tokenizer.json, each terminated by NUL; absent if they are not known: 'S' and
+	// the pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B' bytes.
 	Steps string
 }
 
@@ -1763,7 +1762,7 @@ func preFactsOf(from *C.ggufx_pre_facts) (to PreFacts) {
 	to.Flags = PreFlags(from.flags)
 	to.Name = C.GoString(from.name)
 	to.Rules = C.GoString(from.rules)
-	to.Steps = string(view(from.steps, from.steps_length))
+	to.Steps = string(view(from.steps.data, from.steps.size))
 	return to
 }
 

@@ -27,22 +27,15 @@ extern "C" {
 /* A compiled template. Immutable. */
 typedef struct ggufx_chat ggufx_chat;
 
-/* Options of a template. Strings are UTF-8 with their lengths in bytes; NULL: not given. */
+/* Options of a template. Texts are UTF-8. */
 typedef struct ggufx_chat_options {
     uint32_t struct_size;
-    uint32_t flags;   /* 0 */
-    const char *text; /* a template; NULL: that of the file, or `format` */
-    size_t text_length;
-    const char *name; /* a named template of the file, tokenizer.chat_template.NAME: "tool_use" */
-    size_t name_length;
-    const char *format; /* a built-in format in place of a template: "chatml" */
-    size_t format_length;
-    /* text of the variable bos_token; NULL: that of the file, if it has one */
-    const char *bos_token;
-    size_t bos_token_length;
-    /* text of the variable eos_token; NULL: that of the file, if it has one */
-    const char *eos_token;
-    size_t eos_token_length;
+    uint32_t flags;    /* 0 */
+    ggufx_text text;   /* a template; absent: that of the file, or `format` */
+    ggufx_text name;   /* a named template of the file, tokenizer.chat_template.NAME: "tool_use" */
+    ggufx_text format; /* a built-in format in place of a template: "chatml" */
+    ggufx_text bos_token; /* the variable bos_token; absent: that of the file, if it has one */
+    ggufx_text eos_token; /* the variable eos_token; absent: that of the file, if it has one */
 } ggufx_chat_options;
 
 /*
@@ -78,20 +71,14 @@ GGUFX_API void ggufx_chat_destroy(ggufx_chat *chat);
  */
 GGUFX_API const char *ggufx_chat_format_name(size_t index);
 
-/* A message of a conversation. Strings are UTF-8. `more` has further members that templates read:
+/* A message of a conversation. Texts are UTF-8. `more` has further members that templates read:
  * name, tool_call_id, reasoning_content. */
 typedef struct ggufx_chat_message {
-    const char *role; /* "system", "user", "assistant" or "tool" */
-    size_t role_length;
-    const char *content; /* {null} NULL: null, unless there are parts */
-    size_t content_length;
-    /* {null} JSON array in place of content: [{"type": "text", "text": "..."}] */
-    const char *parts;
-    size_t parts_length;
-    const char *tool_calls; /* {null} JSON array: [{"type": "function", "function": {...}}] */
-    size_t tool_calls_length;
-    const char *more; /* {null} JSON object */
-    size_t more_length;
+    ggufx_text role;       /* "system", "user", "assistant" or "tool" */
+    ggufx_text content;    /* absent: null, unless there are parts */
+    ggufx_text parts;      /* JSON array in place of content: [{"type": "text", "text": "..."}] */
+    ggufx_text tool_calls; /* JSON array: [{"type": "function", "function": {...}}] */
+    ggufx_text more;       /* JSON object */
 } ggufx_chat_message;
 
 /* Flags of a rendering. */
@@ -103,8 +90,7 @@ typedef uint32_t ggufx_chat_flags;
 /* the model continues the last message; the prompt ends with its content */
 #define GGUFX_CHAT_CONTINUE 16u
 
-/* Input of a chat template. Strings are UTF-8 with their lengths in bytes; NULL: the variable is
- * undefined. A step takes about 20 ns, and a function of the template takes steps by the bytes that
+/* Input of a chat template. Texts are UTF-8; absent: the variable is undefined. A step takes about 20 ns, and a function of the template takes steps by the bytes that
  * it reads and writes. */
 typedef struct ggufx_chat_request {
     uint32_t struct_size;
@@ -112,17 +98,12 @@ typedef struct ggufx_chat_request {
     const ggufx_chat_message *messages; /* [n_messages] */
     size_t n_messages;
     size_t message_size; /* bytes from one message to the next; 0 = sizeof(ggufx_chat_message) */
-    const char *messages_json; /* JSON array of all messages, in place of `messages` */
-    size_t messages_json_length;
-    const char *tools; /* JSON array of functions */
-    size_t tools_length;
-    const char *documents; /* JSON array */
-    size_t documents_length;
-    const char *variables; /* JSON object of further variables; may also name those above */
-    size_t variables_length;
-    const char *reasoning_effort; /* "none", "minimal", "low", "medium", "high", "xhigh" */
-    size_t reasoning_effort_length;
-    int64_t clock;       /* local time as seconds since 1970-01-01 00:00 */
+    ggufx_text messages_json;    /* JSON array of all messages, in place of `messages` */
+    ggufx_text tools;            /* JSON array of functions */
+    ggufx_text documents;        /* JSON array */
+    ggufx_text variables;        /* JSON object of further variables; may also name those above */
+    ggufx_text reasoning_effort; /* "none", "minimal", "low", "medium", "high", "xhigh" */
+    int64_t clock;               /* local time as seconds since 1970-01-01 00:00 */
     uint64_t max_steps;  /* steps of the template; 0 = 1,000,000, plus 128 per byte of input */
     uint64_t max_memory; /* bytes of its values; 0 = 32 MiB, plus 64 per byte of input */
     uint64_t max_output; /* bytes of output; 0 = 32 MiB, plus 16 per byte of input */
@@ -302,10 +283,8 @@ typedef struct ggufx_chat_parser_options {
     uint32_t struct_size;
     ggufx_chat_parser_flags flags;
     const ggufx_chat *chat; /* template that decides the format; NULL: all output is answer */
-    const char *prompt; /* the rendered prompt, or its end, which may open reasoning or a call */
-    size_t prompt_length;
-    const char *tools; /* JSON array of the request's tools, for parameter types; NULL: none */
-    size_t tools_length;
+    ggufx_text prompt; /* the rendered prompt, or its end, which may open reasoning or a call */
+    ggufx_text tools;  /* JSON array of the request's tools, for parameter types */
     void *user;
     /* Gets a piece of text, which is never empty and has whole characters. `call` is the index of
      * the tool call, from 0. A non-zero result ends the current library call with CANCELLED. */

@@ -182,9 +182,8 @@ typedef struct ggufx_meta_entry {
     uint32_t flags;       /* 0 */
     ggufx_meta_type type;
     ggufx_meta_type element_type; /* GGUFX_VALUE_* of the elements of an array, else -1 */
-    const char *key;              /* {null} may contain any byte; NULL for a nested array */
-    size_t key_length;
-    uint64_t count;  /* elements of an array, bytes of a string, else 1 */
+    ggufx_text key;               /* absent for a nested array */
+    uint64_t count;               /* elements of an array, bytes of a string, else 1 */
     uint64_t offset; /* byte offset of the value in the file, or in the first part of a set */
 } ggufx_meta_entry;
 
@@ -303,8 +302,7 @@ typedef struct ggufx_tensor_facts {
     uint64_t file_offset; /* from the start of its file; GGUFX_NONE if wrapped */
     uint32_t part;        /* index of its file in a split set, from 0 */
     uint32_t memory_kind; /* 0: CPU memory, 1: memory of a device (device.h) */
-    const char *name;     /* may contain any byte */
-    size_t name_length;
+    ggufx_text name;
 } ggufx_tensor_facts;
 
 /* Returns the number of tensors of all parts.   Threads: any number at once.   Since: 0.1. */
@@ -388,8 +386,7 @@ typedef struct ggufx_finding {
     uint64_t offset;  /* byte offset in the file, or GGUFX_NONE */
     uint64_t index;   /* index of the key or tensor, or GGUFX_NONE */
     const char *text; /* UTF-8, NUL-terminated; valid during the call */
-    const char *name; /* {null} name of the key or tensor, not NUL-terminated */
-    size_t name_length;
+    ggufx_text name;  /* name of the key or tensor */
 } ggufx_finding;
 
 /*

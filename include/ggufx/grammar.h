@@ -111,8 +111,7 @@ typedef struct ggufx_grammar_options {
     ggufx_grammar_flags flags;
     ggufx_grammar_kind kind;
     uint32_t reserved;
-    const char *text; /* UTF-8 */
-    size_t text_length;
+    ggufx_text text; /* UTF-8 */
     /* steps done, of an unknown total; NULL: cannot be cancelled */
     const ggufx_progress *progress;
     uint64_t max_steps;  /* steps of the compilation; 0 = 4,000,000, plus 2,000 per byte of text */

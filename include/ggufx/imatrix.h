@@ -73,12 +73,11 @@ GGUFX_API ggufx_status ggufx_imatrix_info(ggufx_imatrix_facts *out, const ggufx_
 typedef struct ggufx_imatrix_entry {
     uint32_t struct_size; /* set by the caller */
     uint32_t flags;       /* 0 */
-    const char *name;     /* name of the weight tensor, not NUL-terminated */
-    size_t name_length;
-    uint64_t n_columns;  /* columns of the tensor */
-    uint64_t n_matrices; /* experts; 1 for other tensors */
-    const float *sums;   /* {len: n_matrices * n_columns} sums of squared activations */
-    const float *counts; /* {len: n_matrices} tokens */
+    ggufx_text name;      /* name of the weight tensor */
+    uint64_t n_columns;   /* columns of the tensor */
+    uint64_t n_matrices;  /* experts; 1 for other tensors */
+    const float *sums;    /* {len: n_matrices * n_columns} sums of squared activations */
+    const float *counts;  /* {len: n_matrices} tokens */
     /* {len: n_matrices * n_columns} sums / counts, 1 without counts: the imatrix of
      * ggufx_quantize_options */
     const float *values;

@@ -126,9 +126,8 @@ enum {
 typedef struct ggufx_job_tensor {
     uint32_t struct_size; /* set by the caller */
     uint32_t flags;       /* 0 */
-    const char *name;     /* not NUL-terminated; lives as long as the job */
-    size_t name_length;
-    uint64_t ne[4]; /* values per dimension */
+    ggufx_text name;      /* lives as long as the job */
+    uint64_t ne[4];       /* values per dimension */
     uint32_t n_dims;
     ggufx_type from;   /* type in the input */
     ggufx_type to;     /* type in the output */

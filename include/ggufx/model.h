@@ -117,10 +117,9 @@ typedef uint32_t ggufx_token_flags;
 typedef struct ggufx_token_facts {
     uint32_t struct_size; /* set by the caller */
     ggufx_token_flags flags;
-    int32_t id;       /* index in the vocabulary */
-    float score;      /* as stored in the file */
-    const char *text; /* as stored in the file; may contain any byte */
-    size_t text_length;
+    int32_t id;      /* index in the vocabulary */
+    float score;     /* as stored in the file */
+    ggufx_text text; /* as stored in the file */
 } ggufx_token_facts;
 
 /* Describes a token. out->struct_size must be set.
@@ -195,11 +194,9 @@ typedef struct ggufx_pre_facts {
     ggufx_pre_flags flags;
     const char *name;  /* tokenizer.ggml.pre: "llama-bpe"; valid for the life of the process */
     const char *rules; /* name of its rules; equal for pre-tokenizers that split equally */
-    /* {null} Its steps as in tokenizer.json, each terminated by NUL; NULL if they are not known:
-     * 'S' and the pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B'
-     * bytes. */
-    const char *steps;
-    size_t steps_length; /* bytes of all steps, each NUL included */
+    /* Its steps as in tokenizer.json, each terminated by NUL; absent if they are not known: 'S' and
+     * the pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B' bytes. */
+    ggufx_text steps;
 } ggufx_pre_facts;
 
 /* Returns the number of pre-tokenizers of this library.   Threads: any.   Since: 0.1. */

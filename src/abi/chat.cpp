@@ -18,11 +18,6 @@ namespace {
 
 constexpr const char *kTemplate = "tokenizer.chat_template";
 
-std::string_view text_of(const char *text, size_t length, const char *what) {
-    if (!text && length > 0) fail(Status::argument, {}, "%s is NULL and has a length", what);
-    return {text ? text : "", length};
-}
-
 // ---- create ----
 
 std::string_view template_of(const gguf::File &file, std::string_view name, Buffer &key_room) {
@@ -54,13 +49,13 @@ std::string_view token_of(const gguf::File &file, const char *key) {
 
 std::string_view source_of(const ggufx_chat_options &options, const ggufx_file *file,
                            Buffer &room) {
-    const std::string_view name = text_of(options.name, options.name_length, "name");
-    const std::string_view format = text_of(options.format, options.format_length, "format");
-    const int n =
-        (options.text != nullptr) + (options.name != nullptr) + (options.format != nullptr);
+    const std::string_view name = import_text(options.name, "name");
+    const std::string_view format = import_text(options.format, "format");
+    const int n = (options.text.data != nullptr) + (options.name.data != nullptr) +
+                  (options.format.data != nullptr);
     if (n > 1) fail(Status::argument, {}, "only one of text, name and format may be set");
-    if (options.text) return {options.text, options.text_length};
-    if (options.format) {
+    if (options.text.data) return import_text(options.text, "text");
+    if (options.format.data) {
         const char *const text = chat::find_format(format);
         if (text) return text;
         fail(Status::not_found, {}, "no built-in format '%s'", Quoted(format).c_str());
@@ -88,10 +83,10 @@ extern "C" ggufx_status ggufx_chat_create(ggufx_chat **out, const ggufx_runtime 
         const auto o = import_options(options, 0, "ggufx_chat_options");
         Buffer room;
         const std::string_view source = source_of(o, file, room);
-        std::string_view bos = text_of(o.bos_token, o.bos_token_length, "bos_token");
-        std::string_view eos = text_of(o.eos_token, o.eos_token_length, "eos_token");
-        if (file && !o.bos_token) bos = token_of(*file->file, "tokenizer.ggml.bos_token_id");
-        if (file && !o.eos_token) eos = token_of(*file->file, "tokenizer.ggml.eos_token_id");
+        std::string_view bos = import_text(o.bos_token, "bos_token");
+        std::string_view eos = import_text(o.eos_token, "eos_token");
+        if (file && !o.bos_token.data) bos = token_of(*file->file, "tokenizer.ggml.bos_token_id");
+        if (file && !o.eos_token.data) eos = token_of(*file->file, "tokenizer.ggml.eos_token_id");
         *out = make<ggufx_chat>(*rt->host, rt->host, source, bos, eos);
     });
 }
@@ -118,18 +113,18 @@ constexpr uint32_t kKnownFlags = GGUFX_CHAT_GENERATE | GGUFX_CHAT_THINK | GGUFX_
 
 chat::Message import_message(const ggufx_chat_message &m) {
     chat::Message out;
-    out.role = text_of(m.role, m.role_length, "role");
-    out.content = text_of(m.content, m.content_length, "content");
-    out.has_content = m.content != nullptr;
-    out.parts = text_of(m.parts, m.parts_length, "parts");
-    out.tool_calls = text_of(m.tool_calls, m.tool_calls_length, "tool_calls");
-    out.more = text_of(m.more, m.more_length, "more");
+    out.role = import_text(m.role, "role");
+    out.content = import_text(m.content, "content");
+    out.has_content = m.content.data != nullptr;
+    out.parts = import_text(m.parts, "parts");
+    out.tool_calls = import_text(m.tool_calls, "tool_calls");
+    out.more = import_text(m.more, "more");
     return out;
 }
 
 void import_messages(Vector<chat::Message> &out, const ggufx_chat_request &r) {
     require(r.messages || r.n_messages == 0, "messages must be set");
-    require(!(r.n_messages > 0 && r.messages_json), "messages are given twice");
+    require(!(r.n_messages > 0 && r.messages_json.data), "messages are given twice");
     const size_t stride = r.message_size ? r.message_size : sizeof(ggufx_chat_message);
     if (stride < sizeof(ggufx_chat_message) || stride % alignof(ggufx_chat_message) != 0 ||
         stride > kMostStructBytes) {
@@ -154,12 +149,11 @@ chat::Request import_request(const ggufx_chat_request &r, const Vector<chat::Mes
     chat::Request out;
     out.messages = messages.data();
     out.n_messages = messages.size();
-    out.messages_json = text_of(r.messages_json, r.messages_json_length, "messages_json");
-    out.tools = text_of(r.tools, r.tools_length, "tools");
-    out.documents = text_of(r.documents, r.documents_length, "documents");
-    out.variables = text_of(r.variables, r.variables_length, "variables");
-    out.reasoning_effort =
-        text_of(r.reasoning_effort, r.reasoning_effort_length, "reasoning_effort");
+    out.messages_json = import_text(r.messages_json, "messages_json");
+    out.tools = import_text(r.tools, "tools");
+    out.documents = import_text(r.documents, "documents");
+    out.variables = import_text(r.variables, "variables");
+    out.reasoning_effort = import_text(r.reasoning_effort, "reasoning_effort");
     out.add_generation_prompt = (r.flags & GGUFX_CHAT_GENERATE) != 0;
     if (r.flags & GGUFX_CHAT_THINK) out.enable_thinking = 1;
     if (r.flags & GGUFX_CHAT_NO_THINK) {

@@ -60,13 +60,11 @@ extern "C" ggufx_status ggufx_chat_parser_create(ggufx_chat_parser **out, const 
             import_options(options, GGUFX_CHAT_PARSER_NO_CALLS | GGUFX_CHAT_PARSER_KEEP_REASONING,
                            "ggufx_chat_parser_options");
         require(o.event, "event must be set");
-        require((o.prompt || o.prompt_length == 0) && (o.tools || o.tools_length == 0),
-                "prompt and tools must be set where they have a length");
         require(!o.chat || alive(o.chat, Tag::chat), "chat must be a template");
         const chat::ParserOptions parser = {(o.flags & GGUFX_CHAT_PARSER_NO_CALLS) == 0,
                                             (o.flags & GGUFX_CHAT_PARSER_KEEP_REASONING) == 0,
-                                            {o.prompt ? o.prompt : "", o.prompt_length},
-                                            {o.tools ? o.tools : "", o.tools_length}};
+                                            import_text(o.prompt, "prompt"),
+                                            import_text(o.tools, "tools")};
         auto format =
             o.chat ? o.chat->format
                    : Ref<chat::OutputFormat>::adopt(make<chat::OutputFormat>(*rt->host, rt->host));

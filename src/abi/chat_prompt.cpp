@@ -17,11 +17,6 @@ namespace {
 
 constexpr uint32_t kChatPromptFlags = GGUFX_CHAT_PROMPT_KEEP_REASONING | GGUFX_CHAT_PROMPT_ONE_CALL;
 
-std::string_view import_words(const ggufx_text &text, const char *name) {
-    if (!text.data && text.size > 0) fail(Status::argument, {}, "%s is NULL and has a size", name);
-    return {text.data ? text.data : "", text.size};
-}
-
 std::optional<ggufx_grammar_source> import_source(const ggufx_grammar_source *given) {
     if (!given) return {};
     const auto out = import_options(given, 0, "ggufx_grammar_source");
@@ -76,9 +71,9 @@ private:
 
 generate::AnswerPlan::Request import_plan(const ggufx_chat_prompt_options &in) {
     generate::AnswerPlan::Request out;
-    out.schema = import_words(in.schema, "ggufx_chat_prompt_options.schema");
-    out.function = import_words(in.tool_name, "ggufx_chat_prompt_options.tool_name");
-    out.call_id = import_words(in.call_id, "ggufx_chat_prompt_options.call_id");
+    out.schema = import_text(in.schema, "ggufx_chat_prompt_options.schema");
+    out.function = import_text(in.tool_name, "ggufx_chat_prompt_options.tool_name");
+    out.call_id = import_text(in.call_id, "ggufx_chat_prompt_options.call_id");
     out.answers_at_once = (in.request->flags & GGUFX_CHAT_NO_THINK) != 0;
     const bool is_required = in.tool_choice == GGUFX_TOOL_CHOICE_REQUIRED;
     require(in.tool_choice <= GGUFX_TOOL_CHOICE_REQUIRED,
@@ -88,9 +83,9 @@ generate::AnswerPlan::Request import_plan(const ggufx_chat_prompt_options &in) {
     require(!is_required || out.schema.empty(),
             "schema and GGUFX_TOOL_CHOICE_REQUIRED exclude each other");
     if (!is_required) return out;
-    out.functions = import_words(in.tools, "ggufx_chat_prompt_options.tools");
-    if (!in.tools.data && in.request->tools)
-        out.functions = {in.request->tools, in.request->tools_length};
+    out.functions = import_text(in.tools, "ggufx_chat_prompt_options.tools");
+    if (!in.tools.data && in.request->tools.data)
+        out.functions = import_text(in.request->tools, "tools");
     require(has_tools(out.functions), "GGUFX_TOOL_CHOICE_REQUIRED needs tools");
     return out;
 }

@@ -299,7 +299,7 @@ Ref<generate::Format> ggufx::abi::read_conversation(Vector<int32_t> &ids, const 
     ids.resize(all.size() - first);
     all.copy(ids.data(), first, ids.size());
     AnswerTexts &of = options.of;
-    of = {text_of(output), {}, {request.tools ? request.tools : "", request.tools_length}};
+    of = {text_of(output), {}, import_text(request.tools, "tools")};
     Vector<char> opened(output.text);
     if ((request.flags & GGUFX_CHAT_CONTINUE) && chat.format->harmony) {
         of.begun = begun_header(of.prompt);

@@ -16,11 +16,6 @@ constexpr uint32_t kPromptFlags = GGUFX_PROMPT_APPEND | GGUFX_PROMPT_PARSE_SPECI
                                   GGUFX_PROMPT_CHECKPOINT | GGUFX_PROMPT_REUSE_ANSWERS |
                                   GGUFX_PROMPT_KEEP_RANDOM;
 
-std::string_view import_text(const ggufx_text &text, const char *name) {
-    if (!text.data && text.size > 0) fail(Status::argument, {}, "%s is NULL and has a size", name);
-    return {text.data ? text.data : "", text.size};
-}
-
 // Adds tokens of texts, ids and rows to a prompt.
 class PromptReader {
 public:

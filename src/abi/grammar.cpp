@@ -95,8 +95,7 @@ grammar::GrammarOptions import_grammar_options(const ggufx_grammar_options *opti
     out.schema.any_number = (in.flags & GGUFX_GRAMMAR_ANY_NUMBER) != 0;
     if (!schema && in.kind != GGUFX_GRAMMAR_GBNF)
         fail(Status::argument, {}, "ggufx_grammar_options.kind is %" PRIu32, in.kind);
-    require(in.text || in.text_length == 0, "text is NULL and has a length");
-    out.text = {in.text ? in.text : "", in.text_length};
+    out.text = import_text(in.text, "text");
     out.max_steps = in.max_steps;
     out.max_memory = in.max_memory;
     out.progress = import_progress(in.progress);
@@ -113,8 +112,7 @@ Ref<ggufx_grammar> ggufx::abi::make_schema_grammar(const Ref<Host> &host,
     in.struct_size = sizeof in;
     in.flags = flags;
     in.kind = GGUFX_GRAMMAR_JSON_SCHEMA;
-    in.text = schema.data();
-    in.text_length = schema.size();
+    in.text = {schema.data(), schema.size()};
     grammar::GrammarOptions options = import_grammar_options(&in);
     options.progress = progress;
     return Ref<ggufx_grammar>::adopt(

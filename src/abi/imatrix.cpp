@@ -74,8 +74,7 @@ extern "C" ggufx_status ggufx_imatrix_at(ggufx_imatrix_entry *out, const ggufx_i
                  index, from.entries().size());
         const job::ImatrixEntry &entry = from.entries()[index];
         ggufx_imatrix_entry facts = {};
-        facts.name = entry.name().data();
-        facts.name_length = entry.name().size();
+        facts.name = {entry.name().data(), entry.name().size()};
         facts.n_columns = entry.n_columns();
         facts.n_matrices = entry.counts.size();
         facts.sums = entry.sums.data();

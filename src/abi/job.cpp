@@ -40,8 +40,7 @@ ggufx_job_tensor describe(const job::Quantization &job, size_t index) {
     const job::PlannedTensor &t = job.plan().tensors()[index];
     ggufx_job_tensor facts = {};
     facts.struct_size = sizeof facts;
-    facts.name = t.source.name.data();
-    facts.name_length = t.source.name.size();
+    facts.name = {t.source.name.data(), t.source.name.size()};
     memcpy(facts.ne, t.source.ne, sizeof facts.ne);
     facts.n_dims = t.source.n_dims;
     facts.from = t.source.type;

@@ -45,8 +45,7 @@ extern "C" ggufx_status ggufx_file_meta_at(ggufx_meta_entry *out, const ggufx_fi
         ggufx_meta_entry facts = {};
         facts.type = static_cast<int32_t>(entry.type);
         facts.element_type = is_array ? static_cast<int32_t>(entry.element) : -1;
-        facts.key = entry.key.data();
-        facts.key_length = entry.key.size();
+        facts.key = {entry.key.data(), entry.key.size()};
         facts.count = entry.count;
         facts.offset = entry.offset;
         export_struct(out, facts, "ggufx_meta_entry");

@@ -4,6 +4,11 @@
 
 namespace ggufx::abi {
 
+std::string_view import_text(const ggufx_text &text, const char *name) {
+    if (!text.data && text.size > 0) fail(Status::argument, {}, "%s is NULL and has a size", name);
+    return {text.data ? text.data : "", text.size};
+}
+
 Progress import_progress(const ggufx_progress *given) {
     if (!given) return {};
     const auto in = import_options(given, 0, "ggufx_progress");

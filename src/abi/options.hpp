@@ -81,6 +81,10 @@ template <class T> void export_struct(T *out, T value, const char *name) {
     detail::export_bytes(out, &value, sizeof value, name);
 }
 
+// Returns the bytes of a text, "" if it is absent. Throws argument, with the name, if it has a size
+// and no bytes.
+std::string_view import_text(const ggufx_text &text, const char *name);
+
 // Imports the caller's progress callback; null gives none. Throws.
 Progress import_progress(const ggufx_progress *given);
 

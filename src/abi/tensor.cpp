@@ -55,8 +55,7 @@ extern "C" ggufx_status ggufx_tensor_info(ggufx_tensor_facts *out, const ggufx_t
         facts.part = t.part;
         const OwnedTensor *const owned = as_owned(tensor);
         facts.memory_kind = owned && owned->rows ? 1 : 0;
-        facts.name = t.name.data();
-        facts.name_length = t.name.size();
+        facts.name = {t.name.data(), t.name.size()};
         export_struct(out, facts, "ggufx_tensor_facts");
     });
 }

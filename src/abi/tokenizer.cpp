@@ -177,8 +177,7 @@ extern "C" ggufx_status ggufx_token_info(ggufx_token_facts *out, const ggufx_tok
         facts.flags = flags_of(token);
         facts.id = id;
         facts.score = token.score;
-        facts.text = token.text;
-        facts.text_length = token.length;
+        facts.text = {token.text, token.length};
         export_struct(out, facts, "ggufx_token_facts");
         return Status::ok;
     });
@@ -236,8 +235,7 @@ extern "C" ggufx_status ggufx_tokenizer_pre(ggufx_pre_facts *out, size_t index,
         facts.flags = name.flags;
         facts.name = name.name;
         facts.rules = name.rules->name;
-        facts.steps = name.rules->steps.data();
-        facts.steps_length = name.rules->steps.size();
+        facts.steps = {name.rules->steps.data(), name.rules->steps.size()};
         export_struct(out, facts, "ggufx_pre_facts");
     });
 }

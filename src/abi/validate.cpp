@@ -25,8 +25,7 @@ int32_t pass_on(void *user, const gguf::Finding &finding) {
     out.offset = finding.offset;
     out.index = finding.index;
     out.text = finding.text;
-    out.name = finding.name.data();
-    out.name_length = finding.name.size();
+    out.name = {finding.name.data(), finding.name.size()};
     return report.call(report.user, &out);
 }
 

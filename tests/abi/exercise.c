@@ -180,7 +180,7 @@ static ggufx_status run_files(exercise *e, const ggufx_runtime *rt) {
     for (size_t i = 0; i < a->file_meta_count(file); i++) {
         ggufx_meta_entry entry = {.struct_size = sizeof entry};
         TRY(a->file_meta_at(&entry, file, i, &e->error));
-        TRY(a->file_meta_find(&found, file, entry.key, entry.key_length, &e->error));
+        TRY(a->file_meta_find(&found, file, entry.key.data, entry.key.size, &e->error));
         MUST(found == i);
         if (entry.type != GGUFX_VALUE_ARRAY)
             TRY(read_scalar(e, file, i, entry.type));

@@ -2,6 +2,7 @@
  * The chat template and chat output part of the run, for exercise.h.
  * SPDX-License-Identifier: MIT
  */
+#include "../text_of.h"
 #include "exercise.h"
 
 #include <string.h>
@@ -24,8 +25,7 @@ static ggufx_status run_render(exercise *e, const ggufx_chat *chat) {
     char text[512];
     size_t n = 0, n_runs = 0;
     request.flags = GGUFX_CHAT_GENERATE | GGUFX_CHAT_CLOCK;
-    request.messages_json = json;
-    request.messages_json_length = sizeof json - 1;
+    request.messages_json = text_of(json);
     TRY(a->chat_render(text, sizeof text, &n, runs, 16, &n_runs, chat, &request, &e->error));
     MUST(n > 0 && n_runs > 0 && runs[n_runs - 1].end == n);
     exercise_mix(e, text, n, 1);
@@ -64,18 +64,16 @@ ggufx_status exercise_chat(exercise *e, const ggufx_runtime *rt) {
     ggufx_chat *own = NULL, *format = NULL;
     ggufx_chat_options options = {.struct_size = sizeof options};
     ggufx_chat_facts facts = {.struct_size = sizeof facts};
-    options.text = text;
-    options.text_length = sizeof text - 1;
+    options.text = text_of(text);
     TRY(a->chat_create(&own, rt, NULL, &options, &e->error));
     TRY(a->chat_info(&facts, own, &e->error));
     MUST(facts.flags == (GGUFX_CHAT_CALLS | GGUFX_CHAT_REASONS));
     MUST(facts.call_form == GGUFX_CHAT_CALL_OBJECT && facts.call_prefix[0] == '<');
     TRY(run_render(e, own));
-    options.text = NULL;
-    options.text_length = 0;
-    options.format = a->chat_format_name(0);
-    MUST(options.format && !a->chat_format_name(SIZE_MAX));
-    options.format_length = strlen(options.format);
+    options.text = (ggufx_text){NULL, 0};
+    options.format.data = a->chat_format_name(0);
+    MUST(options.format.data && !a->chat_format_name(SIZE_MAX));
+    options.format.size = strlen(options.format.data);
     TRY(a->chat_create(&format, rt, NULL, &options, &e->error));
     TRY(run_render(e, format));
     TRY(run_parser(e, rt, own));
@@ -121,10 +119,8 @@ ggufx_status exercise_chat_tokens(exercise *e, const ggufx_runtime *rt, const gg
     ggufx_chat_request request = {.struct_size = sizeof request};
     int32_t ids[64];
     size_t n = 0;
-    options.text = text;
-    options.text_length = sizeof text - 1;
-    request.messages_json = json;
-    request.messages_json_length = sizeof json - 1;
+    options.text = text_of(text);
+    request.messages_json = text_of(json);
     TRY(a->tokenizer_create(&tokenizer, file, &e->error));
     TRY(a->chat_create(&chat, rt, NULL, &options, &e->error));
     TRY(a->chat_tokenize(ids, 64, &n, chat, tokenizer, &request, 0, &e->error));

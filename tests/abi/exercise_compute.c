@@ -2,6 +2,7 @@
  * The compute part of exercise_run(): products and the demo model.
  * SPDX-License-Identifier: MIT
  */
+#include "../text_of.h"
 #include "exercise.h"
 
 #include <stdlib.h>
@@ -140,8 +141,7 @@ static ggufx_status run_grammar(exercise *e, const ggufx_runtime *rt,
     float *logits = calloc(n_vocab, sizeof *logits);
     int32_t id = -1;
     MUST(logits);
-    options.text = text;
-    options.text_length = sizeof text - 1;
+    options.text = text_of(text);
     TRY(a->grammar_create(&grammar, rt, tokenizer, &options, &e->error));
     TRY(a->matcher_create(&matcher, grammar, &e->error));
     TRY(a->sampler_create(&sampler, rt, n_vocab, NULL, &e->error));

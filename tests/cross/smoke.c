@@ -35,7 +35,8 @@ static void multiply(const ggufx_runtime *rt, const ggufx_file *file) {
         float *x = malloc(t.ne[0] * sizeof *x), *y = malloc(t.n_rows * sizeof *y);
         for (size_t k = 0; k < t.ne[0]; k++) x[k] = (float)((int)(k * 37 % 101) - 50) / 64.0f;
         check(ggufx_matvec(y, t.n_rows, rt, tensor, x, t.ne[0], NULL, &error), "matvec");
-        printf("%.*s %016" PRIx64 "\n", (int)t.name_length, t.name, hash(y, t.n_rows * sizeof *y));
+        printf("%.*s %016" PRIx64 "\n", (int)t.name.size, t.name.data,
+               hash(y, t.n_rows * sizeof *y));
         free(x), free(y);
     }
 }

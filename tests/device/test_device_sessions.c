@@ -6,6 +6,7 @@
  * usage: test_device_sessions PLUGIN [fake|few]      few: runs that an emulated GPU does in seconds
  * SPDX-License-Identifier: MIT
  */
+#include "../text_of.h"
 #include "../unit/ok.h"
 #include "../unit/session_fixture.h"
 #include "fake_fixture.h"
@@ -158,8 +159,7 @@ static void within_a_grammar(fixture *f, const ggufx_model *model, const ggufx_m
     ggufx_grammar *grammar = NULL;
     ggufx_matcher *matcher = NULL;
     ggufx_grammar_options options = {.struct_size = sizeof options};
-    options.text = text;
-    options.text_length = sizeof text - 1;
+    options.text = text_of(text);
     MUST(f, ggufx_tokenizer_create(&tokenizer, f->file, &f->error));
     MUST(f, ggufx_grammar_create(&grammar, f->rt, tokenizer, &options, &f->error));
     MUST(f, ggufx_matcher_create(&matcher, grammar, &f->error));

@@ -466,8 +466,7 @@ int run_template(const std::string &text) {
     ggufx_chat *chat = nullptr;
     ggufx_chat_options options = {};
     options.struct_size = sizeof options;
-    options.text = text.data();
-    options.text_length = text.size();
+    options.text = {text.data(), text.size()};
     const ggufx_status status = ggufx_chat_create(&chat, runtime(), nullptr, &options, nullptr);
     ggufx_chat_destroy(chat);
     return status;
@@ -488,8 +487,7 @@ template <uint32_t kKind> int run_grammar(const std::string &text) {
     ggufx_grammar_options options = {};
     options.struct_size = sizeof options;
     options.kind = kKind;
-    options.text = text.data();
-    options.text_length = text.size();
+    options.text = {text.data(), text.size()};
     const ggufx_status status =
         ggufx_grammar_create(&grammar, runtime(), tokenizer, &options, nullptr);
     ggufx_grammar_destroy(grammar);

@@ -83,17 +83,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!exact) abort();
     memset(&error, 0, sizeof error);
     if (size) memcpy(exact, data, size);
-    chat_options.text = exact;
-    chat_options.text_length = n_template;
+    chat_options.text = (ggufx_text){exact, n_template};
     request.flags = GGUFX_CHAT_CLOCK | GGUFX_CHAT_GENERATE;
     request.clock = 1732233600;
     request.max_steps = 100000;
     request.max_memory = 1 << 22;
     request.max_output = 1 << 20;
-    if (zero) {
-        request.variables = exact + n_template + 1;
-        request.variables_length = size - n_template - 1;
-    }
+    if (zero) { request.variables = (ggufx_text){exact + n_template + 1, size - n_template - 1}; }
     if (ggufx_chat_create(&chat, rt, NULL, &chat_options, &error) == GGUFX_OK) {
         const ggufx_status status = ggufx_chat_render(text, sizeof text, &n, runs, 1 << 16, &n_runs,
                                                       chat, &request, &error);

@@ -3,6 +3,7 @@
  * first byte selects the format, the second one the chunks.
  * SPDX-License-Identifier: MIT
  */
+#include "../text_of.h"
 #include "chat_main.h"
 
 #include <ggufx/ggufx.h>
@@ -118,8 +119,7 @@ static void make_chats(void) {
     if (ggufx_runtime_create(&rt, NULL, NULL) != GGUFX_OK) abort();
     for (size_t i = 0; i < N_FORMATS; i++) {
         ggufx_chat_options options = {.struct_size = sizeof options};
-        options.text = formats[i];
-        options.text_length = strlen(formats[i]);
+        options.text = text_of(formats[i]);
         if (ggufx_chat_create(&chats[i], rt, NULL, &options, NULL) != GGUFX_OK) abort();
     }
 }
@@ -129,10 +129,7 @@ static told parse(const uint8_t *data, size_t size, uint8_t format, size_t piece
     ggufx_chat_parser *parser = NULL;
     told t = {0};
     options.chat = chats[format % N_FORMATS];
-    if (format / N_FORMATS % 2 == 0 && format % N_FORMATS > 0) {
-        options.tools = tools;
-        options.tools_length = sizeof tools - 1;
-    }
+    if (format / N_FORMATS % 2 == 0 && format % N_FORMATS > 0) { options.tools = text_of(tools); }
     options.user = &t;
     options.event = on_event;
     if (ggufx_chat_parser_create(&parser, rt, &options, NULL) != GGUFX_OK) abort();

@@ -119,8 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size) memcpy(exact, data, size);
     options.kind = size && data[0] == '{' ? GGUFX_GRAMMAR_JSON_SCHEMA : GGUFX_GRAMMAR_GBNF;
     options.flags = size % 16; /* every combination of flags */
-    options.text = exact;
-    options.text_length = size;
+    options.text = (ggufx_text){exact, size};
     if (ggufx_grammar_create(&grammar, rt, tokenizer, &options, &error) != GGUFX_OK) {
         if (!error.message[0] || error.status == GGUFX_E_INTERNAL) abort();
     } else if (ggufx_matcher_create(&m, grammar, &error) == GGUFX_OK) {

@@ -19,7 +19,7 @@ static void look(const ggufx_imatrix *imatrix) {
     for (size_t i = 0; i < facts.n_entries; i++) {
         size_t at = 0;
         if (ggufx_imatrix_at(&entry, imatrix, i, NULL) != GGUFX_OK) abort();
-        if (ggufx_imatrix_find(&at, imatrix, entry.name, entry.name_length, NULL) != GGUFX_OK ||
+        if (ggufx_imatrix_find(&at, imatrix, entry.name.data, entry.name.size, NULL) != GGUFX_OK ||
             at != i)
             abort();
         for (uint64_t k = 0; k < entry.n_columns * entry.n_matrices; k++) sum += entry.values[k];

@@ -2,6 +2,7 @@
 // detokenizes the text. Input: length of the text, the text, the file.
 // usage: fuzz-vocab [number of inputs] or fuzz-vocab FILE...
 // SPDX-License-Identifier: MIT
+#include "../text_of.h"
 #include "../unit/made_vocab.hpp"
 #include "replay.h"
 
@@ -70,16 +71,14 @@ void use_in_a_chat(const ggufx_tokenizer *tokenizer, const char *text, size_t le
         ggufx_chat *made = nullptr;
         ggufx_chat_options options = {};
         options.struct_size = sizeof options;
-        options.text = "{{ messages[0].content }}<|ctl|>{{ messages[0].content | trim }}";
-        options.text_length = strlen(options.text);
+        options.text = text_of("{{ messages[0].content }}<|ctl|>{{ messages[0].content | trim }}");
         must(ggufx_chat_create(&made, runtime(), nullptr, &options, nullptr) == GGUFX_OK);
         return made;
     }();
     ggufx_chat_message message = {};
     ggufx_chat_request request = {};
     request.struct_size = sizeof request;
-    message.content = text;
-    message.content_length = length;
+    message.content = {text, length};
     request.messages = &message;
     request.n_messages = 1;
     size_t n = 0;

@@ -85,7 +85,7 @@ static void keys(const ggufx_file *f) {
         ggufx_meta_entry e = {.struct_size = sizeof e};
         check(ggufx_file_meta_at(&e, f, i, &error));
         printf("%s\n{\"key\":", i ? "," : "");
-        hex(e.key, e.key_length);
+        hex(e.key.data, e.key.size);
         printf(",\"type\":%d,\"element\":%d,\"count\":%" PRIu64 ",\"value\":", e.type,
                e.element_type, e.count);
         value(f, i, &e);
@@ -105,7 +105,7 @@ static void tensors(const ggufx_file *f) {
         check(ggufx_tensor_info(&e, t, &error));
         check(ggufx_type_info(&type, e.type, &error));
         printf("%s\n{\"name\":", i ? "," : "");
-        hex(e.name, e.name_length);
+        hex(e.name.data, e.name.size);
         printf(",\"type\":\"%s\",\"type_id\":%u,\"offset\":%" PRIu64 ",\"abs_offset\":%" PRIu64
                ",\"nbytes\":%" PRIu64 ",\"ne\":[",
                type.name, e.type, e.offset, e.file_offset, e.n_bytes);

@@ -4,6 +4,7 @@
 // call format; with the argument "stored", those of published models in ${GGUFX_TEST_DATA}.
 // usage: chat_calls CALLS.json | stored
 // SPDX-License-Identifier: MIT
+#include "../text_of.h"
 #include "oracle.hpp"
 
 #include <dirent.h>
@@ -65,12 +66,9 @@ public:
     explicit Chat(const std::string &text) {
         ggufx_chat_options options = {};
         options.struct_size = sizeof options;
-        options.text = text.data();
-        options.text_length = text.size();
-        options.bos_token = "<BOS>";
-        options.bos_token_length = 5;
-        options.eos_token = "<EOS>";
-        options.eos_token_length = 5;
+        options.text = {text.data(), text.size()};
+        options.bos_token = text_of("<BOS>");
+        options.eos_token = text_of("<EOS>");
         ggufx_error error;
         must(ggufx_chat_create(&chat_, g_runtime, nullptr, &options, &error), error, "template");
         facts.struct_size = sizeof facts;
@@ -86,10 +84,8 @@ public:
         ggufx_chat_request request = {};
         request.struct_size = sizeof request;
         request.flags = GGUFX_CHAT_CLOCK | (generate ? GGUFX_CHAT_GENERATE : 0);
-        request.messages_json = json.data();
-        request.messages_json_length = json.size();
-        request.tools = kTools;
-        request.tools_length = sizeof kTools - 1;
+        request.messages_json = {json.data(), json.size()};
+        request.tools = text_of(kTools);
         ggufx_error error = {};
         size_t n = 0;
         out.resize(1 << 18);
@@ -140,10 +136,8 @@ Parsed parse(const Chat &chat, const std::string &prompt, const std::string &tex
     options = {};
     options.struct_size = sizeof options;
     options.chat = chat.get();
-    options.prompt = prompt.data();
-    options.prompt_length = prompt.size();
-    options.tools = kTools;
-    options.tools_length = sizeof kTools - 1;
+    options.prompt = {prompt.data(), prompt.size()};
+    options.tools = text_of(kTools);
     options.user = &out;
     options.event = on_event;
     must(ggufx_chat_parser_create(&parser, g_runtime, &options, &error), error, "parser");

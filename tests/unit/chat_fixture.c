@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "chat_fixture.h"
+#include "../text_of.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +23,8 @@ rendered render_with(const char *text, const ggufx_chat_request *request) {
     ggufx_chat_options options = {.struct_size = sizeof options};
     ggufx_chat_request none = {.struct_size = sizeof none};
     ggufx_chat *chat = NULL;
-    options.text = text;
-    options.text_length = strlen(text);
-    options.bos_token = "<s>";
-    options.bos_token_length = 3;
+    options.text = text_of(text);
+    options.bos_token = text_of("<s>");
     r.status = ggufx_chat_create(&chat, chat_rt, NULL, &options, &r.error);
     if (r.status != GGUFX_OK) return r;
     if (!request) request = &none;
@@ -44,8 +43,7 @@ rendered render_with(const char *text, const ggufx_chat_request *request) {
 
 rendered render(const char *text, const char *variables) {
     ggufx_chat_request request = {.struct_size = sizeof request};
-    request.variables = variables;
-    request.variables_length = variables ? strlen(variables) : 0;
+    request.variables = text_of(variables);
     return render_with(text, &request);
 }
 

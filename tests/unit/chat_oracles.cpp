@@ -49,17 +49,14 @@ Result render(const Case &c) {
     options.struct_size = sizeof options;
     request = {};
     request.struct_size = sizeof request;
-    if (c.format.empty()) {
-        options.text = c.text.c_str();
-        options.text_length = c.text.size();
-    }
-    set(options.format, options.format_length, c.format);
+    if (c.format.empty()) { options.text = {c.text.c_str(), c.text.size()}; }
+    set(options.format.data, options.format.size, c.format);
     const std::string bos = "<BOS>", eos = "<EOS>";
-    if (c.bos) set(options.bos_token, options.bos_token_length, bos);
-    if (c.eos) set(options.eos_token, options.eos_token_length, eos);
-    set(request.messages_json, request.messages_json_length, c.messages);
-    set(request.tools, request.tools_length, c.tools);
-    set(request.variables, request.variables_length, c.variables);
+    if (c.bos) set(options.bos_token.data, options.bos_token.size, bos);
+    if (c.eos) set(options.eos_token.data, options.eos_token.size, eos);
+    set(request.messages_json.data, request.messages_json.size, c.messages);
+    set(request.tools.data, request.tools.size, c.tools);
+    set(request.variables.data, request.variables.size, c.variables);
     request.flags = GGUFX_CHAT_CLOCK | (c.generate ? GGUFX_CHAT_GENERATE : 0);
     request.clock = c.clock;
     ggufx_chat *chat = nullptr;

@@ -4,6 +4,7 @@
 // exists. Conversations without special text have the ids of plain tokenization.
 // usage: chat_tokens MADE/index.json
 // SPDX-License-Identifier: MIT
+#include "../text_of.h"
 #include "made_vocab.hpp"
 
 extern "C" {
@@ -88,7 +89,7 @@ struct Made {
     }
     std::string text(int32_t id) const {
         const ggufx_token_facts facts_of = token(id);
-        return {facts_of.text, facts_of.text_length};
+        return {facts_of.text.data, facts_of.text.size};
     }
 };
 
@@ -97,8 +98,7 @@ struct Chat {
     explicit Chat(const std::string &text, const ggufx_runtime *rt = g_runtime) {
         ggufx_chat_options options = {};
         options.struct_size = sizeof options;
-        options.text = text.c_str();
-        options.text_length = text.size();
+        options.text = {text.c_str(), text.size()};
         ggufx_chat_create(&chat, rt, nullptr, &options, nullptr);
     }
     Chat(const Chat &) = delete;
@@ -116,10 +116,8 @@ Said tokens_of(const Chat &chat, const Made &made, const std::string &content, u
     ggufx_chat_message message = {};
     ggufx_chat_request request = {};
     request.struct_size = sizeof request;
-    message.role = "user";
-    message.role_length = 4;
-    message.content = content.c_str();
-    message.content_length = content.size();
+    message.role = text_of("user");
+    message.content = {content.c_str(), content.size()};
     request.messages = &message;
     request.n_messages = 1;
     size_t n = 0;
@@ -367,15 +365,13 @@ ggufx_status use(void *context, ggufx_runtime *rt, ggufx_error *error) {
     ggufx_chat *chat = nullptr;
     options = {};
     options.struct_size = sizeof options;
-    options.text = "<|ctl|><|tool>{{ messages[0].content }} <|end|><think>";
-    options.text_length = strlen(options.text);
+    options.text = text_of("<|ctl|><|tool>{{ messages[0].content }} <|end|><think>");
     ggufx_status status = ggufx_chat_create(&chat, rt, nullptr, &options, error);
     if (status != GGUFX_OK) return status;
     ggufx_chat_request request = {};
     request.struct_size = sizeof request;
-    request.messages_json =
-        R"([{"content":"abc abcabc <|ctl|> <|tool> <think> aaaaaaaaaaaaaaaaaaaaaaaaaaa"}])";
-    request.messages_json_length = strlen(request.messages_json);
+    request.messages_json = text_of(
+        R"([{"content":"abc abcabc <|ctl|> <|tool> <think> aaaaaaaaaaaaaaaaaaaaaaaaaaa"}])");
     int32_t ids[256];
     size_t n = 0;
     status = ggufx_chat_tokenize(ids, 256, &n, chat, made.tokenizer, &request,
@@ -399,8 +395,7 @@ void test_a_progress_hook_ends_the_tokenization() {
     for (int i = 0; i < 2000; i++) text += "<|start|>some words to be merged, one after another";
     const Chat chat(text);
     ggufx_chat_message message = {};
-    message.role = message.content = "user";
-    message.role_length = message.content_length = 4;
+    message.role = {message.content.data = "user", message.content.size = 4};
     const auto run = [&](Polls &polls, bool tokenizes) {
         ggufx_progress progress = {};
         progress.struct_size = sizeof progress;
@@ -449,7 +444,7 @@ std::string from_hex(const std::string &hex) {
 
 bool steers(const Made &made, int32_t id) {
     const ggufx_token_facts facts = made.token(id);
-    const std::string text(facts.text, facts.text_length);
+    const std::string text(facts.text.data, facts.text.size);
     const bool shown = text.rfind("<|", 0) == 0 && is_special(text); // markers of gpt-oss
     return (facts.flags & GGUFX_TOKEN_CONTROL) != 0 || shown;
 }

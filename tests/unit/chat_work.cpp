@@ -3,6 +3,7 @@
 // here, and those that search or compare have the inputs that cost most. Each expression is
 // repeated until the limit of steps ends the rendering.
 // SPDX-License-Identifier: MIT
+#include "../text_of.h"
 #include "chat/filters.hpp"
 #include "chat/native.hpp"
 
@@ -398,8 +399,7 @@ double measure(ggufx_runtime *rt, const Row &row) {
     const std::string variables = request_variables();
     ggufx_chat_options options = {};
     options.struct_size = sizeof options;
-    options.text = text.data();
-    options.text_length = text.size();
+    options.text = {text.data(), text.size()};
     ggufx_chat *chat = nullptr;
     ggufx_error error = {};
     if (ggufx_chat_create(&chat, rt, nullptr, &options, &error) != GGUFX_OK) {
@@ -409,10 +409,8 @@ double measure(ggufx_runtime *rt, const Row &row) {
     ggufx_chat_request request = {};
     request.struct_size = sizeof request;
     request.flags = GGUFX_CHAT_CLOCK;
-    request.messages_json = "[]";
-    request.messages_json_length = 2;
-    request.variables = variables.data();
-    request.variables_length = variables.size();
+    request.messages_json = text_of("[]");
+    request.variables = {variables.data(), variables.size()};
     request.max_steps = kSteps;
     request.max_memory = request.max_output = uint64_t{1} << 32;
     double least = 1e18;

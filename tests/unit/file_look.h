@@ -19,8 +19,8 @@ static void look_at_key(const ggufx_file *f, size_t index, int depth) {
     const char *text;
     size_t length, inner;
     if (ggufx_file_meta_at(&e, f, index, NULL) != GGUFX_OK) abort();
-    if (e.key &&
-        (ggufx_file_meta_find(&inner, f, e.key, e.key_length, NULL) != GGUFX_OK || inner != index))
+    if (e.key.data && (ggufx_file_meta_find(&inner, f, e.key.data, e.key.size, NULL) != GGUFX_OK ||
+                       inner != index))
         abort();
     (void)ggufx_file_meta_u64(&u, f, index, NULL);
     (void)ggufx_file_meta_i64(&s, f, index, NULL);
@@ -49,7 +49,7 @@ static void look_at_tensor(const ggufx_file *f, size_t index, const ggufx_runtim
     uint64_t row;
     float *x;
     if (ggufx_tensor_info(&e, t, NULL) != GGUFX_OK) abort();
-    if (ggufx_file_tensor_find(&found, f, e.name, e.name_length, NULL) != GGUFX_OK ||
+    if (ggufx_file_tensor_find(&found, f, e.name.data, e.name.size, NULL) != GGUFX_OK ||
         found != index)
         abort();
     if (ggufx_tensor_slice(&slice, t, 1, 0, 1, NULL) == GGUFX_OK) ggufx_tensor_destroy(slice);

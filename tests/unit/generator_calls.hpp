@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "../text_of.h"
 #include "batch_calls.hpp"
 
 #include <stdio.h>

@@ -84,14 +84,13 @@ ggufx_status set_prompt(ggufx_generator *generator, const Case &of, ggufx_error 
     request = {};
     request.struct_size = sizeof request;
     request.flags = GGUFX_CHAT_GENERATE;
-    request.messages_json = kMessages;
-    request.messages_json_length = strlen(kMessages);
+    request.messages_json = text_of(kMessages);
     ggufx_prompt prompt = {};
     prompt.struct_size = sizeof prompt;
     if (of.messages)
         prompt.messages = &request;
     else
-        prompt.text = {"Once upon a time there was a dog", 32};
+        prompt.text = text_of("Once upon a time there was a dog");
     return ggufx_generator_set_prompt(generator, &prompt, error);
 }
 
@@ -269,15 +268,13 @@ void make_parts() {
     options = {};
     options.struct_size = sizeof options;
     options.kind = GGUFX_GRAMMAR_JSON_SCHEMA;
-    options.text = schema;
-    options.text_length = sizeof schema - 1;
+    options.text = text_of(schema);
     must(ggufx_grammar_create(&g.grammar, g_runtime, g.tokenizer, &options, &error), error,
          "grammar");
     ggufx_chat_options of;
     of = {};
     of.struct_size = sizeof of;
-    of.format = "chatml";
-    of.format_length = 6;
+    of.format = text_of("chatml");
     must(ggufx_chat_create(&g.chat, g_runtime, nullptr, &of, &error), error, "chat");
 }
 

@@ -369,8 +369,7 @@ void test_grammar() {
     options.struct_size = sizeof options;
     options.kind = GGUFX_GRAMMAR_JSON_SCHEMA;
     options.flags = GGUFX_GRAMMAR_COMPACT;
-    options.text = schema;
-    options.text_length = sizeof schema - 1;
+    options.text = text_of(schema);
     ggufx_grammar *grammar = nullptr;
     ggufx_matcher *matcher = nullptr;
     ggufx_error error;
@@ -578,8 +577,7 @@ void test_messages() {
     ggufx_chat_options of;
     of = {};
     of.struct_size = sizeof of;
-    of.text = kTemplate;
-    of.text_length = strlen(kTemplate);
+    of.text = text_of(kTemplate);
     ggufx_chat *chat = nullptr;
     ggufx_error error;
     must(ggufx_chat_create(&chat, g_runtime, nullptr, &of, &error), error, "chat");
@@ -595,10 +593,8 @@ void test_messages() {
         request = {};
         request.struct_size = sizeof request;
         request.flags = GGUFX_CHAT_GENERATE;
-        request.messages_json = messages;
-        request.messages_json_length = sizeof messages - 1;
-        request.tools = has_tools ? tools : nullptr;
-        request.tools_length = has_tools ? sizeof tools - 1 : 0;
+        request.messages_json = text_of(messages);
+        request.tools = {has_tools ? tools : nullptr, has_tools ? sizeof tools - 1 : 0};
         ggufx_prompt prompt = {};
         prompt.struct_size = sizeof prompt;
         prompt.messages = &request;
@@ -628,8 +624,7 @@ void run_messages(Gen &one, const char *messages, uint32_t flags) {
     ggufx_chat_request request = {};
     request.struct_size = sizeof request;
     request.flags = flags;
-    request.messages_json = messages;
-    request.messages_json_length = strlen(messages);
+    request.messages_json = text_of(messages);
     ggufx_prompt prompt = {};
     prompt.struct_size = sizeof prompt;
     prompt.messages = &request;
@@ -641,8 +636,7 @@ void run_messages(Gen &one, const char *messages, uint32_t flags) {
 void test_reasoning() {
     ggufx_chat_options of = {};
     of.struct_size = sizeof of;
-    of.text = kTemplate;
-    of.text_length = strlen(kTemplate);
+    of.text = text_of(kTemplate);
     ggufx_chat *chat = nullptr;
     ggufx_error error;
     must(ggufx_chat_create(&chat, g_runtime, nullptr, &of, &error), error, "chat");

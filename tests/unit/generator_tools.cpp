@@ -38,8 +38,7 @@ struct Template {
     explicit Template(const std::string &text) {
         ggufx_chat_options options = {};
         options.struct_size = sizeof options;
-        options.text = text.data();
-        options.text_length = text.size();
+        options.text = {text.data(), text.size()};
         ggufx_error error;
         must(ggufx_chat_create(&handle, g_runtime, nullptr, &options, &error), error, "template");
         facts.struct_size = sizeof facts;
@@ -65,10 +64,8 @@ struct Request : ggufx_chat_request {
     explicit Request(const Wanted &wanted) : ggufx_chat_request() {
         struct_size = sizeof(ggufx_chat_request);
         flags = GGUFX_CHAT_GENERATE | wanted.request_flags;
-        messages_json = kMessages;
-        messages_json_length = strlen(kMessages);
-        tools = wanted.tools.empty() ? nullptr : wanted.tools.data();
-        tools_length = wanted.tools.size();
+        messages_json = text_of(kMessages);
+        tools = text_or_none(wanted.tools);
     }
 };
 
@@ -147,8 +144,7 @@ Found parse(const Template &chat, const Wanted &wanted, const std::string &text)
     ggufx_chat_parser_options options = {};
     options.struct_size = sizeof options;
     options.chat = chat.handle;
-    options.tools = wanted.tools.data();
-    options.tools_length = wanted.tools.size();
+    options.tools = {wanted.tools.data(), wanted.tools.size()};
     options.user = &out;
     options.event = [](void *user, uint32_t kind, uint64_t call, const char *piece,
                        size_t n) -> int32_t {
@@ -480,8 +476,7 @@ struct Cache {
         ggufx_grammar_options options = {};
         options.struct_size = sizeof options;
         options.kind = GGUFX_GRAMMAR_JSON_SCHEMA;
-        options.text = schema;
-        options.text_length = n;
+        options.text = {schema, n};
         ggufx_error error;
         ggufx_grammar *made = nullptr;
         const ggufx_status status =
@@ -577,7 +572,7 @@ void test_errors(const Json &forms) {
     ggufx_prompt prompt = {};
     prompt.struct_size = sizeof prompt;
     prompt.chat = ready.handle;
-    prompt.text = {"x", 1};
+    prompt.text = text_of("x");
     ggufx_error error = {};
     CHECK(gen.set(prompt, &error) == GGUFX_E_ARGUMENT, "%s", error.message);
     prompt.text = {};

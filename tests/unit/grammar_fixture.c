@@ -75,8 +75,7 @@ ggufx_status create_grammar(ggufx_grammar **out, const ggufx_runtime *runtime, c
                             uint32_t kind, const char *text, size_t length, ggufx_error *error) {
     ggufx_grammar_options options = {.struct_size = sizeof options};
     options.kind = kind;
-    options.text = text;
-    options.text_length = length;
+    options.text = (ggufx_text){text, length};
     return ggufx_grammar_create(out, runtime, v->tokenizer, &options, error);
 }
 

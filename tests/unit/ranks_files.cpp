@@ -244,7 +244,7 @@ std::vector<Numbers> numbers_of(const std::string &path) {
         ggufx_meta_entry entry = {};
         entry.struct_size = sizeof entry;
         (void)ggufx_file_meta_at(&entry, file, i, &error);
-        const std::string key(entry.key, entry.key_length);
+        const std::string key(entry.key.data, entry.key.size);
         if (key.rfind("ggufx.rank.", 0) != 0) continue;
         const bool is_array = entry.type == GGUFX_VALUE_ARRAY;
         const int32_t type = is_array ? entry.element_type : entry.type;

@@ -64,7 +64,7 @@ std::vector<TensorShape> tensors_of(const ggufx_file *file) {
         facts.struct_size = sizeof facts;
         ggufx_error error;
         must(ggufx_tensor_info(&facts, ggufx_file_tensor(file, i), &error), error, "tensor");
-        out.push_back({{facts.name, facts.name_length},
+        out.push_back({{facts.name.data, facts.name.size},
                        facts.type,
                        {facts.ne, facts.ne + (facts.n_dims ? facts.n_dims : 1)}});
     }
@@ -79,7 +79,7 @@ std::vector<MetaKey> keys_of(const ggufx_file *file) {
         ggufx_error error;
         must(ggufx_file_meta_at(&entry, file, i, &error), error, "key");
         const bool array = entry.type == GGUFX_VALUE_ARRAY;
-        out.push_back({{entry.key, entry.key_length},
+        out.push_back({{entry.key.data, entry.key.size},
                        entry.type,
                        array ? entry.element_type : entry.type,
                        array ? entry.count : 1});

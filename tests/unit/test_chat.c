@@ -3,6 +3,7 @@
  * refusal with its position.
  * SPDX-License-Identifier: MIT
  */
+#include "../text_of.h"
 #include "chat_fixture.h"
 #include "ok.h"
 
@@ -10,8 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT(t) (t), sizeof(t) - 1
-#define NONE NULL, 0, NULL, 0, NULL, 0
+#define TEXT(t)                                                                                    \
+    { (t), sizeof(t) - 1 }
+#define NONE                                                                                       \
+    {NULL, 0}, {NULL, 0}, {                                                                        \
+        NULL, 0                                                                                    \
+    }
 
 static const char loop[] = "{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m.content }}"
                            "</>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
@@ -42,20 +47,16 @@ static void test_members_of_a_message(void **state) {
     ggufx_chat_message m[2] = {{TEXT("user"), TEXT("unused"), NONE}};
     ggufx_chat_request request = {.struct_size = sizeof request};
     (void)state;
-    m[0].parts = "[{\"type\":\"text\",\"text\":\"Look\"}]";
-    m[0].parts_length = strlen(m[0].parts);
-    m[0].tool_calls = "[{\"function\":{\"name\":\"f\"}}]";
-    m[0].tool_calls_length = strlen(m[0].tool_calls);
-    m[0].more = "{\"name\":\"Ann\",\"unused\":1}";
-    m[0].more_length = strlen(m[0].more);
+    m[0].parts = text_of("[{\"type\":\"text\",\"text\":\"Look\"}]");
+    m[0].tool_calls = text_of("[{\"function\":{\"name\":\"f\"}}]");
+    m[0].more = text_of("{\"name\":\"Ann\",\"unused\":1}");
     request.messages = m;
     request.n_messages = 1;
     rendered r = render_with(text, &request);
     assert_int_equal(r.status, GGUFX_OK);
     assert_string_equal(r.text, "Look|f|Ann|False");
     rendered_free(&r);
-    m[1].role = "assistant";
-    m[1].role_length = 9;
+    m[1].role = text_of("assistant");
     request.messages = m + 1;
     r = render_with("{{ messages[0].content is none }}{{ messages[0].tool_calls is defined }}",
                     &request);
@@ -72,14 +73,10 @@ static void test_options_are_variables(void **state) {
     (void)state;
     request.flags = GGUFX_CHAT_NO_THINK | GGUFX_CHAT_CLOCK;
     request.clock = 1732233600;
-    request.reasoning_effort = "high";
-    request.reasoning_effort_length = 4;
-    request.tools = "[{},{}]";
-    request.tools_length = 7;
-    request.documents = "[{\"t\":1.0}]";
-    request.documents_length = 11;
-    request.variables = "{\"other\":[1,\"a\"],\"pad_token\":\"<p>\"}";
-    request.variables_length = strlen(request.variables);
+    request.reasoning_effort = text_of("high");
+    request.tools = text_of("[{},{}]");
+    request.documents = text_of("[{\"t\":1.0}]");
+    request.variables = text_of("{\"other\":[1,\"a\"],\"pad_token\":\"<p>\"}");
     rendered r = render_with(text, &request);
     assert_int_equal(r.status, GGUFX_OK);
     assert_string_equal(r.text, "False|high|2|[{\"t\": 1.0}]|False|[1, 'a']|22 November 2024|<p>");
@@ -150,8 +147,7 @@ static void test_only_known_roles_are_the_templates(void **state) {
     ggufx_chat_request request = {.struct_size = sizeof request};
     char who[64];
     (void)state;
-    request.messages_json = "[{\"role\":\"user\"},{\"role\":\"us<er\"}]";
-    request.messages_json_length = strlen(request.messages_json);
+    request.messages_json = text_of("[{\"role\":\"user\"},{\"role\":\"us<er\"}]");
     rendered r = render_with("{% for m in messages %}<|{{ m.role }}|>{% endfor %}", &request);
     assert_string_equal(r.text, "<|user|><|us<er|>");
     origins(who, &r);
@@ -282,15 +278,13 @@ static void test_calls_are_checked(void **state) {
     const ggufx_chat_message bad = {TEXT("user"), TEXT("\xc3"), NONE};
     (void)state;
     assert_int_equal(ggufx_chat_create(&chat, chat_rt, NULL, &options, &error), GGUFX_E_ARGUMENT);
-    options.format = "no such";
-    options.format_length = 7;
+    options.format = text_of("no such");
     assert_int_equal(ggufx_chat_create(&chat, chat_rt, NULL, &options, &error), GGUFX_E_NOT_FOUND);
-    options.text = "x";
-    options.text_length = 1;
+    options.text = text_of("x");
     assert_int_equal(ggufx_chat_create(&chat, chat_rt, NULL, &options, &error), GGUFX_E_ARGUMENT);
-    options.format = NULL;
+    options.format.data = NULL;
     assert_int_equal(ggufx_chat_create(&chat, chat_rt, NULL, &options, &error), GGUFX_E_ARGUMENT);
-    options.format_length = 0;
+    options.format.size = 0;
     assert_int_equal(ggufx_chat_create(NULL, chat_rt, NULL, &options, &error), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_chat_create(&chat, NULL, NULL, &options, &error), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_chat_create(&chat, chat_rt, NULL, &options, &error), GGUFX_OK);
@@ -305,9 +299,9 @@ static void test_calls_are_checked(void **state) {
     request.clock = INT64_MAX;
     assert_int_equal(RENDER(), GGUFX_E_ARGUMENT);
     request.flags = 0;
-    request.tools_length = 1;
+    request.tools.size = 1;
     assert_int_equal(RENDER(), GGUFX_E_ARGUMENT);
-    request.tools_length = 0;
+    request.tools.size = 0;
     request.n_messages = 1;
     assert_int_equal(RENDER(), GGUFX_E_ARGUMENT);
     request.messages = &bad;
@@ -317,12 +311,11 @@ static void test_calls_are_checked(void **state) {
     request.message_size = 8;
     assert_int_equal(RENDER(), GGUFX_E_ARGUMENT);
     request.message_size = 0;
-    request.messages_json = "[]";
-    request.messages_json_length = 2;
+    request.messages_json = text_of("[]");
     assert_int_equal(RENDER(), GGUFX_E_ARGUMENT);
     request.messages = NULL;
     request.n_messages = 0;
-    request.messages_json = "{}";
+    request.messages_json.data = "{}";
     assert_int_equal(RENDER(), GGUFX_E_VALUE);
     assert_int_equal(ggufx_chat_render(NULL, 0, &n, NULL, 0, NULL, NULL, &request, &error),
                      GGUFX_E_ARGUMENT);
@@ -341,10 +334,8 @@ static void test_a_buffer_that_is_too_small_gets_what_fits(void **state) {
     char text[4] = "____";
     size_t n = 0, n_runs = 0;
     (void)state;
-    options.text = "ab{{ u }}";
-    options.text_length = 9;
-    request.variables = "{\"u\":\"cd\"}";
-    request.variables_length = 10;
+    options.text = text_of("ab{{ u }}");
+    request.variables = text_of("{\"u\":\"cd\"}");
     assert_int_equal(ggufx_chat_create(&chat, chat_rt, NULL, &options, &error), GGUFX_OK);
     assert_int_equal(ggufx_chat_render(text, 3, &n, runs, 1, &n_runs, chat, &request, &error),
                      GGUFX_E_CAPACITY);
@@ -368,8 +359,7 @@ static void test_formats_have_names(void **state) {
     for (; ggufx_chat_format_name(n); n++) {
         ggufx_chat_options options = {.struct_size = sizeof options};
         ggufx_chat *chat = NULL;
-        options.format = ggufx_chat_format_name(n);
-        options.format_length = strlen(options.format);
+        options.format = text_of(ggufx_chat_format_name(n));
         OK(ggufx_chat_create(&chat, chat_rt, NULL, &options, ok_error()));
         ggufx_chat_destroy(chat);
     }
@@ -386,16 +376,16 @@ static ggufx_status create_and_render(void *context, ggufx_runtime *rt, ggufx_er
     char text[4096];
     size_t n = 0;
     (void)context;
-    options.text = "{% macro m(a, b=2) %}{{ a }}{{ b }}{{ caller() }}{% endmacro %}"
-                   "{% for k, v in d.items() recursive %}{% set x %}{{ k | upper }}{% endset %}"
-                   "{{ x ~ v }}{% endfor %}{% call m(1) %}c{% endcall %}{{ d | tojson(indent=2) }}"
-                   "{% set ns = namespace(l=[]) %}{% for i in range(300) %}"
-                   "{% set ns.l = ns.l + [i] %}{% endfor %}{{ ns.l | sort | map('string') | join }}"
-                   "{{ 'é' * 400 }}{{ d.values() | list | unique | list | length }}";
-    options.text_length = strlen(options.text);
-    request.variables = "{\"d\":{\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5,\"f\":6,\"g\":7,\"h\":8,"
-                        "\"i\":9,\"j\":10,\"k\":\"\\u00e9\"}}";
-    request.variables_length = strlen(request.variables);
+    options.text =
+        text_of("{% macro m(a, b=2) %}{{ a }}{{ b }}{{ caller() }}{% endmacro %}"
+                "{% for k, v in d.items() recursive %}{% set x %}{{ k | upper }}{% endset %}"
+                "{{ x ~ v }}{% endfor %}{% call m(1) %}c{% endcall %}{{ d | tojson(indent=2) }}"
+                "{% set ns = namespace(l=[]) %}{% for i in range(300) %}"
+                "{% set ns.l = ns.l + [i] %}{% endfor %}{{ ns.l | sort | map('string') | join }}"
+                "{{ 'é' * 400 }}{{ d.values() | list | unique | list | length }}");
+    request.variables =
+        text_of("{\"d\":{\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5,\"f\":6,\"g\":7,\"h\":8,"
+                "\"i\":9,\"j\":10,\"k\":\"\\u00e9\"}}");
     ggufx_status status = ggufx_chat_create(&chat, rt, NULL, &options, error);
     if (status != GGUFX_OK) return status;
     status = ggufx_chat_render(text, sizeof text, &n, NULL, 0, NULL, chat, &request, error);

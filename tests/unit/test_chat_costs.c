@@ -2,6 +2,7 @@
  * Cost of rendering and compiling at 1 x and 4 x the size: turns, keys, tokens of a template.
  * SPDX-License-Identifier: MIT
  */
+#include "../text_of.h"
 #include "cost.h"
 #include "ok.h"
 
@@ -26,8 +27,7 @@ static ggufx_chat *chat_of(const char *text) {
     ggufx_chat_options options = {.struct_size = sizeof options};
     ggufx_chat *chat = NULL;
     ggufx_error error;
-    options.text = text;
-    options.text_length = strlen(text);
+    options.text = text_of(text);
     if (ggufx_chat_create(&chat, rt, NULL, &options, &error) != GGUFX_OK)
         fail_msg("%s", error.message);
     return chat;
@@ -58,8 +58,7 @@ static void render(void *work) {
     ggufx_chat_request request = {.struct_size = sizeof request};
     ggufx_error error;
     size_t n = 0;
-    request.messages_json = j->json;
-    request.messages_json_length = j->json ? strlen(j->json) : 0;
+    request.messages_json = (ggufx_text){j->json, j->json ? strlen(j->json) : 0};
     if (ggufx_chat_render(j->out, j->capacity, &n, NULL, 0, NULL, j->chat, &request, &error))
         fail_msg("%s", error.message);
 }

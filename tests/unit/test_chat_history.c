@@ -3,6 +3,7 @@
  * ids, tools with missing members. One small template of each kind.
  * SPDX-License-Identifier: MIT
  */
+#include "../text_of.h"
 #include "chat_fixture.h"
 
 #include <stdio.h>
@@ -33,8 +34,7 @@ static rendered render_call(const char *text, const char *content, const char *a
              "\"id\":\"a23456789\",\"type\":\"function\",\"function\":{\"name\":\"f\"%s}}]},"
              "{\"role\":\"tool\",\"tool_call_id\":\"a23456789\",\"content\":\"ok\"}]",
              content, arguments);
-    request.messages_json = json;
-    request.messages_json_length = strlen(json);
+    request.messages_json = text_of(json);
     return render_with(text, &request);
 }
 
@@ -147,10 +147,8 @@ static void test_the_absent_content_of_a_call_is_what_the_template_takes(void **
 
 static rendered render_messages(const char *text, const char *messages, const char *tools) {
     ggufx_chat_request request = {.struct_size = sizeof request};
-    request.messages_json = messages;
-    request.messages_json_length = strlen(messages);
-    request.tools = tools;
-    request.tools_length = tools ? strlen(tools) : 0;
+    request.messages_json = text_of(messages);
+    request.tools = text_of(tools);
     request.flags = GGUFX_CHAT_CLOCK;
     return render_with(text, &request);
 }
@@ -476,8 +474,7 @@ static void test_content_does_not_hide_calls(void **state) {
 
 static rendered render_continued(const char *text, const char *messages, uint32_t flags) {
     ggufx_chat_request request = {.struct_size = sizeof request};
-    request.messages_json = messages;
-    request.messages_json_length = strlen(messages);
+    request.messages_json = text_of(messages);
     request.flags = flags;
     return render_with(text, &request);
 }
@@ -535,10 +532,8 @@ static ggufx_status render_history(void *context, ggufx_runtime *rt, ggufx_error
     const char *const *const texts = context; /* a template and what it renders */
     char text[256];
     size_t n = 0;
-    options.text = texts[0];
-    options.text_length = strlen(options.text);
-    request.messages_json = messages;
-    request.messages_json_length = sizeof messages - 1;
+    options.text = text_of(texts[0]);
+    request.messages_json = text_of(messages);
     ggufx_status status = ggufx_chat_create(&chat, rt, NULL, &options, error);
     if (status != GGUFX_OK) return status;
     status = ggufx_chat_render(text, sizeof text, &n, NULL, 0, NULL, chat, &request, error);

@@ -3,6 +3,7 @@
  * KiB.
  * SPDX-License-Identifier: MIT
  */
+#include "../text_of.h"
 #include "chat_fixture.h"
 #include "slow.h"
 
@@ -233,8 +234,7 @@ static rendered render_polled(const char *text, poll *p, uint64_t max_steps) {
     ggufx_chat_request request = {.struct_size = sizeof request};
     ggufx_progress progress = {sizeof progress, 0, p, count_poll};
     /* With a message, the forms of the template are probed first. */
-    request.messages_json = "[{\"role\":\"user\",\"content\":\"hi\"}]";
-    request.messages_json_length = strlen(request.messages_json);
+    request.messages_json = text_of("[{\"role\":\"user\",\"content\":\"hi\"}]");
     request.max_steps = max_steps;
     request.progress = &progress;
     return render_with(text, &request);

@@ -3,6 +3,7 @@
  * without markers.
  * SPDX-License-Identifier: MIT
  */
+#include "../text_of.h"
 #include "chat_fixture.h"
 #include "ok.h"
 
@@ -47,15 +48,12 @@ static ggufx_status create_parser(ggufx_chat_parser **parser, told *t, const ggu
     ggufx_chat_parser_options options = {.struct_size = sizeof options};
     ggufx_chat *chat = NULL;
     ggufx_status status = GGUFX_OK;
-    of.text = template_text;
-    of.text_length = template_text ? strlen(template_text) : 0;
+    of.text = text_of(template_text);
     if (template_text) status = ggufx_chat_create(&chat, rt, NULL, &of, error);
     if (status != GGUFX_OK) return status;
     options.chat = chat;
-    options.prompt = prompt;
-    options.prompt_length = prompt ? strlen(prompt) : 0;
-    options.tools = tools;
-    options.tools_length = tools ? strlen(tools) : 0;
+    options.prompt = text_of(prompt);
+    options.tools = text_of(tools);
     options.user = t;
     options.event = on_event;
     status = ggufx_chat_parser_create(parser, rt, &options, error);
@@ -97,13 +95,12 @@ static void test_reasoning_may_stay_in_the_answer(void **state) {
             ggufx_chat *chat = NULL;
             ggufx_chat_parser *parser = NULL;
             const size_t length = strlen(rows[i].text);
-            of.text = rows[i].template_text;
-            of.text_length = strlen(of.text);
+            of.text = text_of(rows[i].template_text);
             OK(ggufx_chat_create(&chat, chat_rt, NULL, &of, ok_error()));
             options.flags = GGUFX_CHAT_PARSER_KEEP_REASONING;
             options.chat = chat;
-            options.prompt = rows[i].prompt;
-            options.prompt_length = rows[i].prompt ? strlen(rows[i].prompt) : 0;
+            options.prompt =
+                (ggufx_text){rows[i].prompt, rows[i].prompt ? strlen(rows[i].prompt) : 0};
             options.user = &t;
             options.event = on_event;
             OK(ggufx_chat_parser_create(&parser, chat_rt, &options, ok_error()));
@@ -367,8 +364,7 @@ static ggufx_chat_facts facts_of(const char *text) {
     ggufx_chat_options options = {.struct_size = sizeof options};
     ggufx_chat_facts facts = {.struct_size = sizeof facts};
     ggufx_chat *chat = NULL;
-    options.text = text;
-    options.text_length = strlen(text);
+    options.text = text_of(text);
     OK(ggufx_chat_create(&chat, chat_rt, NULL, &options, ok_error()));
     OK(ggufx_chat_info(&facts, chat, ok_error()));
     ggufx_chat_destroy(chat);
@@ -458,10 +454,9 @@ static void test_calls_of_the_parser_are_checked(void **state) {
     options.flags = 4;
     assert_int_equal(ggufx_chat_parser_create(&parser, chat_rt, &options, NULL), GGUFX_E_ARGUMENT);
     options.flags = GGUFX_CHAT_PARSER_NO_CALLS;
-    options.tools = "[";
-    options.tools_length = 1;
+    options.tools = text_of("[");
     assert_int_equal(ggufx_chat_parser_create(&parser, chat_rt, &options, NULL), GGUFX_E_MALFORMED);
-    options.tools = NULL;
+    options.tools.data = NULL;
     assert_int_equal(ggufx_chat_parser_create(&parser, chat_rt, &options, NULL), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_chat_parser_feed(NULL, "", 0, NULL), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_chat_parser_finish(NULL, NULL), GGUFX_E_ARGUMENT);

@@ -84,8 +84,8 @@ static void check_kept(const ggufx_file *f) {
     OK(ggufx_file_meta_string(&text, &length, f, find(f, "long"), ok_error()));
     assert_int_equal(length, LONG);
     OK(ggufx_tensor_info(&t, ggufx_file_tensor(f, 1), ok_error()));
-    assert_int_equal(t.name_length, 6);
-    assert_memory_equal(t.name, "second", 6);
+    assert_int_equal(t.name.size, 6);
+    assert_memory_equal(t.name.data, "second", 6);
 }
 
 /* Views into the file are within it. */

@@ -24,8 +24,8 @@ static void test_entries_describe_keys_in_file_order(void **state) {
     f = open_bytes(&b, 0);
     assert_int_equal(ggufx_file_meta_count(f), 4);
     OK(ggufx_file_meta_at(&e, f, 1, ok_error()));
-    assert_int_equal(e.key_length, 4);
-    assert_memory_equal(e.key, "n\0ul", 4);
+    assert_int_equal(e.key.size, 4);
+    assert_memory_equal(e.key.data, "n\0ul", 4);
     assert_int_equal(e.type, GGUFX_VALUE_U8);
     assert_int_equal(e.element_type, -1);
     assert_int_equal(e.count, 1);

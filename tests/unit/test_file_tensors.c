@@ -30,8 +30,8 @@ static void test_file_tensors_are_described_and_found(void **state) {
     assert_int_equal(facts.file_offset, b.data_start + 32);
     assert_int_equal(facts.part, 0);
     assert_int_equal(facts.memory_kind, 0);
-    assert_int_equal(facts.name_length, 6);
-    assert_memory_equal(facts.name, "matrix", 6);
+    assert_int_equal(facts.name.size, 6);
+    assert_memory_equal(facts.name.data, "matrix", 6);
     facts = facts_of(ggufx_file_tensor(f, 2));
     assert_int_equal(facts.n_dims, 0);
     assert_int_equal(facts.n_rows, 1);
@@ -84,7 +84,7 @@ static void test_wrap_gives_strided_rows(void **state) {
     assert_int_equal(facts.n_rows, 6);
     assert_int_equal(facts.n_bytes, 96);
     assert_true(facts.offset == GGUFX_NONE && facts.file_offset == GGUFX_NONE);
-    assert_memory_equal(facts.name, "x", 1);
+    assert_memory_equal(facts.name.data, "x", 1);
     OK(ggufx_dequantize(y, 24, rt, t, 0, 6, ok_error()));
     for (i = 0; i < 24; i++)
         assert_true(y[i] == (float)(100 * (i / 12) + 10 * (i / 4 % 3) + i % 4));

@@ -3,6 +3,7 @@
  * stack. Memory is bounded by the text.
  * SPDX-License-Identifier: MIT
  */
+#include "../text_of.h"
 #include "grammar_fixture.h"
 #include "ok.h"
 #include "slow.h"
@@ -113,8 +114,7 @@ static ggufx_status create_within(const char *text, uint64_t max_steps, uint64_t
     ggufx_grammar_options options = {.struct_size = sizeof options};
     ggufx_grammar *grammar = NULL;
     options.kind = text[0] == '{' ? GGUFX_GRAMMAR_JSON_SCHEMA : GGUFX_GRAMMAR_GBNF;
-    options.text = text;
-    options.text_length = strlen(text);
+    options.text = text_of(text);
     options.max_steps = max_steps;
     options.max_memory = max_memory;
     options.progress = progress;

@@ -2,6 +2,7 @@
  * JSON Schema as grammars: accepted and rejected texts, refused schemas with the position.
  * SPDX-License-Identifier: MIT
  */
+#include "../text_of.h"
 #include "grammar_fixture.h"
 #include "ok.h"
 
@@ -348,8 +349,7 @@ static void test_compact_schemas_have_no_white_space(void **state) {
     (void)state;
     options.kind = SCHEMA;
     options.flags = GGUFX_GRAMMAR_COMPACT;
-    options.text = text;
-    options.text_length = sizeof text - 1;
+    options.text = text_of(text);
     OK(ggufx_grammar_create(&grammar, rt, v.tokenizer, &options, ok_error()));
     OK(ggufx_matcher_create(&m, grammar, ok_error()));
     ggufx_grammar_destroy(grammar);
@@ -370,8 +370,7 @@ static int fits_gap(const char *schema, uint32_t flags, const char *form, const 
     size_t n = 0;
     options.kind = SCHEMA;
     options.flags = flags;
-    options.text = schema;
-    options.text_length = strlen(schema);
+    options.text = text_of(schema);
     OK(ggufx_grammar_create(&grammar, rt, v.tokenizer, &options, ok_error()));
     OK(ggufx_matcher_create(&m, grammar, ok_error()));
     ggufx_grammar_destroy(grammar);
@@ -446,8 +445,7 @@ static void test_any_white_space_where_it_is_asked_for(void **state) {
     }
     options.kind = SCHEMA;
     options.flags = GGUFX_GRAMMAR_COMPACT | GGUFX_GRAMMAR_ANY_SPACE;
-    options.text = text;
-    options.text_length = sizeof text - 1;
+    options.text = text_of(text);
     assert_int_equal(ggufx_grammar_create(&grammar, rt, v.tokenizer, &options, NULL),
                      GGUFX_E_ARGUMENT);
 }
@@ -483,8 +481,7 @@ static ggufx_matcher *new_flagged(const char *schema, uint32_t flags) {
     ggufx_matcher *m = NULL;
     options.kind = SCHEMA;
     options.flags = flags;
-    options.text = schema;
-    options.text_length = strlen(schema);
+    options.text = text_of(schema);
     OK(ggufx_grammar_create(&grammar, rt, v.tokenizer, &options, ok_error()));
     OK(ggufx_matcher_create(&m, grammar, ok_error()));
     ggufx_grammar_destroy(grammar);

@@ -3,6 +3,7 @@
  * parts report it.
  * SPDX-License-Identifier: MIT
  */
+#include "../text_of.h"
 #include "ok.h"
 #include "tiny_model.h"
 #include "vocab_fixture.h"
@@ -30,8 +31,7 @@ static void test_chats_are_refused(void **state) {
     (void)state;
     options = (ggufx_chat_options){.struct_size = sizeof(ggufx_chat_options)};
     assert_int_equal(options.struct_size, sizeof options);
-    options.text = "{{ messages }}";
-    options.text_length = strlen(options.text);
+    options.text = text_of("{{ messages }}");
     assert_int_equal(ggufx_chat_create(&chat, rt, NULL, &options, &error), GGUFX_E_UNSUPPORTED);
     assert_null(chat);
     assert_non_null(strstr(error.message, "without chat templates"));
@@ -46,8 +46,7 @@ static void test_grammars_are_refused(void **state) {
     (void)state;
     options = (ggufx_grammar_options){.struct_size = sizeof(ggufx_grammar_options)};
     assert_int_equal(options.struct_size, sizeof options);
-    options.text = "root ::= \"ab\"";
-    options.text_length = strlen(options.text);
+    options.text = text_of("root ::= \"ab\"");
     assert_int_equal(ggufx_grammar_create(&grammar, rt, v.tokenizer, &options, &error),
                      GGUFX_E_UNSUPPORTED);
     assert_null(grammar);

@@ -82,8 +82,8 @@ static void test_token_info_describes_each_kind(void **state) {
         MUST(&f, ggufx_token_info(&facts, f.tokenizer, cases[i].id, &f.error));
         assert_int_equal(facts.flags, cases[i].flags);
         assert_int_equal(facts.id, cases[i].id);
-        assert_int_equal(facts.text_length, strlen(cases[i].text));
-        assert_memory_equal(facts.text, cases[i].text, facts.text_length);
+        assert_int_equal(facts.text.size, strlen(cases[i].text));
+        assert_memory_equal(facts.text.data, cases[i].text, facts.text.size);
     }
     end(&f);
 }

@@ -3,6 +3,7 @@
  * position of a text, merges over one letter.
  * SPDX-License-Identifier: MIT
  */
+#include "../text_of.h"
 #include "ok.h"
 #include "vocab_fixture.h"
 
@@ -102,11 +103,9 @@ static void encode_chat(void *work) {
     ggufx_chat_request request = {.struct_size = sizeof request};
     ggufx_chat *chat = NULL;
     ggufx_runtime *rt = NULL;
-    options.text = text;
-    options.text_length = sizeof text - 1;
+    options.text = text_of(text);
     for (size_t i = 0; i < n_turns; i++) {
-        turns[i].content = j->text + i * each;
-        turns[i].content_length = each;
+        turns[i].content = (ggufx_text){j->text + i * each, each};
     }
     request.messages = turns;
     request.n_messages = n_turns;

@@ -135,8 +135,8 @@ static void test_reserve_is_an_array_of_zeros_after_the_keys(void **state) {
         ggufx_file *f = open_bytes(&k.part[0], GGUFX_OPEN_STRICT);
         assert_int_equal(ggufx_file_meta_count(f), 2);
         OK(ggufx_file_meta_at(&entry, f, 1, ok_error()));
-        assert_int_equal(entry.key_length, 13);
-        assert_memory_equal(entry.key, "ggufx.reserve", 13);
+        assert_int_equal(entry.key.size, 13);
+        assert_memory_equal(entry.key.data, "ggufx.reserve", 13);
         assert_int_equal(entry.element_type, GGUFX_VALUE_U8);
         assert_int_equal(entry.count, 2000);
         OK(ggufx_file_meta_array_u64(v, f, 1, 0, 2000, ok_error()));

@@ -22,7 +22,8 @@ int32_t id_of(fixture *f, const char *piece) {
     facts.struct_size = sizeof facts;
     for (int32_t id = 0; id < TINY_VOCAB; id++) {
         MUST(f, ggufx_token_info(&facts, f->tokenizer, id, &f->error));
-        if (facts.text_length == strlen(piece) && memcmp(facts.text, piece, strlen(piece)) == 0) {
+        if (facts.text.size == strlen(piece) &&
+            memcmp(facts.text.data, piece, strlen(piece)) == 0) {
             return id;
         }
     }
@@ -39,7 +40,7 @@ void assert_pieces(fixture *f, const char *text, uint32_t flags, const char *exp
         facts.struct_size = sizeof facts;
         MUST(f, ggufx_token_info(&facts, f->tokenizer, ids[i], &f->error));
         if (i) strcat(got, "|");
-        strncat(got, facts.text, facts.text_length);
+        strncat(got, facts.text.data, facts.text.size);
     }
     assert_string_equal(got, expected);
 }

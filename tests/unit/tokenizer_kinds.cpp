@@ -423,10 +423,8 @@ Ids encode_message(const Tokenizer &tokenizer, const std::string &text) {
     options.struct_size = sizeof options;
     request = {};
     request.struct_size = sizeof request;
-    options.text = whole.data();
-    options.text_length = whole.size();
-    message.content = text.data();
-    message.content_length = text.size();
+    options.text = {whole.data(), whole.size()};
+    message.content = {text.data(), text.size()};
     request.messages = &message;
     request.n_messages = 1;
     Ids ids(3 * text.size() + 8);

@@ -29,8 +29,7 @@ int main(int argc, char **argv) {
     ggufx_grammar_options options = {.struct_size = sizeof options};
     options.kind = GGUFX_GRAMMAR_JSON_SCHEMA;
     options.flags = GGUFX_GRAMMAR_COMPACT;
-    options.text = kSchema;
-    options.text_length = sizeof kSchema - 1;
+    options.text = (ggufx_text){kSchema, sizeof kSchema - 1};
     must(ggufx_grammar_create(&grammar, rt, tokenizer, &options, &error));
     must(ggufx_matcher_create(&matcher, grammar, &error));
     float *logits = malloc(info.n_vocab * sizeof *logits);

@@ -10,7 +10,7 @@ int main(int argc, char **argv) {
         ggufx_type_facts type = {.struct_size = sizeof type};
         must(ggufx_tensor_info(&tensor, ggufx_file_tensor(file, i), &error));
         must(ggufx_type_info(&type, tensor.type, &error));
-        printf("%.*s %s %llu x %llu\n", (int)tensor.name_length, tensor.name, type.name,
+        printf("%.*s %s %llu x %llu\n", (int)tensor.name.size, tensor.name.data, type.name,
                (unsigned long long)tensor.ne[0], (unsigned long long)tensor.n_rows);
     }
     ggufx_file_destroy(file);

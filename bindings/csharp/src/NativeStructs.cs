@@ -168,31 +168,21 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal byte* text;
-        internal UIntPtr text_length;
-        internal byte* name;
-        internal UIntPtr name_length;
-        internal byte* format;
-        internal UIntPtr format_length;
-        internal byte* bos_token;
-        internal UIntPtr bos_token_length;
-        internal byte* eos_token;
-        internal UIntPtr eos_token_length;
+        internal NativeText text;
+        internal NativeText name;
+        internal NativeText format;
+        internal NativeText bos_token;
+        internal NativeText eos_token;
     }
 
     [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeChatMessage
     {
-        internal byte* role;
-        internal UIntPtr role_length;
-        internal byte* content;
-        internal UIntPtr content_length;
-        internal byte* parts;
-        internal UIntPtr parts_length;
-        internal byte* tool_calls;
-        internal UIntPtr tool_calls_length;
-        internal byte* more;
-        internal UIntPtr more_length;
+        internal NativeText role;
+        internal NativeText content;
+        internal NativeText parts;
+        internal NativeText tool_calls;
+        internal NativeText more;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -203,16 +193,11 @@ namespace Ggufx
         internal NativeChatMessage* messages;
         internal UIntPtr n_messages;
         internal UIntPtr message_size;
-        internal byte* messages_json;
-        internal UIntPtr messages_json_length;
-        internal byte* tools;
-        internal UIntPtr tools_length;
-        internal byte* documents;
-        internal UIntPtr documents_length;
-        internal byte* variables;
-        internal UIntPtr variables_length;
-        internal byte* reasoning_effort;
-        internal UIntPtr reasoning_effort_length;
+        internal NativeText messages_json;
+        internal NativeText tools;
+        internal NativeText documents;
+        internal NativeText variables;
+        internal NativeText reasoning_effort;
         internal long clock;
         internal ulong max_steps;
         internal ulong max_memory;
@@ -252,10 +237,8 @@ namespace Ggufx
         internal uint struct_size;
         internal uint flags;
         internal IntPtr chat;
-        internal byte* prompt;
-        internal UIntPtr prompt_length;
-        internal byte* tools;
-        internal UIntPtr tools_length;
+        internal NativeText prompt;
+        internal NativeText tools;
         internal void* user;
         internal IntPtr event_;
     }
@@ -457,8 +440,7 @@ namespace Ggufx
         internal uint flags;
         internal int type_;
         internal int element_type;
-        internal byte* key;
-        internal UIntPtr key_length;
+        internal NativeText key;
         internal ulong count;
         internal ulong offset;
     }
@@ -479,8 +461,7 @@ namespace Ggufx
         internal ulong file_offset;
         internal uint part;
         internal uint memory_kind;
-        internal byte* name;
-        internal UIntPtr name_length;
+        internal NativeText name;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -493,8 +474,7 @@ namespace Ggufx
         internal ulong offset;
         internal ulong index;
         internal byte* text;
-        internal byte* name;
-        internal UIntPtr name_length;
+        internal NativeText name;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -666,8 +646,7 @@ namespace Ggufx
         internal uint flags;
         internal uint kind;
         internal uint reserved;
-        internal byte* text;
-        internal UIntPtr text_length;
+        internal NativeText text;
         internal NativeProgress* progress;
         internal ulong max_steps;
         internal ulong max_memory;
@@ -727,8 +706,7 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal byte* name;
-        internal UIntPtr name_length;
+        internal NativeText name;
         internal ulong n_columns;
         internal ulong n_matrices;
         internal float* sums;
@@ -787,8 +765,7 @@ namespace Ggufx
     {
         internal uint struct_size;
         internal uint flags;
-        internal byte* name;
-        internal UIntPtr name_length;
+        internal NativeText name;
         internal fixed ulong ne[4];
         internal uint n_dims;
         internal uint from;
@@ -965,8 +942,7 @@ namespace Ggufx
         internal uint flags;
         internal int id;
         internal float score;
-        internal byte* text;
-        internal UIntPtr text_length;
+        internal NativeText text;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -989,8 +965,7 @@ namespace Ggufx
         internal uint flags;
         internal byte* name;
         internal byte* rules;
-        internal byte* steps;
-        internal UIntPtr steps_length;
+        internal NativeText steps;
     }
 
     [StructLayout(LayoutKind.Sequential)]

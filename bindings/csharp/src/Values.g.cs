@@ -240,29 +240,29 @@ namespace Ggufx
         }
     }
 
-    /// <summary>Options of a template. Strings are UTF-8 with their lengths in bytes; null: not given.</summary>
+    /// <summary>Options of a template. Texts are UTF-8.</summary>
     public sealed partial class ChatOptions
     {
-        /// <summary>A template; null: that of the file, or Format.</summary>
+        /// <summary>A template; absent: that of the file, or Format.</summary>
         public string Text { get; set; }
         /// <summary>A named template of the file, tokenizer.chat_template.NAME: "tool_use".</summary>
         public string Name { get; set; }
         /// <summary>A built-in format in place of a template: "chatml".</summary>
         public string Format { get; set; }
-        /// <summary>Text of the variable BosToken; null: that of the file, if it has one.</summary>
+        /// <summary>The variable BosToken; absent: that of the file, if it has one.</summary>
         public string BosToken { get; set; }
-        /// <summary>Text of the variable EosToken; null: that of the file, if it has one.</summary>
+        /// <summary>The variable EosToken; absent: that of the file, if it has one.</summary>
         public string EosToken { get; set; }
 
         internal unsafe void Fill(NativeChatOptions* o, Scope scope)
         {
             *o = default(NativeChatOptions);
             o->struct_size = (uint)sizeof(NativeChatOptions);
-            o->text = scope.Text(Text, out o->text_length);
-            o->name = scope.Text(Name, out o->name_length);
-            o->format = scope.Text(Format, out o->format_length);
-            o->bos_token = scope.Text(BosToken, out o->bos_token_length);
-            o->eos_token = scope.Text(EosToken, out o->eos_token_length);
+            o->text.data = scope.Text(Text, out o->text.size);
+            o->name.data = scope.Text(Name, out o->name.size);
+            o->format.data = scope.Text(Format, out o->format.size);
+            o->bos_token.data = scope.Text(BosToken, out o->bos_token.size);
+            o->eos_token.data = scope.Text(EosToken, out o->eos_token.size);
         }
 
         internal static unsafe NativeChatOptions* Of(ChatOptions from, NativeChatOptions* o, Scope scope)
@@ -273,13 +273,13 @@ namespace Ggufx
         }
     }
 
-    /// <summary>A message of a conversation. Strings are UTF-8. More has further members that templates read: name, tool_call_id,
+    /// <summary>A message of a conversation. Texts are UTF-8. More has further members that templates read: name, tool_call_id,
     /// reasoning_content.</summary>
     public partial struct ChatMessage
     {
         /// <summary>"system", "user", "assistant" or "tool".</summary>
         public string Role { get; set; }
-        /// <summary>Null: null, unless there are parts.</summary>
+        /// <summary>Absent: null, unless there are parts.</summary>
         public string Content { get; set; }
         /// <summary>JSON array in place of content: [{"type": "text", "text": "..."}].</summary>
         public string Parts { get; set; }
@@ -291,11 +291,11 @@ namespace Ggufx
         internal unsafe void Fill(NativeChatMessage* o, Scope scope)
         {
             *o = default(NativeChatMessage);
-            o->role = scope.Text(Role, out o->role_length);
-            o->content = scope.Text(Content, out o->content_length);
-            o->parts = scope.Text(Parts, out o->parts_length);
-            o->tool_calls = scope.Text(ToolCalls, out o->tool_calls_length);
-            o->more = scope.Text(More, out o->more_length);
+            o->role.data = scope.Text(Role, out o->role.size);
+            o->content.data = scope.Text(Content, out o->content.size);
+            o->parts.data = scope.Text(Parts, out o->parts.size);
+            o->tool_calls.data = scope.Text(ToolCalls, out o->tool_calls.size);
+            o->more.data = scope.Text(More, out o->more.size);
         }
 
         internal static unsafe NativeChatMessage* Of(IReadOnlyList<ChatMessage> from, Scope scope)
@@ -307,8 +307,8 @@ namespace Ggufx
         }
     }
 
-    /// <summary>Input of a chat template. Strings are UTF-8 with their lengths in bytes; null: the variable is undefined. A step
-    /// takes about 20 ns, and a function of the template takes steps by the bytes that it reads and writes.</summary>
+    /// <summary>Input of a chat template. Texts are UTF-8; absent: the variable is undefined. A step takes about 20 ns, and a
+    /// function of the template takes steps by the bytes that it reads and writes.</summary>
     public sealed partial class ChatRequest
     {
         /// <summary>Flags.</summary>
@@ -346,11 +346,11 @@ namespace Ggufx
             o->flags = (uint)Flags;
             o->messages = ChatMessage.Of(Messages, scope);
             o->n_messages = Native.Size(Messages == null ? 0 : Messages.Count);
-            o->messages_json = scope.Text(MessagesJson, out o->messages_json_length);
-            o->tools = scope.Text(Tools, out o->tools_length);
-            o->documents = scope.Text(Documents, out o->documents_length);
-            o->variables = scope.Text(Variables, out o->variables_length);
-            o->reasoning_effort = scope.Text(ReasoningEffort, out o->reasoning_effort_length);
+            o->messages_json.data = scope.Text(MessagesJson, out o->messages_json.size);
+            o->tools.data = scope.Text(Tools, out o->tools.size);
+            o->documents.data = scope.Text(Documents, out o->documents.size);
+            o->variables.data = scope.Text(Variables, out o->variables.size);
+            o->reasoning_effort.data = scope.Text(ReasoningEffort, out o->reasoning_effort.size);
             o->clock = Clock;
             o->max_steps = MaxSteps;
             o->max_memory = MaxMemory;
@@ -448,7 +448,7 @@ namespace Ggufx
         public Chat Chat { get; set; }
         /// <summary>The rendered prompt, or its end, which may open reasoning or a call.</summary>
         public string Prompt { get; set; }
-        /// <summary>JSON array of the request's tools, for parameter types; null: none.</summary>
+        /// <summary>JSON array of the request's tools, for parameter types.</summary>
         public string Tools { get; set; }
         /// <summary>Gets a piece of text, which is never empty and has whole characters. call is the index of the tool call, from
         /// 0. A non-zero result ends the current library call with Status.Cancelled.</summary>
@@ -460,8 +460,8 @@ namespace Ggufx
             o->struct_size = (uint)sizeof(NativeChatParserOptions);
             o->flags = (uint)Flags;
             o->chat = scope.Object(Chat == null ? null : Chat.Handle);
-            o->prompt = scope.Text(Prompt, out o->prompt_length);
-            o->tools = scope.Text(Tools, out o->tools_length);
+            o->prompt.data = scope.Text(Prompt, out o->prompt.size);
+            o->tools.data = scope.Text(Tools, out o->tools.size);
             o->event_ = Event == null ? IntPtr.Zero : Callbacks.ChatParserOptionsEvent;
             if (Event != null) o->user = scope.Kept(Event);
         }
@@ -909,7 +909,7 @@ namespace Ggufx
         public MetaType Type { get; private set; }
         /// <summary>MetaType of the elements of an array, else -1.</summary>
         public MetaType ElementType { get; private set; }
-        /// <summary>May contain any byte; null for a nested array.</summary>
+        /// <summary>Absent for a nested array.</summary>
         public string Key { get; private set; }
         /// <summary>Elements of an array, bytes of a string, else 1.</summary>
         public ulong Count { get; private set; }
@@ -920,7 +920,7 @@ namespace Ggufx
         {
             Type = (MetaType)o->type_;
             ElementType = (MetaType)o->element_type;
-            Key = Native.TextOrNull(o->key, o->key_length);
+            Key = Native.Text(o->key.data, o->key.size);
             Count = o->count;
             Offset = o->offset;
         }
@@ -949,7 +949,7 @@ namespace Ggufx
         public uint Part { get; private set; }
         /// <summary>0: CPU memory, 1: memory of a device (device.h).</summary>
         public uint MemoryKind { get; private set; }
-        /// <summary>May contain any byte.</summary>
+        /// <summary>Name.</summary>
         public string Name { get; private set; }
 
         internal unsafe TensorFacts(NativeTensorFacts* o)
@@ -964,7 +964,7 @@ namespace Ggufx
             FileOffset = Native.Present(o->file_offset);
             Part = o->part;
             MemoryKind = o->memory_kind;
-            Name = Native.Text(o->name, o->name_length);
+            Name = Native.Text(o->name.data, o->name.size);
         }
     }
 
@@ -981,7 +981,7 @@ namespace Ggufx
         public ulong? Index { get; private set; }
         /// <summary>UTF-8, NUL-terminated; valid during the call.</summary>
         public string Text { get; private set; }
-        /// <summary>Name of the key or tensor, not NUL-terminated.</summary>
+        /// <summary>Name of the key or tensor.</summary>
         public string Name { get; private set; }
 
         internal unsafe Finding(NativeFinding* o)
@@ -991,7 +991,7 @@ namespace Ggufx
             Offset = Native.Present(o->offset);
             Index = Native.Present(o->index);
             Text = Native.Text(o->text);
-            Name = Native.TextOrNull(o->name, o->name_length);
+            Name = Native.Text(o->name.data, o->name.size);
         }
     }
 
@@ -1448,7 +1448,7 @@ namespace Ggufx
             o->struct_size = (uint)sizeof(NativeGrammarOptions);
             o->flags = (uint)Flags;
             o->kind = (uint)Kind;
-            o->text = scope.Text(Text, out o->text_length);
+            o->text.data = scope.Text(Text, out o->text.size);
             o->progress = scope.Follow(Token, Progress);
             o->max_steps = MaxSteps;
             o->max_memory = MaxMemory;
@@ -1510,7 +1510,7 @@ namespace Ggufx
     /// <summary>An entry of an imatrix. Pointers are valid until the imatrix is changed or destroyed.</summary>
     public sealed partial class ImatrixEntry
     {
-        /// <summary>Name of the weight tensor, not NUL-terminated.</summary>
+        /// <summary>Name of the weight tensor.</summary>
         public string Name { get; private set; }
         /// <summary>Columns of the tensor.</summary>
         public ulong Columns { get; private set; }
@@ -1525,7 +1525,7 @@ namespace Ggufx
 
         internal unsafe ImatrixEntry(NativeImatrixEntry* o)
         {
-            Name = Native.Text(o->name, o->name_length);
+            Name = Native.Text(o->name.data, o->name.size);
             Columns = o->n_columns;
             Matrices = o->n_matrices;
             Sums = Native.Copy<float>(o->sums, checked(o->n_matrices * o->n_columns));
@@ -1653,7 +1653,7 @@ namespace Ggufx
     /// <summary>A tensor of a plan.</summary>
     public sealed partial class JobTensor
     {
-        /// <summary>Not NUL-terminated; lives as long as the job.</summary>
+        /// <summary>Lives as long as the job.</summary>
         public string Name { get; private set; }
         /// <summary>Values per dimension.</summary>
         public ulong[] Ne { get; private set; }
@@ -1681,7 +1681,7 @@ namespace Ggufx
 
         internal unsafe JobTensor(NativeJobTensor* o)
         {
-            Name = Native.Text(o->name, o->name_length);
+            Name = Native.Text(o->name.data, o->name.size);
             Ne = Native.Copy<ulong>(o->ne, o->n_dims);
             From = (TensorType)o->from;
             To = (TensorType)o->to;
@@ -2150,15 +2150,15 @@ namespace Ggufx
         public int Id { get; private set; }
         /// <summary>As stored in the file.</summary>
         public float Score { get; private set; }
-        /// <summary>As stored in the file; may contain any byte.</summary>
-        public byte[] Text { get; private set; }
+        /// <summary>As stored in the file.</summary>
+        public string Text { get; private set; }
 
         internal unsafe TokenFacts(NativeTokenFacts* o)
         {
             Flags = (TokenFlags)o->flags;
             Id = o->id;
             Score = o->score;
-            Text = Native.Copy<byte>(o->text, o->text_length);
+            Text = Native.Text(o->text.data, o->text.size);
         }
     }
 
@@ -2201,8 +2201,8 @@ namespace Ggufx
         public string Name { get; private set; }
         /// <summary>Name of its rules; equal for pre-tokenizers that split equally.</summary>
         public string Rules { get; private set; }
-        /// <summary>Its steps as in tokenizer.json, each terminated by NUL; null if they are not known: 'S' and the pattern of a
-        /// Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B' bytes.</summary>
+        /// <summary>Its steps as in tokenizer.json, each terminated by NUL; absent if they are not known: 'S' and the pattern of
+        /// a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B' bytes.</summary>
         public string Steps { get; private set; }
 
         internal unsafe PreFacts(NativePreFacts* o)
@@ -2210,7 +2210,7 @@ namespace Ggufx
             Flags = (PreFlags)o->flags;
             Name = Native.Text(o->name);
             Rules = Native.Text(o->rules);
-            Steps = Native.TextOrNull(o->steps, o->steps_length);
+            Steps = Native.Text(o->steps.data, o->steps.size);
         }
     }
 

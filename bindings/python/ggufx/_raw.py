@@ -254,54 +254,34 @@ class ggufx_session_memory_facts(Structure):
 class ggufx_chat_options(Checked):
     struct_size: int
     flags: int
-    text: int | None
-    text_length: int
-    name: int | None
-    name_length: int
-    format: int | None
-    format_length: int
-    bos_token: int | None
-    bos_token_length: int
-    eos_token: int | None
-    eos_token_length: int
+    text: ggufx_text
+    name: ggufx_text
+    format: ggufx_text
+    bos_token: ggufx_text
+    eos_token: ggufx_text
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("text", c_void_p),
-        ("text_length", c_size_t),
-        ("name", c_void_p),
-        ("name_length", c_size_t),
-        ("format", c_void_p),
-        ("format_length", c_size_t),
-        ("bos_token", c_void_p),
-        ("bos_token_length", c_size_t),
-        ("eos_token", c_void_p),
-        ("eos_token_length", c_size_t),
+        ("text", ggufx_text),
+        ("name", ggufx_text),
+        ("format", ggufx_text),
+        ("bos_token", ggufx_text),
+        ("eos_token", ggufx_text),
     ]
 
 
 class ggufx_chat_message(Checked):
-    role: int | None
-    role_length: int
-    content: int | None
-    content_length: int
-    parts: int | None
-    parts_length: int
-    tool_calls: int | None
-    tool_calls_length: int
-    more: int | None
-    more_length: int
+    role: ggufx_text
+    content: ggufx_text
+    parts: ggufx_text
+    tool_calls: ggufx_text
+    more: ggufx_text
     _fields_ = [
-        ("role", c_void_p),
-        ("role_length", c_size_t),
-        ("content", c_void_p),
-        ("content_length", c_size_t),
-        ("parts", c_void_p),
-        ("parts_length", c_size_t),
-        ("tool_calls", c_void_p),
-        ("tool_calls_length", c_size_t),
-        ("more", c_void_p),
-        ("more_length", c_size_t),
+        ("role", ggufx_text),
+        ("content", ggufx_text),
+        ("parts", ggufx_text),
+        ("tool_calls", ggufx_text),
+        ("more", ggufx_text),
     ]
 
 
@@ -311,16 +291,11 @@ class ggufx_chat_request(Checked):
     messages: int | None
     n_messages: int
     message_size: int
-    messages_json: int | None
-    messages_json_length: int
-    tools: int | None
-    tools_length: int
-    documents: int | None
-    documents_length: int
-    variables: int | None
-    variables_length: int
-    reasoning_effort: int | None
-    reasoning_effort_length: int
+    messages_json: ggufx_text
+    tools: ggufx_text
+    documents: ggufx_text
+    variables: ggufx_text
+    reasoning_effort: ggufx_text
     clock: int
     max_steps: int
     max_memory: int
@@ -332,16 +307,11 @@ class ggufx_chat_request(Checked):
         ("messages", c_void_p),
         ("n_messages", c_size_t),
         ("message_size", c_size_t),
-        ("messages_json", c_void_p),
-        ("messages_json_length", c_size_t),
-        ("tools", c_void_p),
-        ("tools_length", c_size_t),
-        ("documents", c_void_p),
-        ("documents_length", c_size_t),
-        ("variables", c_void_p),
-        ("variables_length", c_size_t),
-        ("reasoning_effort", c_void_p),
-        ("reasoning_effort_length", c_size_t),
+        ("messages_json", ggufx_text),
+        ("tools", ggufx_text),
+        ("documents", ggufx_text),
+        ("variables", ggufx_text),
+        ("reasoning_effort", ggufx_text),
         ("clock", c_int64),
         ("max_steps", c_uint64),
         ("max_memory", c_uint64),
@@ -396,20 +366,16 @@ class ggufx_chat_parser_options(Checked):
     struct_size: int
     flags: int
     chat: int | None
-    prompt: int | None
-    prompt_length: int
-    tools: int | None
-    tools_length: int
+    prompt: ggufx_text
+    tools: ggufx_text
     user: int | None
     event: int | None
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
         ("chat", c_void_p),
-        ("prompt", c_void_p),
-        ("prompt_length", c_size_t),
-        ("tools", c_void_p),
-        ("tools_length", c_size_t),
+        ("prompt", ggufx_text),
+        ("tools", ggufx_text),
         ("user", c_void_p),
         ("event", c_void_p),
     ]
@@ -745,8 +711,7 @@ class ggufx_meta_entry(Checked):
     flags: int
     type: int
     element_type: int
-    key: int | None
-    key_length: int
+    key: ggufx_text
     count: int
     offset: int
     _fields_ = [
@@ -754,8 +719,7 @@ class ggufx_meta_entry(Checked):
         ("flags", c_uint32),
         ("type", c_int32),
         ("element_type", c_int32),
-        ("key", c_void_p),
-        ("key_length", c_size_t),
+        ("key", ggufx_text),
         ("count", c_uint64),
         ("offset", c_uint64),
     ]
@@ -775,8 +739,7 @@ class ggufx_tensor_facts(Structure):
     file_offset: int
     part: int
     memory_kind: int
-    name: int | None
-    name_length: int
+    name: ggufx_text
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -791,8 +754,7 @@ class ggufx_tensor_facts(Structure):
         ("file_offset", c_uint64),
         ("part", c_uint32),
         ("memory_kind", c_uint32),
-        ("name", c_void_p),
-        ("name_length", c_size_t),
+        ("name", ggufx_text),
     ]
 
 
@@ -804,8 +766,7 @@ class ggufx_finding(Checked):
     offset: int
     index: int
     text: int | None
-    name: int | None
-    name_length: int
+    name: ggufx_text
     _fields_ = [
         ("struct_size", c_uint32),
         ("severity", c_int32),
@@ -814,8 +775,7 @@ class ggufx_finding(Checked):
         ("offset", c_uint64),
         ("index", c_uint64),
         ("text", c_void_p),
-        ("name", c_void_p),
-        ("name_length", c_size_t),
+        ("name", ggufx_text),
     ]
 
 
@@ -1083,8 +1043,7 @@ class ggufx_grammar_options(Checked):
     flags: int
     kind: int
     reserved: int
-    text: int | None
-    text_length: int
+    text: ggufx_text
     progress: int | None
     max_steps: int
     max_memory: int
@@ -1093,8 +1052,7 @@ class ggufx_grammar_options(Checked):
         ("flags", c_uint32),
         ("kind", c_uint32),
         ("reserved", c_uint32),
-        ("text", c_void_p),
-        ("text_length", c_size_t),
+        ("text", ggufx_text),
         ("progress", c_void_p),
         ("max_steps", c_uint64),
         ("max_memory", c_uint64),
@@ -1182,8 +1140,7 @@ class ggufx_imatrix_facts(Structure):
 class ggufx_imatrix_entry(Checked):
     struct_size: int
     flags: int
-    name: int | None
-    name_length: int
+    name: ggufx_text
     n_columns: int
     n_matrices: int
     sums: int | None
@@ -1192,8 +1149,7 @@ class ggufx_imatrix_entry(Checked):
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("name", c_void_p),
-        ("name_length", c_size_t),
+        ("name", ggufx_text),
         ("n_columns", c_uint64),
         ("n_matrices", c_uint64),
         ("sums", c_void_p),
@@ -1277,8 +1233,7 @@ class ggufx_job_facts(Structure):
 class ggufx_job_tensor(Checked):
     struct_size: int
     flags: int
-    name: int | None
-    name_length: int
+    name: ggufx_text
     ne: Array[Any]
     n_dims: int
     from_: int
@@ -1295,8 +1250,7 @@ class ggufx_job_tensor(Checked):
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("name", c_void_p),
-        ("name_length", c_size_t),
+        ("name", ggufx_text),
         ("ne", c_uint64 * 4),
         ("n_dims", c_uint32),
         ("from_", c_uint32),
@@ -1576,15 +1530,13 @@ class ggufx_token_facts(Structure):
     flags: int
     id: int
     score: float
-    text: int | None
-    text_length: int
+    text: ggufx_text
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
         ("id", c_int32),
         ("score", c_float),
-        ("text", c_void_p),
-        ("text_length", c_size_t),
+        ("text", ggufx_text),
     ]
 
 
@@ -1614,15 +1566,13 @@ class ggufx_pre_facts(Structure):
     flags: int
     name: int | None
     rules: int | None
-    steps: int | None
-    steps_length: int
+    steps: ggufx_text
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
         ("name", c_void_p),
         ("rules", c_void_p),
-        ("steps", c_void_p),
-        ("steps_length", c_size_t),
+        ("steps", ggufx_text),
     ]
 
 

@@ -14,7 +14,7 @@ from ._buffers import (Array, Buffer, Doubles, F32, F64, Floats, I32, I64, Ints,
     structs_at, writes)
 from ._callbacks import (Following, Progress, callback, fill_whole)
 from ._shapes import (AttentionHook, KvShapes, MatcherShapes, SessionShapes, rows_of)
-from ._facts import (written, Path, Text, bytes_at, path_bytes, terminated, text_at, text_or_none, to_bytes)
+from ._facts import (written, Path, Text, path_bytes, terminated, text_at, text_or_none, to_bytes)
 from ._handle import (KINDS, Object, Self, borrowed)
 from ._keep import (Keep, Room, Structs, asked_twice)
 from ._library import (lib)
@@ -669,26 +669,26 @@ class QuantizeOptions:
 
 @dataclass
 class ChatOptions:
-    """Options of a template. Strings are UTF-8 with their lengths in bytes; None: not given."""
+    """Options of a template. Texts are UTF-8."""
 
     text: Text | None = None
-    """A template; None: that of the file, or `format`."""
+    """A template; absent: that of the file, or `format`."""
     name: Text | None = None
     """A named template of the file, tokenizer.chat_template.NAME: "tool_use"."""
     format: Text | None = None
     """A built-in format in place of a template: "chatml"."""
     bos_token: Text | None = None
-    """Text of the variable bos_token; None: that of the file, if it has one."""
+    """The variable bos_token; absent: that of the file, if it has one."""
     eos_token: Text | None = None
-    """Text of the variable eos_token; None: that of the file, if it has one."""
+    """The variable eos_token; absent: that of the file, if it has one."""
 
     def _fill(self, o: _raw.ggufx_chat_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
-        o.text, o.text_length = keep.text(self.text)
-        o.name, o.name_length = keep.text(self.name)
-        o.format, o.format_length = keep.text(self.format)
-        o.bos_token, o.bos_token_length = keep.text(self.bos_token)
-        o.eos_token, o.eos_token_length = keep.text(self.eos_token)
+        o.text.data, o.text.size = keep.text(self.text)
+        o.name.data, o.name.size = keep.text(self.name)
+        o.format.data, o.format.size = keep.text(self.format)
+        o.bos_token.data, o.bos_token.size = keep.text(self.bos_token)
+        o.eos_token.data, o.eos_token.size = keep.text(self.eos_token)
 
 
 @dataclass(frozen=True)
@@ -707,8 +707,7 @@ class ChatRun:
 
 @dataclass
 class ChatRequest:
-    """Input of a chat template. Strings are UTF-8 with their lengths in bytes; None: the variable is
-    undefined. A step takes about 20 ns, and a function of the template takes steps by the bytes that
+    """Input of a chat template. Texts are UTF-8; absent: the variable is undefined. A step takes about 20 ns, and a function of the template takes steps by the bytes that
     it reads and writes.
     """
 
@@ -741,11 +740,11 @@ class ChatRequest:
         o.message_size = sizeof(_raw.ggufx_chat_message)
         o.flags = self.flags
         o.messages, o.n_messages = keep.structs(_raw.ggufx_chat_message, self.messages)
-        o.messages_json, o.messages_json_length = keep.json(self.messages_json)
-        o.tools, o.tools_length = keep.json(self.tools)
-        o.documents, o.documents_length = keep.json(self.documents)
-        o.variables, o.variables_length = keep.json(self.variables)
-        o.reasoning_effort, o.reasoning_effort_length = keep.text(self.reasoning_effort)
+        o.messages_json.data, o.messages_json.size = keep.json(self.messages_json)
+        o.tools.data, o.tools.size = keep.json(self.tools)
+        o.documents.data, o.documents.size = keep.json(self.documents)
+        o.variables.data, o.variables.size = keep.json(self.variables)
+        o.reasoning_effort.data, o.reasoning_effort.size = keep.text(self.reasoning_effort)
         o.clock = self.clock
         o.max_steps = self.max_steps
         o.max_memory = self.max_memory
@@ -755,27 +754,27 @@ class ChatRequest:
 
 @dataclass
 class ChatMessage:
-    """A message of a conversation. Strings are UTF-8. `more` has further members that templates read:
+    """A message of a conversation. Texts are UTF-8. `more` has further members that templates read:
     name, tool_call_id, reasoning_content.
     """
 
     role: Text
     """"system", "user", "assistant" or "tool"."""
-    content: Text | None = None
-    """None: null, unless there are parts."""
-    parts: Any = None
+    content: Text
+    """Absent: null, unless there are parts."""
+    parts: Any
     """JSON array in place of content: [{"type": "text", "text": "..."}]."""
-    tool_calls: Any = None
+    tool_calls: Any
     """JSON array: [{"type": "function", "function": {...}}]."""
-    more: Any = None
+    more: Any
     """JSON object."""
 
     def _fill(self, o: _raw.ggufx_chat_message, keep: Keep) -> None:
-        o.role, o.role_length = keep.text(self.role)
-        o.content, o.content_length = keep.text(self.content)
-        o.parts, o.parts_length = keep.json(self.parts)
-        o.tool_calls, o.tool_calls_length = keep.json(self.tool_calls)
-        o.more, o.more_length = keep.json(self.more)
+        o.role.data, o.role.size = keep.text(self.role)
+        o.content.data, o.content.size = keep.text(self.content)
+        o.parts.data, o.parts.size = keep.json(self.parts)
+        o.tool_calls.data, o.tool_calls.size = keep.json(self.tool_calls)
+        o.more.data, o.more.size = keep.json(self.more)
 
 
 @dataclass(frozen=True)
@@ -832,7 +831,7 @@ class ChatParserOptions:
     prompt: Text | None = None
     """The rendered prompt, or its end, which may open reasoning or a call."""
     tools: Any = None
-    """JSON array of the request's tools, for parameter types; None: none."""
+    """JSON array of the request's tools, for parameter types."""
     event: Callable[[ChatEventKind, int, str], object] | None = None
     """Gets a piece of text, which is never empty and has whole characters. `call` is the index of
     the tool call, from 0. A non-zero result ends the current library call with CANCELLED.
@@ -842,8 +841,8 @@ class ChatParserOptions:
         o.struct_size = sizeof(o)
         o.flags = self.flags
         o.chat = keep.object(self.chat, "ggufx_chat")
-        o.prompt, o.prompt_length = keep.text(self.prompt)
-        o.tools, o.tools_length = keep.json(self.tools)
+        o.prompt.data, o.prompt.size = keep.text(self.prompt)
+        o.tools.data, o.tools.size = keep.json(self.tools)
         o.event, o.user = keep.stays(_CALL_1, self.event, lambda f, kind_, call_, text_,
             length_: f(ChatEventKind(kind_), call_, text_at(text_, length_)))
 
@@ -972,8 +971,8 @@ class MetaEntry:
     type: MetaType
     element_type: MetaType
     """MetaType of the elements of an array, else -1."""
-    key: str | None
-    """May contain any byte; None for a nested array."""
+    key: str
+    """Absent for a nested array."""
     count: int
     """Elements of an array, bytes of a string, else 1."""
     offset: int
@@ -981,7 +980,7 @@ class MetaEntry:
 
     @classmethod
     def _of(cls, o: _raw.ggufx_meta_entry) -> MetaEntry:
-        return cls(MetaType(o.type), MetaType(o.element_type), text_or_none(o.key, o.key_length), o.count,
+        return cls(MetaType(o.type), MetaType(o.element_type), text_at(o.key.data, o.key.size), o.count,
             o.offset)
 
 
@@ -999,13 +998,13 @@ class Finding:
     """Index of the key or tensor, or NONE."""
     text: str
     """UTF-8, NUL-terminated; valid during the call."""
-    name: str | None
+    name: str
     """Name of the key or tensor."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_finding) -> Finding:
         return cls(LogLevel(o.severity), Status(o.status), present(o.offset), present(o.index), text_at(o.text),
-            text_or_none(o.name, o.name_length))
+            text_at(o.name.data, o.name.size))
 
 
 @dataclass(frozen=True)
@@ -1032,12 +1031,11 @@ class TensorFacts:
     memory_kind: int
     """0: CPU memory, 1: memory of a device (device.h)."""
     name: str
-    """May contain any byte."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_tensor_facts) -> TensorFacts:
         return cls(TensorType(o.type), tuple(o.ne)[: o.n_dims], o.row_bytes, o.row_stride, o.n_rows, o.n_bytes,
-            present(o.offset), present(o.file_offset), o.part, o.memory_kind, text_at(o.name, o.name_length))
+            present(o.offset), present(o.file_offset), o.part, o.memory_kind, text_at(o.name.data, o.name.size))
 
 
 @dataclass
@@ -1344,7 +1342,7 @@ class GrammarOptions:
         o.struct_size = sizeof(o)
         o.flags = self.flags
         o.kind = self.kind
-        o.text, o.text_length = keep.text(self.text)
+        o.text.data, o.text.size = keep.text(self.text)
         o.progress = keep.follow(self.progress)
         o.max_steps = self.max_steps
         o.max_memory = self.max_memory
@@ -1406,7 +1404,7 @@ class ImatrixEntry:
 
     @classmethod
     def _of(cls, o: _raw.ggufx_imatrix_entry) -> ImatrixEntry:
-        return cls(text_at(o.name, o.name_length), o.n_columns, o.n_matrices,
+        return cls(text_at(o.name.data, o.name.size), o.n_columns, o.n_matrices,
             copied(o.sums, (o.n_matrices, o.n_columns,), F32, False),
             copied(o.counts, (o.n_matrices,), F32, False),
             copied(o.values, (o.n_matrices, o.n_columns,), F32, False))
@@ -1487,7 +1485,7 @@ class JobTensor:
 
     @classmethod
     def _of(cls, o: _raw.ggufx_job_tensor) -> JobTensor:
-        return cls(text_at(o.name, o.name_length), tuple(o.ne)[: o.n_dims], TensorType(o.from_),
+        return cls(text_at(o.name.data, o.name.size), tuple(o.ne)[: o.n_dims], TensorType(o.from_),
             TensorType(o.to), TensorType(o.wanted), JobReason(o.reason), o.imatrix, o.part, o.bytes_in,
             o.bytes_out, o.rmse, o.seconds)
 
@@ -1596,12 +1594,12 @@ class TokenFacts:
     """Index in the vocabulary."""
     score: float
     """As stored in the file."""
-    text: bytes
-    """As stored in the file; may contain any byte."""
+    text: str
+    """As stored in the file."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_token_facts) -> TokenFacts:
-        return cls(TokenFlags(o.flags), o.id, o.score, bytes_at(o.text, o.text_length))
+        return cls(TokenFlags(o.flags), o.id, o.score, text_at(o.text.data, o.text.size))
 
 
 @dataclass(frozen=True)
@@ -2271,15 +2269,14 @@ class PreFacts:
     """Tokenizer.ggml.pre: "llama-bpe"."""
     rules: str
     """Name of its rules; equal for pre-tokenizers that split equally."""
-    steps: str | None
-    """Its steps as in tokenizer.json, each terminated by NUL; None if they are not known:
-    'S' and the pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B'
-    bytes.
+    steps: str
+    """Its steps as in tokenizer.json, each terminated by NUL; absent if they are not known: 'S' and
+    the pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B' bytes.
     """
 
     @classmethod
     def _of(cls, o: _raw.ggufx_pre_facts) -> PreFacts:
-        return cls(PreFlags(o.flags), text_at(o.name), text_at(o.rules), text_or_none(o.steps, o.steps_length))
+        return cls(PreFlags(o.flags), text_at(o.name), text_at(o.rules), text_at(o.steps.data, o.steps.size))
 
 
 @dataclass(frozen=True)

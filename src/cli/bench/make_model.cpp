@@ -99,7 +99,7 @@ static void add_tensors(Made &made, const ggufx_runtime *rt, const ggufx_job *jo
         const auto planned = facts<ggufx_job_tensor>([&](ggufx_job_tensor *out, ggufx_error *e) {
             return ggufx_job_tensor_at(out, job, i, e);
         });
-        const ShapeTensor &t = shapes.at({planned.name, planned.name_length});
+        const ShapeTensor &t = shapes.at(std::string(view(planned.name)));
         made.tensors.push_back(std::make_unique<MadeTensor>(rt, t, planned.to, seed));
         ggufx_tensor_stream stream = {};
         stream.struct_size = sizeof stream;

@@ -87,16 +87,14 @@ void Engine::make_template(const ChatOptions &options) {
     const std::string &name = options.template_name;
     std::string text;
     if (is_chat_format(name)) {
-        of.format = name.data();
-        of.format_length = name.size();
+        of.format = text_of(name);
     } else if (!name.empty()) {
         if (!is_file(name))
             throw Failure(kUsage, "--template: \"" + escape(name) +
                                       "\" is neither a file nor a format" +
                                       did_you_mean(name, chat_formats()));
         text = read_utf8(name);
-        of.text = text.data();
-        of.text_length = text.size();
+        of.text = {text.data(), text.size()}; // also if it is empty
     }
     ggufx_chat *chat = nullptr;
     ggufx_error error;
@@ -146,10 +144,8 @@ ggufx_status Engine::set_prompt(const Conversation &conversation, ggufx_error *e
     struct tm local = {};
     localtime_r(&now, &local);
     request.clock = static_cast<int64_t>(now) + local.tm_gmtoff;
-    request.messages_json = messages.data();
-    request.messages_json_length = messages.size();
-    request.tools = tools.empty() ? nullptr : tools.data();
-    request.tools_length = tools.size();
+    request.messages_json = text_of(messages);
+    request.tools = text_of(tools);
     auto prompt = sized<ggufx_prompt>();
     prompt.flags = GGUFX_PROMPT_REUSE_ANSWERS | GGUFX_PROMPT_KEEP_RANDOM;
     prompt.messages = &request;

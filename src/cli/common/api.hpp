@@ -24,6 +24,14 @@ using Session = std::unique_ptr<ggufx_session, Destroyer<ggufx_session_destroy>>
 using Sampler = std::unique_ptr<ggufx_sampler, Destroyer<ggufx_sampler_destroy>>;
 using Embedder = std::unique_ptr<ggufx_embedder, Destroyer<ggufx_embedder_destroy>>;
 
+inline std::string_view view(ggufx_text text) {
+    return {text.data ? text.data : "", text.size};
+}
+// Returns a text that borrows a string; an empty one is absent.
+inline ggufx_text text_of(std::string_view text) {
+    return {text.empty() ? nullptr : text.data(), text.size()};
+}
+
 std::vector<std::string> chat_formats(); // names of the built-in formats
 bool is_chat_format(const std::string &name);
 

@@ -86,7 +86,7 @@ static void require_key(const ggufx_file *file, const std::string &key) {
     std::vector<std::string> names;
     for (size_t i = 0; i < ggufx_file_meta_count(file); i++) {
         const ggufx_meta_entry entry = meta_entry(file, i);
-        names.emplace_back(entry.key, entry.key_length);
+        names.emplace_back(view(entry.key));
     }
     throw Failure(kRuntimeError, "no key \"" + escape(key) + "\"" + did_you_mean(key, names));
 }
@@ -194,9 +194,9 @@ static void rename_tensors(Edit &edit, std::vector<NewName> &names) {
     for (size_t i = 0; i < ggufx_file_tensor_count(edit.file.get()); i++) {
         const ggufx_tensor *tensor = ggufx_file_tensor(edit.file.get(), i);
         const ggufx_tensor_facts info = tensor_facts(tensor);
-        std::string name(info.name, info.name_length);
+        std::string name(view(info.name));
         for (NewName &wanted : names) {
-            if (wanted.from != std::string_view(info.name, info.name_length)) continue;
+            if (wanted.from != view(info.name)) continue;
             name = wanted.to;
             wanted.used = true;
         }

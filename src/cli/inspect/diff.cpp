@@ -80,7 +80,7 @@ static bool same_value(const ggufx_file *a, size_t i, const ggufx_file *b, size_
 
 static std::string key_of(const ggufx_file *file, size_t index) {
     const ggufx_meta_entry entry = meta_entry(file, index);
-    return std::string(entry.key, entry.key_length);
+    return std::string(view(entry.key));
 }
 
 static void compare_keys(DiffReport &report, const ggufx_file *a, const ggufx_file *b,
@@ -127,8 +127,8 @@ static std::vector<Pair> match_tensors(DiffReport &report, bool tell, const gguf
         const ggufx_tensor *tensor = ggufx_file_tensor(a, i);
         const ggufx_tensor_facts info = tensor_facts(tensor);
         size_t j = 0;
-        if (!filter.matches({info.name, info.name_length})) continue;
-        if (ggufx_file_tensor_find(&j, b, info.name, info.name_length, nullptr) != GGUFX_OK) {
+        if (!filter.matches(view(info.name))) continue;
+        if (ggufx_file_tensor_find(&j, b, info.name.data, info.name.size, nullptr) != GGUFX_OK) {
             if (tell) report.tensors.push_back({tensor_name(info), tensor_side(info), {}});
             continue;
         }
@@ -143,8 +143,8 @@ static std::vector<Pair> match_tensors(DiffReport &report, bool tell, const gguf
     for (size_t j = 0; tell && j < ggufx_file_tensor_count(b); j++) {
         const ggufx_tensor_facts info = tensor_facts(ggufx_file_tensor(b, j));
         size_t i = 0;
-        if (filter.matches({info.name, info.name_length}) &&
-            ggufx_file_tensor_find(&i, a, info.name, info.name_length, nullptr) != GGUFX_OK) {
+        if (filter.matches(view(info.name)) &&
+            ggufx_file_tensor_find(&i, a, info.name.data, info.name.size, nullptr) != GGUFX_OK) {
             report.tensors.push_back({tensor_name(info), {}, tensor_side(info)});
         }
     }

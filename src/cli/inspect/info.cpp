@@ -124,7 +124,7 @@ static void print_kv(Output &out, const ggufx_file *file, const InfoOptions &opt
     size_t left_out = 0;
     for (size_t i = 0; i < ggufx_file_meta_count(file); i++) {
         const ggufx_meta_entry entry = meta_entry(file, i);
-        const std::string_view key(entry.key, entry.key_length);
+        const std::string_view key = view(entry.key);
         if (!filter.matches(key)) continue;
         if (options.limit && shown == options.limit) {
             left_out++;
@@ -160,7 +160,7 @@ static void print_tensors(Output &out, const ggufx_file *file, const InfoOptions
     size_t left_out = 0;
     for (size_t i = 0; i < ggufx_file_tensor_count(file); i++) {
         const ggufx_tensor_facts info = tensor_facts(ggufx_file_tensor(file, i));
-        const std::string_view name(info.name, info.name_length);
+        const std::string_view name = view(info.name);
         if (!filter.matches(name)) continue;
         if (options.limit && shown == options.limit) {
             left_out++;

@@ -52,7 +52,7 @@ static Json kv_json(const ggufx_file *file, const InfoOptions &options, const Na
     const uint64_t limit = options.limit ? options.limit : UINT64_MAX;
     for (size_t i = 0; i < ggufx_file_meta_count(file) && out.size() < limit; i++) {
         const ggufx_meta_entry entry = meta_entry(file, i);
-        const std::string_view key(entry.key, entry.key_length);
+        const std::string_view key = view(entry.key);
         if (!filter.matches(key)) continue;
         out.push_back({{"key", json_bytes(key)},
                        {"type", value_type_name(entry.type)},
@@ -66,7 +66,7 @@ static Json tensor_json(const ggufx_file_facts &file, const std::string &path,
     const ggufx_tensor_facts info = tensor_facts(tensor);
     Json ne = Json::array();
     for (uint32_t d = 0; d < info.n_dims; d++) ne.push_back(info.ne[d]);
-    Json out = {{"name", json_bytes({info.name, info.name_length})},
+    Json out = {{"name", json_bytes(view(info.name))},
                 {"type", type_name(info.type)},
                 {"type_id", info.type},
                 {"ne", ne},
@@ -87,7 +87,7 @@ static Json tensors_json(const ggufx_file *file, const ggufx_file_facts &info,
     for (size_t i = 0; i < ggufx_file_tensor_count(file) && out.size() < limit; i++) {
         const ggufx_tensor *tensor = ggufx_file_tensor(file, i);
         const ggufx_tensor_facts facts = tensor_facts(tensor);
-        if (!filter.matches({facts.name, facts.name_length})) continue;
+        if (!filter.matches(view(facts.name))) continue;
         out.push_back(tensor_json(info, path, tensor, options));
     }
     return out;

@@ -93,7 +93,7 @@ static void measure(TensorReport &out, Bins &bins, const ggufx_runtime *rt,
 static void compare(TensorReport &out, const ggufx_runtime *rt, const ggufx_file *reference,
                     const ggufx_tensor *tensor, const ggufx_tensor_facts &info) {
     size_t index = 0;
-    if (!reference || ggufx_file_tensor_find(&index, reference, info.name, info.name_length,
+    if (!reference || ggufx_file_tensor_find(&index, reference, info.name.data, info.name.size,
                                              nullptr) != GGUFX_OK) {
         return;
     }

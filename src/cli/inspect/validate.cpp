@@ -33,7 +33,7 @@ struct Finding {
 } // namespace
 
 static int32_t collect(void *user, const ggufx_finding *finding) {
-    std::string name = finding->name ? std::string(finding->name, finding->name_length) : "";
+    std::string name = std::string(view(finding->name));
     static_cast<std::vector<Finding> *>(user)->push_back({finding->severity, finding->status,
                                                           finding->offset, finding->index,
                                                           finding->text, std::move(name)});

@@ -48,7 +48,7 @@ std::vector<uint64_t> shape_of(const ggufx_tensor_facts &info, const RowRange &r
 }
 
 std::string tensor_name(const ggufx_tensor_facts &info) {
-    return std::string(info.name, info.name_length);
+    return std::string(view(info.name));
 }
 
 const ggufx_tensor *find_tensor(const ggufx_file *file, const std::string &name) {

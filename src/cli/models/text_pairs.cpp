@@ -79,8 +79,7 @@ void PairMaker::make_template(const ggufx_runtime *rt, const std::string &text) 
     }
     n_after_ = ids_of(text.substr(at), GGUFX_TOKENIZE_PARSE_SPECIAL).size();
     auto options = sized<ggufx_chat_options>();
-    options.text = jinja.data();
-    options.text_length = jinja.size();
+    options.text = {jinja.data(), jinja.size()}; // also if it is empty
     ggufx_chat *chat = nullptr;
     call(
         [&](ggufx_error *error) { return ggufx_chat_create(&chat, rt, nullptr, &options, error); });
@@ -91,8 +90,7 @@ void PairMaker::make_template(const ggufx_runtime *rt, const std::string &text) 
 Ids PairMaker::from_template(const std::string &query, const std::string &text) const {
     const std::string variables = Json{{"query", query}, {"document", text}}.dump();
     auto request = sized<ggufx_chat_request>();
-    request.variables = variables.data();
-    request.variables_length = variables.size();
+    request.variables = text_of(variables);
     Ids out(variables.size() + 64);
     const auto fill = [&](size_t *needed, ggufx_error *error) {
         return ggufx_chat_tokenize(out.data(), out.size(), needed, template_.get(), tokenizer_,

@@ -92,7 +92,7 @@ static ImatrixStatistics statistics(const ggufx_imatrix_entry &entry) {
 
 static Json entry_json(const ggufx_imatrix_entry &entry) {
     const ImatrixStatistics s = statistics(entry);
-    return {{"name", json_bytes({entry.name, entry.name_length})},
+    return {{"name", json_bytes(view(entry.name))},
             {"columns", entry.n_columns},
             {"matrices", entry.n_matrices},
             {"tokens", s.tokens},
@@ -128,10 +128,9 @@ static void print_entries(Output &out, const Globals &globals, const ggufx_imatr
         const std::string columns = entry.n_matrices > 1
                                         ? fmt::format("{} x {}", entry.n_columns, entry.n_matrices)
                                         : fmt::format("{}", entry.n_columns);
-        table.row({escape({entry.name, entry.name_length}), columns, number(s.tokens),
-                   number(s.sum), number(s.mean), number(s.deviation), number(s.least),
-                   number(s.largest), fmt::format("{:.1f}", 100 * s.active),
-                   fmt::format("{:.3f}", s.entropy)});
+        table.row({escape(view(entry.name)), columns, number(s.tokens), number(s.sum),
+                   number(s.mean), number(s.deviation), number(s.least), number(s.largest),
+                   fmt::format("{:.1f}", 100 * s.active), fmt::format("{:.3f}", s.entropy)});
     }
     table.print(out, make_style(globals, out));
 }

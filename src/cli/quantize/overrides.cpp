@@ -27,7 +27,7 @@ struct TensorGroup {
     void add(const ggufx_job_tensor &tensor) {
         if (n++ == 0) first = tensor;
     }
-    std::string name() const { return in_quotes({first.name, first.name_length}); }
+    std::string name() const { return in_quotes(view(first.name)); }
     std::string matching() const {
         return fmt::format("{} matching tensor{}", n, n == 1 ? "" : "s");
     }
@@ -74,7 +74,7 @@ Outcome outcome_of(const ggufx_job *job, const ModelQuantizeOptions &options,
     for (const size_t i : earlier) out.earlier.add(job_tensor(job, i));
     for (const size_t i : decided) {
         const ggufx_job_tensor t = job_tensor(job, i);
-        const bool is_output = std::string_view(t.name, t.name_length) == "output.weight";
+        const bool is_output = view(t.name) == "output.weight";
         TensorGroup &group = t.reason == GGUFX_JOB_REASON_FALLBACK ? out.fallbacks
                              : t.reason != GGUFX_JOB_REASON_KEPT   ? out.applied
                              : options.only_copy                   ? out.kept_by_copy
@@ -117,7 +117,7 @@ std::vector<uint32_t> Overrides::choose(const ggufx_job *job) {
         const ggufx_job_tensor t = job_tensor(job, i);
         bool decided = false;
         for (const auto &override : overrides_) { // later ones too, to count their matches
-            if (!override->pattern.matches({t.name, t.name_length})) continue;
+            if (!override->pattern.matches(view(t.name))) continue;
             (decided ? override->earlier : override->tensors).push_back(i);
             if (!decided) types[i] = override->type;
             decided = true;

@@ -61,7 +61,7 @@ static std::string note_of(const ggufx_job_tensor &t) {
 Json tensor_json(const ggufx_job_tensor &t) {
     Json shape = Json::array();
     for (uint32_t i = 0; i < t.n_dims; i++) shape.push_back(t.ne[i]);
-    Json value = {{"tensor", json_bytes({t.name, t.name_length})},
+    Json value = {{"tensor", json_bytes(view(t.name))},
                   {"ne", shape},
                   {"from", type_name(t.from)},
                   {"to", type_name(t.to)},
@@ -111,8 +111,8 @@ void print_plan(const Globals &globals, const ggufx_job *job, const ModelQuantiz
         table.essential({"from", "to"});
         for (uint64_t i = 0; i < n; i++) {
             const ggufx_job_tensor t = job_tensor(job, i);
-            table.row({escape({t.name, t.name_length}), shape_text(t), type_name(t.from),
-                       type_name(t.to), fmt::format("{}", t.bytes_out), note_of(t)});
+            table.row({escape(view(t.name)), shape_text(t), type_name(t.from), type_name(t.to),
+                       fmt::format("{}", t.bytes_out), note_of(t)});
         }
         table.print(out, make_style(globals, out));
         out.write(total_text(job));
@@ -124,7 +124,7 @@ void print_errors(Output &out, const Globals &globals, const ggufx_job *job) {
     Table table({"tensor", "from", "to", ">bytes", ">rmse"});
     for (uint64_t i = 0; i < job_facts(job).n_tensors; i++) {
         const ggufx_job_tensor t = job_tensor(job, i);
-        table.row({escape({t.name, t.name_length}), type_name(t.from), type_name(t.to),
+        table.row({escape(view(t.name)), type_name(t.from), type_name(t.to),
                    fmt::format("{}", t.bytes_out),
                    t.rmse >= 0 ? fmt::format("{:.4g}", t.rmse) : ""});
     }

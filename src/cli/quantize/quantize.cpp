@@ -40,7 +40,7 @@ static Imatrix read_weights(const Globals &globals, const ggufx_runtime *rt,
     std::vector<uint8_t> keep;
     for (uint64_t i = 0; i < imatrix_facts(imatrix.get()).n_entries; i++) {
         const ggufx_imatrix_entry entry = imatrix_entry(imatrix.get(), i);
-        const std::string_view name(entry.name, entry.name_length);
+        const std::string_view name = view(entry.name);
         keep.push_back(!contains_any(name, options.exclude) &&
                        (options.include.empty() || contains_any(name, options.include)));
     }
@@ -118,9 +118,9 @@ private:
     }
     void row(const ggufx_job_tensor &t) {
         if (!rows_) return;
-        std::string line = fmt::format(
-            "\r\033[K{}  {} -> {}  {}  {}", escape({t.name, t.name_length}), type_name(t.from),
-            type_name(t.to), bytes_text(t.bytes_out), time_text(t.seconds));
+        std::string line =
+            fmt::format("\r\033[K{}  {} -> {}  {}  {}", escape(view(t.name)), type_name(t.from),
+                        type_name(t.to), bytes_text(t.bytes_out), time_text(t.seconds));
         if (measure_) line += fmt::format("  rmse {:.4g}", t.rmse);
         fmt::print(stderr, "{}\n", line);
     }

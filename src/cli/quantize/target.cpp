@@ -98,7 +98,7 @@ static std::vector<TypeChoice> measure_all(const Globals &globals, const ggufx_j
     const size_t n = job_facts(job).n_tensors;
     for (size_t i = 0; i < n; i++) {
         const ggufx_job_tensor t = job_tensor(job, i);
-        progress.update(i, n, escape({t.name, t.name_length}));
+        progress.update(i, n, escape(view(t.name)));
         if (chosen[i] != GGUFX_JOB_BY_RECIPE) continue;
         if (t.reason != GGUFX_JOB_REASON_RECIPE && t.reason != GGUFX_JOB_REASON_FALLBACK) continue;
         std::vector<Point> points;

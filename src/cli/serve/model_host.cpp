@@ -153,12 +153,10 @@ void ModelHost::make_template(const std::string &name) {
     auto of = sized<ggufx_chat_options>();
     std::string text;
     if (is_chat_format(name)) {
-        of.format = name.data();
-        of.format_length = name.size();
+        of.format = text_of(name);
     } else if (!name.empty()) {
         text = read_utf8(name);
-        of.text = text.data();
-        of.text_length = text.size();
+        of.text = {text.data(), text.size()}; // also if it is empty
     }
     ggufx_chat *chat = nullptr;
     ggufx_error error;
@@ -186,7 +184,7 @@ void ModelHost::find_longest_token() {
             cli::facts<ggufx_token_facts>([&](ggufx_token_facts *out, ggufx_error *e) {
                 return ggufx_token_info(out, tokenizer_.get(), static_cast<int32_t>(i), e);
             });
-        longest_token_ = std::max(longest_token_, info.text_length);
+        longest_token_ = std::max(longest_token_, info.text.size);
     }
 }
 
@@ -244,7 +242,7 @@ void ModelHost::make_fingerprint(const HostOptions &options) {
     for (size_t i = 0; i < ggufx_file_tensor_count(file_.get()); i++) {
         const ggufx_tensor *const tensor = ggufx_file_tensor(file_.get(), i);
         const ggufx_tensor_facts facts = tensor_facts(tensor);
-        hash.add(std::string_view(facts.name, facts.name_length));
+        hash.add(view(facts.name));
         hash.add(facts.type);
         bytes[facts.type] += facts.n_bytes;
         for (const uint64_t n : facts.ne) hash.add(n);
@@ -332,21 +330,13 @@ ggufx_chat_request request_of(const ChatWanted &wanted, std::string &variables) 
     struct tm local = {};
     localtime_r(&now, &local);
     request.clock = static_cast<int64_t>(now) + local.tm_gmtoff;
-    request.messages_json = wanted.messages.data();
-    request.messages_json_length = wanted.messages.size();
-    if (!wanted.tools.empty()) {
-        request.tools = wanted.tools.data();
-        request.tools_length = wanted.tools.size();
-    }
+    request.messages_json = text_of(wanted.messages);
+    request.tools = text_of(wanted.tools);
     if (wanted.variables.size() > 0) {
         variables = wanted.variables.dump();
-        request.variables = variables.data();
-        request.variables_length = variables.size();
+        request.variables = text_of(variables);
     }
-    if (!wanted.reasoning_effort.empty()) {
-        request.reasoning_effort = wanted.reasoning_effort.data();
-        request.reasoning_effort_length = wanted.reasoning_effort.size();
-    }
+    request.reasoning_effort = text_of(wanted.reasoning_effort);
     return request;
 }
 
@@ -436,10 +426,6 @@ private:
     std::vector<SharedGrammar> found_; // until the prompt has them
     std::exception_ptr error_;
 };
-
-ggufx_text text_of(const std::string &text) {
-    return {text.empty() ? nullptr : text.data(), text.size()};
-}
 
 } // namespace
 

@@ -303,31 +303,21 @@ pub struct ggufx_session_memory_facts {
 pub struct ggufx_chat_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub text: *const c_char,
-    pub text_length: usize,
-    pub name: *const c_char,
-    pub name_length: usize,
-    pub format: *const c_char,
-    pub format_length: usize,
-    pub bos_token: *const c_char,
-    pub bos_token_length: usize,
-    pub eos_token: *const c_char,
-    pub eos_token_length: usize,
+    pub text: ggufx_text,
+    pub name: ggufx_text,
+    pub format: ggufx_text,
+    pub bos_token: ggufx_text,
+    pub eos_token: ggufx_text,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ggufx_chat_message {
-    pub role: *const c_char,
-    pub role_length: usize,
-    pub content: *const c_char,
-    pub content_length: usize,
-    pub parts: *const c_char,
-    pub parts_length: usize,
-    pub tool_calls: *const c_char,
-    pub tool_calls_length: usize,
-    pub more: *const c_char,
-    pub more_length: usize,
+    pub role: ggufx_text,
+    pub content: ggufx_text,
+    pub parts: ggufx_text,
+    pub tool_calls: ggufx_text,
+    pub more: ggufx_text,
 }
 
 #[repr(C)]
@@ -338,16 +328,11 @@ pub struct ggufx_chat_request {
     pub messages: *const ggufx_chat_message,
     pub n_messages: usize,
     pub message_size: usize,
-    pub messages_json: *const c_char,
-    pub messages_json_length: usize,
-    pub tools: *const c_char,
-    pub tools_length: usize,
-    pub documents: *const c_char,
-    pub documents_length: usize,
-    pub variables: *const c_char,
-    pub variables_length: usize,
-    pub reasoning_effort: *const c_char,
-    pub reasoning_effort_length: usize,
+    pub messages_json: ggufx_text,
+    pub tools: ggufx_text,
+    pub documents: ggufx_text,
+    pub variables: ggufx_text,
+    pub reasoning_effort: ggufx_text,
     pub clock: i64,
     pub max_steps: u64,
     pub max_memory: u64,
@@ -387,10 +372,8 @@ pub struct ggufx_chat_parser_options {
     pub struct_size: u32,
     pub flags: u32,
     pub chat: *const ggufx_chat,
-    pub prompt: *const c_char,
-    pub prompt_length: usize,
-    pub tools: *const c_char,
-    pub tools_length: usize,
+    pub prompt: ggufx_text,
+    pub tools: ggufx_text,
     pub user: *mut c_void,
     pub event: Option<unsafe extern "C" fn(user: *mut c_void, kind: u32, call: u64, text: *const
         c_char, length: usize) -> i32>,
@@ -597,8 +580,7 @@ pub struct ggufx_meta_entry {
     pub flags: u32,
     pub type_: i32,
     pub element_type: i32,
-    pub key: *const c_char,
-    pub key_length: usize,
+    pub key: ggufx_text,
     pub count: u64,
     pub offset: u64,
 }
@@ -619,8 +601,7 @@ pub struct ggufx_tensor_facts {
     pub file_offset: u64,
     pub part: u32,
     pub memory_kind: u32,
-    pub name: *const c_char,
-    pub name_length: usize,
+    pub name: ggufx_text,
 }
 
 #[repr(C)]
@@ -633,8 +614,7 @@ pub struct ggufx_finding {
     pub offset: u64,
     pub index: u64,
     pub text: *const c_char,
-    pub name: *const c_char,
-    pub name_length: usize,
+    pub name: ggufx_text,
 }
 
 #[repr(C)]
@@ -808,8 +788,7 @@ pub struct ggufx_grammar_options {
     pub flags: u32,
     pub kind: u32,
     pub reserved: u32,
-    pub text: *const c_char,
-    pub text_length: usize,
+    pub text: ggufx_text,
     pub progress: *const ggufx_progress,
     pub max_steps: u64,
     pub max_memory: u64,
@@ -874,8 +853,7 @@ pub struct ggufx_imatrix_facts {
 pub struct ggufx_imatrix_entry {
     pub struct_size: u32,
     pub flags: u32,
-    pub name: *const c_char,
-    pub name_length: usize,
+    pub name: ggufx_text,
     pub n_columns: u64,
     pub n_matrices: u64,
     pub sums: *const f32,
@@ -934,8 +912,7 @@ pub struct ggufx_job_facts {
 pub struct ggufx_job_tensor {
     pub struct_size: u32,
     pub flags: u32,
-    pub name: *const c_char,
-    pub name_length: usize,
+    pub name: ggufx_text,
     pub ne: [u64; 4],
     pub n_dims: u32,
     pub from: u32,
@@ -1117,8 +1094,7 @@ pub struct ggufx_token_facts {
     pub flags: u32,
     pub id: i32,
     pub score: f32,
-    pub text: *const c_char,
-    pub text_length: usize,
+    pub text: ggufx_text,
 }
 
 #[repr(C)]
@@ -1141,8 +1117,7 @@ pub struct ggufx_pre_facts {
     pub flags: u32,
     pub name: *const c_char,
     pub rules: *const c_char,
-    pub steps: *const c_char,
-    pub steps_length: usize,
+    pub steps: ggufx_text,
 }
 
 #[repr(C)]

@@ -675,18 +675,18 @@ impl QuantizeOptions<'_> {
     }
 }
 
-/// Options of a template. Strings are UTF-8 with their lengths in bytes; `None`: not given.
+/// Options of a template. Texts are UTF-8.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ChatOptions<'a> {
-    /// A template; `None`: that of the file, or `format`
+    /// A template; absent: that of the file, or `format`
     pub text: Option<&'a str>,
     /// A named template of the file, tokenizer.chat_template.NAME: "`tool_use`"
     pub name: Option<&'a str>,
     /// A built-in format in place of a template: "chatml"
     pub format: Option<&'a str>,
-    /// Text of the variable `bos_token`; `None`: that of the file, if it has one
+    /// The variable `bos_token`; absent: that of the file, if it has one
     pub bos_token: Option<&'a str>,
-    /// Text of the variable `eos_token`; `None`: that of the file, if it has one
+    /// The variable `eos_token`; absent: that of the file, if it has one
     pub eos_token: Option<&'a str>,
 }
 
@@ -694,20 +694,15 @@ impl ChatOptions<'_> {
     pub(crate) fn raw(&self) -> sys::ggufx_chat_options {
         let mut o = sized!(ggufx_chat_options);
         let text = self.text.map(str::as_bytes);
-        o.text = optional(text).cast();
-        o.text_length = count(text);
+        o.text = sys::ggufx_text { data: optional(text).cast(), size: count(text) };
         let name = self.name.map(str::as_bytes);
-        o.name = optional(name).cast();
-        o.name_length = count(name);
+        o.name = sys::ggufx_text { data: optional(name).cast(), size: count(name) };
         let format = self.format.map(str::as_bytes);
-        o.format = optional(format).cast();
-        o.format_length = count(format);
+        o.format = sys::ggufx_text { data: optional(format).cast(), size: count(format) };
         let bos_token = self.bos_token.map(str::as_bytes);
-        o.bos_token = optional(bos_token).cast();
-        o.bos_token_length = count(bos_token);
+        o.bos_token = sys::ggufx_text { data: optional(bos_token).cast(), size: count(bos_token) };
         let eos_token = self.eos_token.map(str::as_bytes);
-        o.eos_token = optional(eos_token).cast();
-        o.eos_token_length = count(eos_token);
+        o.eos_token = sys::ggufx_text { data: optional(eos_token).cast(), size: count(eos_token) };
         o
     }
 }
@@ -727,9 +722,8 @@ impl ChatRun {
     }
 }
 
-/// Input of a chat template. Strings are UTF-8 with their lengths in bytes; `None`: the variable is
-/// undefined. A step takes about 20 ns, and a function of the template takes steps by the bytes
-/// that it reads and writes.
+/// Input of a chat template. Texts are UTF-8; absent: the variable is undefined. A step takes about
+/// 20 ns, and a function of the template takes steps by the bytes that it reads and writes.
 #[derive(Default)]
 pub struct ChatRequest<'a> {
     /// Flags.
@@ -766,20 +760,17 @@ impl ChatRequest<'_> {
         o.messages = held.list(self.messages.iter().map(|x| x.raw()).collect());
         o.n_messages = self.messages.len();
         let messages_json = self.messages_json.map(str::as_bytes);
-        o.messages_json = optional(messages_json).cast();
-        o.messages_json_length = count(messages_json);
+        o.messages_json =
+            sys::ggufx_text { data: optional(messages_json).cast(), size: count(messages_json) };
         let tools = self.tools.map(str::as_bytes);
-        o.tools = optional(tools).cast();
-        o.tools_length = count(tools);
+        o.tools = sys::ggufx_text { data: optional(tools).cast(), size: count(tools) };
         let documents = self.documents.map(str::as_bytes);
-        o.documents = optional(documents).cast();
-        o.documents_length = count(documents);
+        o.documents = sys::ggufx_text { data: optional(documents).cast(), size: count(documents) };
         let variables = self.variables.map(str::as_bytes);
-        o.variables = optional(variables).cast();
-        o.variables_length = count(variables);
+        o.variables = sys::ggufx_text { data: optional(variables).cast(), size: count(variables) };
         let reasoning_effort = self.reasoning_effort.map(str::as_bytes);
-        o.reasoning_effort = optional(reasoning_effort).cast();
-        o.reasoning_effort_length = count(reasoning_effort);
+        o.reasoning_effort =
+            sys::ggufx_text { data: optional(reasoning_effort).cast(), size: count(reasoning_effort) };
         o.clock = self.clock;
         o.max_steps = self.max_steps;
         o.max_memory = self.max_memory;
@@ -789,40 +780,36 @@ impl ChatRequest<'_> {
     }
 }
 
-/// A message of a conversation. Strings are UTF-8. `more` has further members that templates read:
+/// A message of a conversation. Texts are UTF-8. `more` has further members that templates read:
 /// name, `tool_call_id`, `reasoning_content`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ChatMessage<'a> {
     /// "system", "user", "assistant" or "tool"
     pub role: &'a str,
-    /// `None`: null, unless there are parts
-    pub content: Option<&'a str>,
+    /// Absent: null, unless there are parts
+    pub content: &'a str,
     /// JSON array in place of content: \[{"type": "text", "text": "..."}\]
-    pub parts: Option<&'a str>,
+    pub parts: &'a str,
     /// JSON array: \[{"type": "function", "function": {...}}\]
-    pub tool_calls: Option<&'a str>,
+    pub tool_calls: &'a str,
     /// JSON object
-    pub more: Option<&'a str>,
+    pub more: &'a str,
 }
 
 impl ChatMessage<'_> {
     pub(crate) fn raw(&self) -> sys::ggufx_chat_message {
         let mut o: sys::ggufx_chat_message = unsafe { zeroed() };
         let role = Some(self.role.as_bytes());
-        o.role = optional(role).cast();
-        o.role_length = count(role);
-        let content = self.content.map(str::as_bytes);
-        o.content = optional(content).cast();
-        o.content_length = count(content);
-        let parts = self.parts.map(str::as_bytes);
-        o.parts = optional(parts).cast();
-        o.parts_length = count(parts);
-        let tool_calls = self.tool_calls.map(str::as_bytes);
-        o.tool_calls = optional(tool_calls).cast();
-        o.tool_calls_length = count(tool_calls);
-        let more = self.more.map(str::as_bytes);
-        o.more = optional(more).cast();
-        o.more_length = count(more);
+        o.role = sys::ggufx_text { data: optional(role).cast(), size: count(role) };
+        let content = Some(self.content.as_bytes());
+        o.content = sys::ggufx_text { data: optional(content).cast(), size: count(content) };
+        let parts = Some(self.parts.as_bytes());
+        o.parts = sys::ggufx_text { data: optional(parts).cast(), size: count(parts) };
+        let tool_calls = Some(self.tool_calls.as_bytes());
+        o.tool_calls =
+            sys::ggufx_text { data: optional(tool_calls).cast(), size: count(tool_calls) };
+        let more = Some(self.more.as_bytes());
+        o.more = sys::ggufx_text { data: optional(more).cast(), size: count(more) };
         o
     }
 }
@@ -894,7 +881,7 @@ pub struct ChatParserOptions<'a> {
     pub chat: Option<&'a Chat>,
     /// The rendered prompt, or its end, which may open reasoning or a call
     pub prompt: Option<&'a str>,
-    /// JSON array of the request's tools, for parameter types; `None`: none
+    /// JSON array of the request's tools, for parameter types
     pub tools: Option<&'a str>,
 }
 
@@ -904,11 +891,9 @@ impl ChatParserOptions<'_> {
         o.flags = self.flags.0;
         o.chat = self.chat.map_or(null(), |x| x.as_raw() as *const _);
         let prompt = self.prompt.map(str::as_bytes);
-        o.prompt = optional(prompt).cast();
-        o.prompt_length = count(prompt);
+        o.prompt = sys::ggufx_text { data: optional(prompt).cast(), size: count(prompt) };
         let tools = self.tools.map(str::as_bytes);
-        o.tools = optional(tools).cast();
-        o.tools_length = count(tools);
+        o.tools = sys::ggufx_text { data: optional(tools).cast(), size: count(tools) };
         o
     }
 }
@@ -1071,8 +1056,8 @@ pub struct MetaEntry<'a> {
     pub type_: MetaType,
     /// [`MetaType`] of the elements of an array, else -1
     pub element_type: MetaType,
-    /// May contain any byte; `None` for a nested array
-    pub key: Option<&'a [u8]>,
+    /// Absent for a nested array
+    pub key: &'a [u8],
     /// Elements of an array, bytes of a string, else 1
     pub count: u64,
     /// Byte offset of the value in the file, or in the first part of a set
@@ -1084,7 +1069,7 @@ impl<'a> MetaEntry<'a> {
         MetaEntry {
             type_: MetaType(o.type_),
             element_type: MetaType(o.element_type),
-            key: items_or_none(o.key.cast(), o.key_length),
+            key: items(o.key.data.cast(), o.key.size),
             count: o.count,
             offset: o.offset,
         }
@@ -1104,8 +1089,8 @@ pub struct Finding<'a> {
     pub index: Option<u64>,
     /// UTF-8, NUL-terminated; valid during the call
     pub text: &'a str,
-    /// Name of the key or tensor, not NUL-terminated
-    pub name: Option<&'a [u8]>,
+    /// Name of the key or tensor
+    pub name: &'a [u8],
 }
 
 impl<'a> Finding<'a> {
@@ -1116,7 +1101,7 @@ impl<'a> Finding<'a> {
             offset: present(o.offset),
             index: present(o.index),
             text: string(o.text),
-            name: items_or_none(o.name.cast(), o.name_length),
+            name: items(o.name.data.cast(), o.name.size),
         }
     }
 }
@@ -1146,7 +1131,7 @@ pub struct TensorFacts<'a> {
     pub part: u32,
     /// 0: CPU memory, 1: memory of a device (device.h)
     pub memory_kind: u32,
-    /// May contain any byte
+    /// Name.
     pub name: &'a [u8],
 }
 
@@ -1164,7 +1149,7 @@ impl<'a> TensorFacts<'a> {
             file_offset: present(o.file_offset),
             part: o.part,
             memory_kind: o.memory_kind,
-            name: items(o.name.cast(), o.name_length),
+            name: items(o.name.data.cast(), o.name.size),
         }
     }
 }
@@ -1550,8 +1535,7 @@ impl GrammarOptions<'_> {
         o.flags = self.flags.0;
         o.kind = self.kind.0;
         let text = self.text.map(str::as_bytes);
-        o.text = optional(text).cast();
-        o.text_length = count(text);
+        o.text = sys::ggufx_text { data: optional(text).cast(), size: count(text) };
         o.progress = held.progress(self.progress);
         o.max_steps = self.max_steps;
         o.max_memory = self.max_memory;
@@ -1613,7 +1597,7 @@ impl ImatrixFacts {
 /// An entry of an imatrix. Pointers are valid until the imatrix is changed or destroyed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ImatrixEntry<'a> {
-    /// Name of the weight tensor, not NUL-terminated
+    /// Name of the weight tensor
     pub name: &'a [u8],
     /// Columns of the tensor
     pub n_columns: u64,
@@ -1630,7 +1614,7 @@ pub struct ImatrixEntry<'a> {
 impl<'a> ImatrixEntry<'a> {
     pub(crate) unsafe fn of(o: &sys::ggufx_imatrix_entry) -> Self {
         ImatrixEntry {
-            name: items(o.name.cast(), o.name_length),
+            name: items(o.name.data.cast(), o.name.size),
             n_columns: o.n_columns,
             n_matrices: o.n_matrices,
             sums: items(o.sums, (o.n_matrices * o.n_columns) as usize),
@@ -1700,7 +1684,7 @@ impl JobFacts {
 /// A tensor of a plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JobTensor<'a> {
-    /// Not NUL-terminated; lives as long as the job
+    /// Lives as long as the job
     pub name: &'a [u8],
     /// Values per dimension
     pub ne: [u64; 4],
@@ -1732,7 +1716,7 @@ pub struct JobTensor<'a> {
 impl<'a> JobTensor<'a> {
     pub(crate) unsafe fn of(o: &sys::ggufx_job_tensor) -> Self {
         JobTensor {
-            name: items(o.name.cast(), o.name_length),
+            name: items(o.name.data.cast(), o.name.size),
             ne: o.ne,
             n_dims: o.n_dims,
             from: TensorType(o.from),
@@ -1875,7 +1859,7 @@ pub struct TokenFacts<'a> {
     pub id: i32,
     /// As stored in the file
     pub score: f32,
-    /// As stored in the file; may contain any byte
+    /// As stored in the file
     pub text: &'a [u8],
 }
 
@@ -1885,7 +1869,7 @@ impl<'a> TokenFacts<'a> {
             flags: TokenFlags(o.flags),
             id: o.id,
             score: o.score,
-            text: items(o.text.cast(), o.text_length),
+            text: items(o.text.data.cast(), o.text.size),
         }
     }
 }
@@ -2712,10 +2696,10 @@ pub struct PreFacts<'a> {
     pub name: &'a str,
     /// Name of its rules; equal for pre-tokenizers that split equally
     pub rules: &'a str,
-    /// Its steps as in tokenizer.json, each terminated by NUL; `None` if they are not known: 'S'
+    /// Its steps as in tokenizer.json, each terminated by NUL; absent if they are not known: 'S'
     /// and the pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B'
     /// bytes.
-    pub steps: Option<&'a [u8]>,
+    pub steps: &'a [u8],
 }
 
 impl<'a> PreFacts<'a> {
@@ -2724,7 +2708,7 @@ impl<'a> PreFacts<'a> {
             flags: PreFlags(o.flags),
             name: string(o.name),
             rules: string(o.rules),
-            steps: items_or_none(o.steps.cast(), o.steps_length),
+            steps: items(o.steps.data.cast(), o.steps.size),
         }
     }
 }
