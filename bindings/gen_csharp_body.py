@@ -230,10 +230,7 @@ class Body:
             raw = languages.SHARP[v.type]
             return f"({raw}*){pinned}" if raw != kind else pinned
         if v.kind == "text":
-            if v.length:
-                self.locals += [f"byte* {name};", f"UIntPtr {name}Length;"]
-            else:
-                self.locals.append(f"NativeText {name};")
+            self.locals.append(f"NativeText {name};")
             return f"&{name}"
         self.locals.append(f"{languages.SHARP[v.type]} {name}Native;")
         return f"&{name}Native"
@@ -276,7 +273,7 @@ class Body:
                 return f"Array.ConvertAll(Native.Cut({name}, {name}Needed), x => new {w.struct_name(v.struct)}(&x))"
             return f"Native.Cut({name}, {name}Needed)"
         if v.kind == "text":
-            return f"Native.Text({name}, {name}Length)" if v.length else f"Native.Text({name}.data, {name}.size)"
+            return f"Native.Text({name}.data, {name}.size)"
         return name
 
     # ---- the whole

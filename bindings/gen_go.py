@@ -138,10 +138,8 @@ class Writer(Structs):
             return self.two_call(call, v, n)
         if v.kind == "array":
             return [f"{n} := make([]{self.element(v)}, {self.length_of(call, v.length)})"], f"(*C.{v.type})(address({n}))"
-        if v.kind == "text" and not v.length:  # ggufx_text
-            return [f"var {n} C.ggufx_text"], f"&{n}"
         if v.kind == "text":
-            return [f"{n}, {n}Length := slot[*C.char](run), slot[C.size_t](run)"], n
+            return [f"{n} := slot[C.ggufx_text](run)"], n
         return [f"{n} := slot[C.{v.type}](run)"], n
 
     def two_call(self, call, v, n):
@@ -173,7 +171,7 @@ class Writer(Structs):
         if v.kind == "facts":
             return f"{go_function(self.struct_name(v.struct))}(&{n})"
         if v.kind == "text":
-            return f"string(view(*{n}, *{n}Length))" if v.length else f"string(view({n}.data, {n}.size))"
+            return f"string(view({n}.data, {n}.size))"
         return n
 
     def plain_result(self, v, invoked):

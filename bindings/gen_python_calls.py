@@ -95,10 +95,8 @@ class Calls(Structs):
             if told:
                 length = self.derived_expression(call, told)
             return [f"{n} = fresh({length}, {DTYPES[v.type]})"], f"address({n})"
-        if v.kind == "text" and v.struct:
-            return [f"{n} = _raw.{v.struct}()"], f"byref({n})"
         if v.kind == "text":
-            return [f"{n}, {n}_n = c_void_p(), c_size_t()"], f"byref({n})"
+            return [f"{n} = _raw.ggufx_text()"], f"byref({n})"
         return [f"{n} = {ctype(v.type)}()"], f"byref({n})"
 
     def start(self, call, v):
@@ -196,7 +194,7 @@ class Calls(Structs):
             kind = f".structs({self.struct_name(v.struct)}._of)" if v.kind == "structs" else f".{v.kind}()"
             return n + kind
         if v.kind == "text":
-            return f"text_at({n}.data, {n}.size)" if v.struct else f"text_at({n}.value, {n}_n.value)"
+            return f"text_at({n}.data, {n}.size)"
         return n
 
     def guard(self, call):

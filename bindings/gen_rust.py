@@ -107,15 +107,10 @@ class Writer(Values):
             many = self.times(v.length, self.say(call), self.kind_of(call))
             kind = SCALARS[v.type]
             return [f"let mut {n} = zeros::<{kind}>({many})?;"], f"{n}.as_mut_ptr()"
-        if v.kind == "text" and self.is_pointer_text(v):
-            return [f"let mut {n} = null();", f"let mut {n}_n = 0;"], f"&mut {n}"
         if v.kind == "text":
             return [f"let mut {n} = sys::ggufx_text {{ data: null(), size: 0 }};"], f"&mut {n}"
         zero = "0.0" if v.type in ("float", "double") else "0"
         return [f"let mut {n} = {zero};"], f"&mut {n}"
-
-    def is_pointer_text(self, v):
-        return "ggufx_text" not in v.c.type
 
     def start(self, call, v):
         """Room for the first try: what most inputs need."""
@@ -223,8 +218,7 @@ class Writer(Values):
                 return f"unsafe {{ list(&{n}.filled(), {self.struct_name(v.struct)}::of) }}"
             return f"{n}.filled()"
         if v.kind == "text":
-            return f"unsafe {{ items({n}.cast(), {n}_n) }}" if self.is_pointer_text(v) else \
-                f"unsafe {{ items({n}.data.cast(), {n}.size) }}"
+            return f"unsafe {{ items({n}.data.cast(), {n}.size) }}"
         return n
 
     def results(self, call):

@@ -102,7 +102,6 @@ class Planner(Arena):
             self.show(1, d.name, d.type, "one", f"A + {at}", width(roles.base_of(d.type)))
         else:
             self.show(1, d.name, "char", "text", f"peek(A + {at}, 8)", f"peek(A + {at + 8}, 8)")
-            self.derived[d.meaning["length"]] = f"A + {at + 8}"
         return at
 
     def buffer(self, d, base, given):

@@ -139,7 +139,7 @@ def of_object(d, stars):
     return {}
 
 
-def of_struct(parameters, i, stars):
+def of_struct(found, parameters, i, stars):
     d = parameters[i]
     if stars != 1:
         return {}
@@ -149,6 +149,8 @@ def of_struct(parameters, i, stars):
         return {"role": array_role(d), "length": length}
     if "const" in d.type:
         return {"role": "struct_in"}
+    if d.type == "ggufx_text *" and is_output(d):
+        return {"role": "text_out", "borrows": next(p.name for p in parameters if base_of(p.type) in found.objects)}
     if buffer := buffer_of(parameters, i):
         return buffer
     return {"role": "struct_out" if is_output(d) else "struct_inout"}
@@ -158,9 +160,6 @@ def of_pointer(found, parameters, i, stars):
     d, length = parameters[i], length_after(parameters, i)
     if d.type == "void *" and d.name in ("user", "ctx"):
         return {"role": "user"}
-    if d.type == "const char **":
-        owner = next(p.name for p in parameters if base_of(p.type) in found.objects)
-        return {"role": "text_out", "length": parameters[i + 1].name, "borrows": owner}
     if d.type == "const char *":
         return {"role": "text", "length": length} if length else {"role": "string"}
     if buffer := "const" not in d.type and buffer_of(parameters, i):
@@ -189,7 +188,7 @@ def meaning_of(found, parameters, i):
     if base in found.objects:
         more = of_object(d, stars)
         return more or ({"role": "array_in", "length": length} if (length := length_after(parameters, i)) else {})
-    return of_struct(parameters, i, stars) if base in found.structs else of_pointer(found, parameters, i, stars)
+    return of_struct(found, parameters, i, stars) if base in found.structs else of_pointer(found, parameters, i, stars)
 
 
 def mark_lengths(declarations, tagged):

@@ -345,7 +345,7 @@ def two_call(api, value, where, d):
 
 def text(value, where, d):
     role = d.meaning["role"]
-    value.kind = "bytes" if (where, d.name) in BYTE_MEMBERS else "text" if role in ("text", "text_out") else "string"
+    value.kind = "bytes" if (where, d.name) in BYTE_MEMBERS else "text" if role == "text" else "string"
     if value.kind == "string" and re.search(r"(^|_)path$", d.name):
         value.kind = "path"
     value.json = value.kind == "text" and value.doc.startswith("JSON ")
@@ -375,15 +375,13 @@ def value_of(api, where, d, neighbours):
     role = m["role"]
     if base == "ggufx_text" and stars_of(d.type) == 0:
         value.kind, value.json = "text", value.doc.startswith("JSON ")
-    elif base == "ggufx_text" and role in ("struct_out", "struct_inout"):
-        value.kind, value.way, value.struct = "text", "out", base
     elif role in ("scalar", "scalar_out"):
         number(api, value, where, d)
         value.way = "out" if role == "scalar_out" else "in"
-    elif role in ("text", "string", "text_out"):
+    elif role == "text_out":
+        value.kind, value.way, value.borrows = "text", "out", m["borrows"]
+    elif role in ("text", "string"):
         text(value, where, d)
-        if role == "text_out":
-            value.way, value.borrows = "out", m["borrows"]
     elif role == "new":
         value.kind, value.way, value.object = "object", "out", base
     elif role == "object":

@@ -1424,7 +1424,7 @@ func (f *File) MetaBool(index int) (bool, error) {
 	return *out != 0, nil
 }
 
-// MetaString:
+// MetaString returns a view of a string, borrowed from the file.
 //
 // Errors: StatusArgument, StatusMalformed, StatusKvtype.
 func (f *File) MetaString(index int) (string, error) {
@@ -1435,11 +1435,11 @@ func (f *File) MetaString(index int) (string, error) {
 	if run.err != nil {
 		return "", run.err
 	}
-	out, outLength := slot[*C.char](run), slot[C.size_t](run)
-	if err := run.done(C.ggufx_file_meta_string(out, outLength, cFile, cIndex, run.e)); err != nil {
+	out := slot[C.ggufx_text](run)
+	if err := run.done(C.ggufx_file_meta_string(out, cFile, cIndex, run.e)); err != nil {
 		return "", err
 	}
-	return string(view(*out, *outLength)), nil
+	return string(view(out.data, out.size)), nil
 }
 
 // MetaArrayU64 copies elements first .. first + n - 1 of an array of numbers or bools, converted as
@@ -1526,12 +1526,12 @@ func (f *File) MetaArrayString(index int, i uint64) (string, error) {
 	if run.err != nil {
 		return "", run.err
 	}
-	out, outLength := slot[*C.char](run), slot[C.size_t](run)
-	err := run.done(C.ggufx_file_meta_array_string(out, outLength, cFile, cIndex, C.uint64_t(i), run.e))
+	out := slot[C.ggufx_text](run)
+	err := run.done(C.ggufx_file_meta_array_string(out, cFile, cIndex, C.uint64_t(i), run.e))
 	if err != nil {
 		return "", err
 	}
-	return string(view(*out, *outLength)), nil
+	return string(view(out.data, out.size)), nil
 }
 
 // MetaArrayNested returns the index of element i of an array of arrays.
@@ -2290,11 +2290,11 @@ func (i *Imatrix) Dataset(index int) (string, error) {
 	if run.err != nil {
 		return "", run.err
 	}
-	out, outLength := slot[*C.char](run), slot[C.size_t](run)
-	if err := run.done(C.ggufx_imatrix_dataset(out, outLength, cImatrix, cIndex, run.e)); err != nil {
+	out := slot[C.ggufx_text](run)
+	if err := run.done(C.ggufx_imatrix_dataset(out, cImatrix, cIndex, run.e)); err != nil {
 		return "", err
 	}
-	return string(view(*out, *outLength)), nil
+	return string(view(out.data, out.size)), nil
 }
 
 // Select keeps the entries i with keep[i] != 0 and removes the others. n is the number of entries.

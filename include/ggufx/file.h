@@ -228,11 +228,10 @@ GGUFX_API ggufx_status ggufx_file_meta_f64(double *out, const ggufx_file *file, 
  * Threads: any number at once.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_file_meta_bool(int32_t *out, const ggufx_file *file, size_t index,
                                             ggufx_error *error);
-/* Returns a view of a string, borrowed from the file and not NUL-terminated.
+/* Returns a view of a string, borrowed from the file.
  * Errors: ARGUMENT, KVTYPE, MALFORMED (an array of one string, if the file was changed).
  * Threads: any number at once.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_file_meta_string(const char **out, size_t *out_length,
-                                              const ggufx_file *file, size_t index,
+GGUFX_API ggufx_status ggufx_file_meta_string(ggufx_text *out, const ggufx_file *file, size_t index,
                                               ggufx_error *error);
 
 /*
@@ -269,9 +268,8 @@ GGUFX_API ggufx_status ggufx_file_meta_array_f64(double *out, const ggufx_file *
  * Errors: ARGUMENT, KVTYPE, MEMORY, MALFORMED (the file was changed).
  * Threads: any number at once.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_file_meta_array_string(const char **out, size_t *out_length,
-                                                    const ggufx_file *file, size_t index,
-                                                    uint64_t i, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_file_meta_array_string(ggufx_text *out, const ggufx_file *file,
+                                                    size_t index, uint64_t i, ggufx_error *error);
 
 /*
  * Returns the index of element i of an array of arrays.

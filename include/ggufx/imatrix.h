@@ -95,9 +95,8 @@ GGUFX_API ggufx_status ggufx_imatrix_find(size_t *out_index, const ggufx_imatrix
 
 /* Returns the name of dataset `index`, as a view that is valid until the imatrix is changed.
  * Errors: ARGUMENT.   Threads: any number at once.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_imatrix_dataset(const char **out, size_t *out_length,
-                                             const ggufx_imatrix *imatrix, size_t index,
-                                             ggufx_error *error);
+GGUFX_API ggufx_status ggufx_imatrix_dataset(ggufx_text *out, const ggufx_imatrix *imatrix,
+                                             size_t index, ggufx_error *error);
 
 /* Keeps the entries i with keep[i] != 0 and removes the others. n is the number of entries.
  * Errors: ARGUMENT, MEMORY.   Threads: exclusive on imatrix.   Since: 0.1. */

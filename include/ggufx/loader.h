@@ -337,11 +337,11 @@ typedef struct ggufx_functions {
     ggufx_status (*file_meta_i64)(int64_t *out, const ggufx_file *file, size_t index, ggufx_error *error);
     ggufx_status (*file_meta_f64)(double *out, const ggufx_file *file, size_t index, ggufx_error *error);
     ggufx_status (*file_meta_bool)(int32_t *out, const ggufx_file *file, size_t index, ggufx_error *error);
-    ggufx_status (*file_meta_string)(const char **out, size_t *out_length, const ggufx_file *file, size_t index, ggufx_error *error);
+    ggufx_status (*file_meta_string)(ggufx_text *out, const ggufx_file *file, size_t index, ggufx_error *error);
     ggufx_status (*file_meta_array_u64)(uint64_t *out, const ggufx_file *file, size_t index, uint64_t first, size_t n, ggufx_error *error);
     ggufx_status (*file_meta_array_i64)(int64_t *out, const ggufx_file *file, size_t index, uint64_t first, size_t n, ggufx_error *error);
     ggufx_status (*file_meta_array_f64)(double *out, const ggufx_file *file, size_t index, uint64_t first, size_t n, ggufx_error *error);
-    ggufx_status (*file_meta_array_string)(const char **out, size_t *out_length, const ggufx_file *file, size_t index, uint64_t i, ggufx_error *error);
+    ggufx_status (*file_meta_array_string)(ggufx_text *out, const ggufx_file *file, size_t index, uint64_t i, ggufx_error *error);
     ggufx_status (*file_meta_array_nested)(size_t *out_index, const ggufx_file *file, size_t index, uint64_t i, ggufx_error *error);
     size_t (*file_tensor_count)(const ggufx_file *file);
     const ggufx_tensor *(*file_tensor)(const ggufx_file *file, size_t index);
@@ -387,7 +387,7 @@ typedef struct ggufx_functions {
     ggufx_status (*imatrix_info)(ggufx_imatrix_facts *out, const ggufx_imatrix *imatrix, ggufx_error *error);
     ggufx_status (*imatrix_at)(ggufx_imatrix_entry *out, const ggufx_imatrix *imatrix, size_t index, ggufx_error *error);
     ggufx_status (*imatrix_find)(size_t *out_index, const ggufx_imatrix *imatrix, const char *name, size_t length, ggufx_error *error);
-    ggufx_status (*imatrix_dataset)(const char **out, size_t *out_length, const ggufx_imatrix *imatrix, size_t index, ggufx_error *error);
+    ggufx_status (*imatrix_dataset)(ggufx_text *out, const ggufx_imatrix *imatrix, size_t index, ggufx_error *error);
     ggufx_status (*imatrix_select)(ggufx_imatrix *imatrix, const uint8_t *keep, size_t n, ggufx_error *error);
     ggufx_status (*imatrix_merge)(ggufx_imatrix *imatrix, const ggufx_imatrix *other, ggufx_error *error);
     ggufx_status (*imatrix_collect)(ggufx_imatrix **out, ggufx_session *session, const int32_t *tokens, size_t n_tokens, uint32_t n_context, int32_t bos, const ggufx_imatrix_options *options, ggufx_error *error);

@@ -97,17 +97,15 @@ extern "C" ggufx_status ggufx_imatrix_find(size_t *out_index, const ggufx_imatri
     });
 }
 
-extern "C" ggufx_status ggufx_imatrix_dataset(const char **out, size_t *out_length,
-                                              const ggufx_imatrix *imatrix, size_t index,
-                                              ggufx_error *error) {
+extern "C" ggufx_status ggufx_imatrix_dataset(ggufx_text *out, const ggufx_imatrix *imatrix,
+                                              size_t index, ggufx_error *error) {
     return guard(error, [&] {
         const job::Imatrix &from = imatrix_of(imatrix);
-        require(out && out_length, "out and out_length must be set");
+        require(out, "out must be set");
         if (index >= from.n_datasets())
             fail(Status::argument, {.index = index}, "data set %zu does not exist, there are %zu",
                  index, from.n_datasets());
-        *out = from.dataset(index).data();
-        *out_length = from.dataset(index).size();
+        *out = {from.dataset(index).data(), from.dataset(index).size()};
     });
 }
 

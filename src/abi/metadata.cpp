@@ -86,15 +86,12 @@ extern "C" ggufx_status ggufx_file_meta_bool(int32_t *out, const ggufx_file *fil
     return guard(error, [&] { *out = file_of(out, file).get_bool(index); });
 }
 
-extern "C" ggufx_status ggufx_file_meta_string(const char **out, size_t *out_length,
-                                               const ggufx_file *file, size_t index,
-                                               ggufx_error *error) {
-    if (out) *out = nullptr;
+extern "C" ggufx_status ggufx_file_meta_string(ggufx_text *out, const ggufx_file *file,
+                                               size_t index, ggufx_error *error) {
+    if (out) *out = {};
     return guard(error, [&] {
-        require(out_length, "out_length must be set");
         const std::string_view text = file_of(out, file).get_string(index);
-        *out = text.data();
-        *out_length = text.size();
+        *out = {text.data(), text.size()};
     });
 }
 
@@ -124,15 +121,12 @@ extern "C" ggufx_status ggufx_file_meta_array_f64(double *out, const ggufx_file 
     });
 }
 
-extern "C" ggufx_status ggufx_file_meta_array_string(const char **out, size_t *out_length,
-                                                     const ggufx_file *file, size_t index,
-                                                     uint64_t i, ggufx_error *error) {
-    if (out) *out = nullptr;
+extern "C" ggufx_status ggufx_file_meta_array_string(ggufx_text *out, const ggufx_file *file,
+                                                     size_t index, uint64_t i, ggufx_error *error) {
+    if (out) *out = {};
     return guard(error, [&] {
-        require(out_length, "out_length must be set");
         const std::string_view text = file_of(out, file).get_array_string(index, i);
-        *out = text.data();
-        *out_length = text.size();
+        *out = {text.data(), text.size()};
     });
 }
 

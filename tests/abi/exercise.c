@@ -111,11 +111,10 @@ static ggufx_status read_scalar(exercise *e, const ggufx_file *file, size_t i, i
     int64_t s = 0;
     double f = 0;
     int32_t b = 0;
-    const char *text = NULL;
-    size_t length = 0;
+    ggufx_text text = {NULL, 0};
     if (type == GGUFX_VALUE_STRING) {
-        TRY(a->file_meta_string(&text, &length, file, i, &e->error));
-        exercise_mix(e, text, length, 1);
+        TRY(a->file_meta_string(&text, file, i, &e->error));
+        exercise_mix(e, text.data, text.size, 1);
     } else if (type == GGUFX_VALUE_BOOL) {
         TRY(a->file_meta_bool(&b, file, i, &e->error));
     } else if (type == GGUFX_VALUE_F32 || type == GGUFX_VALUE_F64) {
@@ -138,10 +137,10 @@ static ggufx_status read_array(exercise *e, const ggufx_file *file, size_t i, in
     uint64_t u = 0;
     int64_t s = 0;
     double f = 0;
-    size_t nested = 0, length = 0;
-    const char *text = NULL;
+    size_t nested = 0;
+    ggufx_text text = {NULL, 0};
     if (element == GGUFX_VALUE_STRING) {
-        TRY(a->file_meta_array_string(&text, &length, file, i, 0, &e->error));
+        TRY(a->file_meta_array_string(&text, file, i, 0, &e->error));
     } else if (element == GGUFX_VALUE_ARRAY) {
         TRY(a->file_meta_array_nested(&nested, file, i, 0, &e->error));
     } else if (element == GGUFX_VALUE_F32 || element == GGUFX_VALUE_F64) {

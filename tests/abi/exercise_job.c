@@ -20,13 +20,13 @@ static ggufx_status look(exercise *e, const ggufx_imatrix *imatrix) {
     ggufx_status status = GGUFX_OK;
     ggufx_imatrix_facts facts = {.struct_size = sizeof facts};
     ggufx_imatrix_entry entry = {.struct_size = sizeof entry};
-    const char *text = NULL;
-    size_t at = 0, length = 0;
+    ggufx_text text = {NULL, 0};
+    size_t at = 0;
     TRY(a->imatrix_info(&facts, imatrix, &e->error));
     TRY(a->imatrix_find(&at, imatrix, "b", 1, &e->error));
     TRY(a->imatrix_at(&entry, imatrix, at, &e->error));
-    TRY(a->imatrix_dataset(&text, &length, imatrix, 0, &e->error));
-    MUST(facts.n_datasets == 1 && length == 1 && entry.n_columns == 2);
+    TRY(a->imatrix_dataset(&text, imatrix, 0, &e->error));
+    MUST(facts.n_datasets == 1 && text.size == 1 && entry.n_columns == 2);
     exercise_mix(e, entry.values, 2, sizeof *entry.values);
 end:
     return status;

@@ -50,12 +50,12 @@ static void number(const ggufx_file *f, size_t index, uint64_t i, int32_t type) 
 }
 
 static void value(const ggufx_file *f, size_t index, const ggufx_meta_entry *e) {
-    const char *text = NULL;
-    size_t length = 0, inner = 0;
+    ggufx_text text = {NULL, 0};
+    size_t inner = 0;
     uint64_t i;
     if (e->type == GGUFX_VALUE_STRING) {
-        check(ggufx_file_meta_string(&text, &length, f, index, &error));
-        hex(text, length);
+        check(ggufx_file_meta_string(&text, f, index, &error));
+        hex(text.data, text.size);
     } else if (e->type != GGUFX_VALUE_ARRAY) {
         number(f, index, 0, e->type);
     } else {
@@ -63,8 +63,8 @@ static void value(const ggufx_file *f, size_t index, const ggufx_meta_entry *e) 
         for (i = 0; i < e->count; i++) {
             if (i) putchar(',');
             if (e->element_type == GGUFX_VALUE_STRING) {
-                check(ggufx_file_meta_array_string(&text, &length, f, index, i, &error));
-                hex(text, length);
+                check(ggufx_file_meta_array_string(&text, f, index, i, &error));
+                hex(text.data, text.size);
             } else if (e->element_type == GGUFX_VALUE_ARRAY) {
                 ggufx_meta_entry below = {.struct_size = sizeof below};
                 check(ggufx_file_meta_array_nested(&inner, f, index, i, &error));

@@ -77,12 +77,12 @@ private:
 
 std::string architecture_of(const ggufx_file *file) {
     constexpr char key[] = "general.architecture";
-    size_t index = 0, length = 0;
-    const char *text = nullptr;
+    size_t index = 0;
+    ggufx_text text = {};
     ggufx_error error;
     must(ggufx_file_meta_find(&index, file, key, sizeof key - 1, &error), error, key);
-    must(ggufx_file_meta_string(&text, &length, file, index, &error), error, key);
-    return {text, length};
+    must(ggufx_file_meta_string(&text, file, index, &error), error, key);
+    return {text.data, text.size};
 }
 
 } // namespace

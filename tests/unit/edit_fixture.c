@@ -57,12 +57,12 @@ void put_bytes(const char *name, const void *bytes, size_t n) {
 }
 
 void assert_text(const ggufx_file *f, const char *key, const char *want) {
-    size_t index = 0, n = 0;
-    const char *text = NULL;
+    size_t index = 0;
+    ggufx_text text = {NULL, 0};
     OK(ggufx_file_meta_find(&index, f, key, strlen(key), ok_error()));
-    OK(ggufx_file_meta_string(&text, &n, f, index, ok_error()));
-    assert_int_equal(n, strlen(want));
-    assert_memory_equal(text, want, n);
+    OK(ggufx_file_meta_string(&text, f, index, ok_error()));
+    assert_int_equal(text.size, strlen(want));
+    assert_memory_equal(text.data, want, text.size);
 }
 
 uint64_t reserve_of(const ggufx_file *f) {

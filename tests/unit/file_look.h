@@ -16,8 +16,8 @@ static void look_at_key(const ggufx_file *f, size_t index, int depth) {
     int64_t s;
     double d;
     int32_t b;
-    const char *text;
-    size_t length, inner;
+    ggufx_text text;
+    size_t inner;
     if (ggufx_file_meta_at(&e, f, index, NULL) != GGUFX_OK) abort();
     if (e.key.data && (ggufx_file_meta_find(&inner, f, e.key.data, e.key.size, NULL) != GGUFX_OK ||
                        inner != index))
@@ -26,15 +26,14 @@ static void look_at_key(const ggufx_file *f, size_t index, int depth) {
     (void)ggufx_file_meta_i64(&s, f, index, NULL);
     (void)ggufx_file_meta_f64(&d, f, index, NULL);
     (void)ggufx_file_meta_bool(&b, f, index, NULL);
-    (void)ggufx_file_meta_string(&text, &length, f, index, NULL);
+    (void)ggufx_file_meta_string(&text, f, index, NULL);
     for (i = 0; i < e.count && i < 4096; i++) {
         const uint64_t at = i < 2048 ? i : e.count - 1 - (i - 2048); /* both ends of long arrays */
         (void)ggufx_file_meta_array_u64(&u, f, index, at, 1, NULL);
         (void)ggufx_file_meta_array_i64(&s, f, index, at, 1, NULL);
         (void)ggufx_file_meta_array_f64(&d, f, index, at, 1, NULL);
-        if (ggufx_file_meta_array_string(&text, &length, f, index, at, NULL) == GGUFX_OK &&
-            length > 0)
-            (void)*(const volatile char *)(text + length - 1);
+        if (ggufx_file_meta_array_string(&text, f, index, at, NULL) == GGUFX_OK && text.size > 0)
+            (void)*(const volatile char *)(text.data + text.size - 1);
         if (depth < 16 && ggufx_file_meta_array_nested(&inner, f, index, at, NULL) == GGUFX_OK &&
             i < 64)
             look_at_key(f, inner, depth + 1);

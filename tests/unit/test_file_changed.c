@@ -70,19 +70,18 @@ static void damage(unsigned char *data, size_t n, int how) {
 
 static void check_kept(const ggufx_file *f) {
     ggufx_tensor_facts t = {.struct_size = sizeof t};
-    const char *text;
-    size_t length;
+    ggufx_text text;
     uint64_t u;
     int64_t s;
     OK(ggufx_file_meta_u64(&u, f, find(f, "general.alignment"), ok_error()));
     assert_int_equal(u, 64);
     OK(ggufx_file_meta_i64(&s, f, find(f, "i64"), ok_error()));
     assert_int_equal(s, -5);
-    OK(ggufx_file_meta_string(&text, &length, f, find(f, "short"), ok_error()));
-    assert_int_equal(length, 14);
-    assert_memory_equal(text, "kept as it was", 14);
-    OK(ggufx_file_meta_string(&text, &length, f, find(f, "long"), ok_error()));
-    assert_int_equal(length, LONG);
+    OK(ggufx_file_meta_string(&text, f, find(f, "short"), ok_error()));
+    assert_int_equal(text.size, 14);
+    assert_memory_equal(text.data, "kept as it was", 14);
+    OK(ggufx_file_meta_string(&text, f, find(f, "long"), ok_error()));
+    assert_int_equal(text.size, LONG);
     OK(ggufx_tensor_info(&t, ggufx_file_tensor(f, 1), ok_error()));
     assert_int_equal(t.name.size, 6);
     assert_memory_equal(t.name.data, "second", 6);
@@ -93,19 +92,17 @@ static void check_views(const ggufx_file *f, const unsigned char *data, size_t n
     const size_t texts = find(f, "texts");
     unsigned i;
     for (i = 0; i < TOKENS; i++) {
-        const char *text;
-        size_t length;
+        ggufx_text text;
         ggufx_error error;
-        const ggufx_status status =
-            ggufx_file_meta_array_string(&text, &length, f, texts, i, &error);
+        const ggufx_status status = ggufx_file_meta_array_string(&text, f, texts, i, &error);
         if (status != GGUFX_OK) {
             assert_int_equal(status, GGUFX_E_MALFORMED);
             assert_true(error.offset < n);
-            assert_null(text);
+            assert_null(text.data);
             continue;
         }
-        assert_true((const unsigned char *)text >= data);
-        assert_true((const unsigned char *)text + length <= data + n);
+        assert_true((const unsigned char *)text.data >= data);
+        assert_true((const unsigned char *)text.data + text.size <= data + n);
     }
 }
 
@@ -192,8 +189,7 @@ static void test_a_file_that_is_read_does_not_change(void **state) {
     const int fd = new_file(name);
     ggufx_open_options o = {.struct_size = sizeof o};
     ggufx_file *f = NULL;
-    const char *text;
-    size_t length;
+    ggufx_text text;
     gb b;
     (void)state;
     rich_file(&b, 0);
@@ -206,9 +202,9 @@ static void test_a_file_that_is_read_does_not_change(void **state) {
             assert_int_equal(ftruncate(fd, 0), 0);
         else
             assert_int_equal(pwrite(fd, b.data, b.n, 0), b.n);
-        OK(ggufx_file_meta_array_string(&text, &length, f, find(f, "texts"), 299, ok_error()));
-        assert_int_equal(length, 5);
-        assert_memory_equal(text, "<299>", 5);
+        OK(ggufx_file_meta_array_string(&text, f, find(f, "texts"), 299, ok_error()));
+        assert_int_equal(text.size, 5);
+        assert_memory_equal(text.data, "<299>", 5);
     }
     ggufx_file_destroy(f);
     gb_free(&b);
@@ -223,8 +219,7 @@ static void test_what_is_copied_ends_at_4_kib(void **state) {
     for (n = 4096; n <= 4097; n++) {
         char *text = calloc(1, n + 1);
         ggufx_file *f;
-        const char *got;
-        size_t length;
+        ggufx_text got;
         gb b;
         memset(text, 'a', n);
         gb_begin(&b, 3, 0);
@@ -232,9 +227,9 @@ static void test_what_is_copied_ends_at_4_kib(void **state) {
         gb_data(&b);
         f = open_bytes(&b, 0);
         memset(b.data, 'b', b.n);
-        OK(ggufx_file_meta_string(&got, &length, f, 0, ok_error()));
-        assert_int_equal(length, n);
-        assert_int_equal(got[0], n == 4096 ? 'a' : 'b');
+        OK(ggufx_file_meta_string(&got, f, 0, ok_error()));
+        assert_int_equal(got.size, n);
+        assert_int_equal(got.data[0], n == 4096 ? 'a' : 'b');
         ggufx_file_destroy(f);
         gb_free(&b);
         free(text);

@@ -64,10 +64,9 @@ static void *strings(size_t n) {
 
 static void read_strings(void *work) {
     const job *j = work;
-    size_t length;
-    const char *text;
+    ggufx_text text;
     for (size_t i = 0; i < j->n; i++)
-        if (ggufx_file_meta_array_string(&text, &length, j->file, 0, i, NULL) != GGUFX_OK) abort();
+        if (ggufx_file_meta_array_string(&text, j->file, 0, i, NULL) != GGUFX_OK) abort();
 }
 
 static void test_elements_one_by_one_take_linear_time(void **state) {

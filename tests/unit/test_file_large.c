@@ -31,8 +31,7 @@ static void test_a_large_vocabulary_opens_with_a_few_kib_of_heap(void **state) {
     gb b;
     ggufx_file *f = NULL;
     ggufx_open_options o = {.struct_size = sizeof o};
-    const char *text;
-    size_t length;
+    ggufx_text text;
     long long before;
     (void)state;
     big_vocabulary(&b);
@@ -44,7 +43,7 @@ static void test_a_large_vocabulary_opens_with_a_few_kib_of_heap(void **state) {
     OK(ggufx_open_memory(&f, own, b.data, b.n, NULL, NULL, &o, ok_error()));
     assert_true(memory.peak_bytes - before < 8192);
     /* the table of offsets is sparse */
-    OK(ggufx_file_meta_array_string(&text, &length, f, find(f, "tokens"), TOKENS - 1, ok_error()));
+    OK(ggufx_file_meta_array_string(&text, f, find(f, "tokens"), TOKENS - 1, ok_error()));
     assert_true(memory.live_bytes - before < 128 * 1024);
     ggufx_file_destroy(f);
     ggufx_runtime_destroy(own);
@@ -64,11 +63,10 @@ static void *read_tokens(void *context) {
     for (i = 0; i < 20000; i++) {
         const unsigned at = (r->start + i * 7919u) % TOKENS;
         char want[16];
-        const char *text = NULL;
-        size_t length = 0;
+        ggufx_text text = {NULL, 0};
         snprintf(want, sizeof want, "%x", at * 2654435761u);
-        if (ggufx_file_meta_array_string(&text, &length, r->f, 1, at, NULL) != GGUFX_OK ||
-            length != strlen(want) || memcmp(text, want, length) != 0)
+        if (ggufx_file_meta_array_string(&text, r->f, 1, at, NULL) != GGUFX_OK ||
+            text.size != strlen(want) || memcmp(text.data, want, text.size) != 0)
             r->wrong++;
     }
     return NULL;

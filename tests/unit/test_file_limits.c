@@ -168,15 +168,15 @@ static ggufx_status open_any(void *context, ggufx_runtime *own, ggufx_error *err
     const ggufx_open_options o =
         options_of(kind & 4 ? GGUFX_OPEN_COPY : 0, kind & 1 ? GGUFX_IO_READ : GGUFX_IO_AUTO);
     int closed = 0;
-    size_t length, array = 0;
-    const char *text;
+    size_t array = 0;
+    ggufx_text text;
     ggufx_file *f = NULL;
     ggufx_status status = kind & 2 ? ggufx_open_memory(&f, own, file_bytes.data, file_bytes.n,
                                                        count_one, &closed, &o, error)
                                    : ggufx_open(&f, own, path, &o, error);
     if (status == GGUFX_OK) {
         OK(ggufx_file_meta_find(&array, f, "a.string", 8, ok_error()));
-        status = ggufx_file_meta_array_string(&text, &length, f, array, 199, error);
+        status = ggufx_file_meta_array_string(&text, f, array, 199, error);
     }
     ggufx_file_destroy(f);
     if (kind & 2) assert_int_equal(closed, 1);

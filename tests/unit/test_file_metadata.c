@@ -77,33 +77,31 @@ static void check_arrays(const ggufx_file *f) {
 }
 
 static void check_strings(const ggufx_file *f) {
-    const char *text = NULL;
-    size_t length = 0, i;
+    ggufx_text text = {NULL, 0};
+    size_t i;
     ggufx_error error;
-    OK(ggufx_file_meta_string(&text, &length, f, find(f, "s.string"), ok_error()));
-    assert_int_equal(length, 3);
-    assert_memory_equal(text, "a\0b", 3);
-    OK(ggufx_file_meta_string(&text, &length, f, find(f, "s.empty"), ok_error()));
-    assert_int_equal(length, 0);
+    OK(ggufx_file_meta_string(&text, f, find(f, "s.string"), ok_error()));
+    assert_int_equal(text.size, 3);
+    assert_memory_equal(text.data, "a\0b", 3);
+    OK(ggufx_file_meta_string(&text, f, find(f, "s.empty"), ok_error()));
+    assert_int_equal(text.size, 0);
     for (i = 0; i < 200; i++) {
         char want[16];
         const size_t at = (i * 77) % 200;
         snprintf(want, sizeof want, "<%u>", (unsigned)at);
         if (at % 10 == 0) want[0] = 0;
-        OK(ggufx_file_meta_array_string(&text, &length, f, find(f, "a.string"), at, ok_error()));
-        assert_int_equal(length, strlen(want));
-        assert_memory_equal(text, want, length);
+        OK(ggufx_file_meta_array_string(&text, f, find(f, "a.string"), at, ok_error()));
+        assert_int_equal(text.size, strlen(want));
+        assert_memory_equal(text.data, want, text.size);
     }
-    assert_int_equal(
-        ggufx_file_meta_array_string(&text, &length, f, find(f, "a.string"), 200, &error),
-        GGUFX_E_ARGUMENT);
-    assert_null(text);
-    assert_int_equal(ggufx_file_meta_array_string(&text, &length, f, find(f, "a.none"), 0, &error),
+    assert_int_equal(ggufx_file_meta_array_string(&text, f, find(f, "a.string"), 200, &error),
                      GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_file_meta_array_string(&text, &length, f, find(f, "a.u8"), 0, &error),
+    assert_null(text.data);
+    assert_int_equal(ggufx_file_meta_array_string(&text, f, find(f, "a.none"), 0, &error),
+                     GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_file_meta_array_string(&text, f, find(f, "a.u8"), 0, &error),
                      GGUFX_E_KVTYPE);
-    assert_int_equal(ggufx_file_meta_string(&text, &length, f, find(f, "s.u8"), &error),
-                     GGUFX_E_KVTYPE);
+    assert_int_equal(ggufx_file_meta_string(&text, f, find(f, "s.u8"), &error), GGUFX_E_KVTYPE);
 }
 
 static size_t nested(const ggufx_file *f, size_t index, uint64_t i, int32_t type, uint64_t count) {
@@ -117,22 +115,22 @@ static size_t nested(const ggufx_file *f, size_t index, uint64_t i, int32_t type
     assert_int_equal(e.type, GGUFX_VALUE_ARRAY);
     assert_int_equal(e.element_type, type);
     assert_int_equal(e.count, count);
-    assert_null(e.key);
+    assert_null(e.key.data);
     return out;
 }
 
 static void check_nested(const ggufx_file *f) {
     const size_t outer = find(f, "a.nested");
     uint64_t u[2] = {0, 0};
-    const char *text;
-    size_t length, inner, out;
+    ggufx_text text;
+    size_t inner, out;
     ggufx_error error;
     OK(ggufx_file_meta_array_u64(u, f, nested(f, outer, 0, GGUFX_VALUE_U16, 2), 0, 2, ok_error()));
     assert_true(u[0] == 1 && u[1] == 2);
     nested(f, outer, 1, GGUFX_VALUE_U8, 0);
-    OK(ggufx_file_meta_array_string(&text, &length, f, nested(f, outer, 2, GGUFX_VALUE_STRING, 1),
-                                    0, ok_error()));
-    assert_true(length == 1 && text[0] == 'x');
+    OK(ggufx_file_meta_array_string(&text, f, nested(f, outer, 2, GGUFX_VALUE_STRING, 1), 0,
+                                    ok_error()));
+    assert_true(text.size == 1 && text.data[0] == 'x');
     inner = nested(f, outer, 3, GGUFX_VALUE_ARRAY, 2);
     OK(ggufx_file_meta_array_u64(u, f, nested(f, inner, 1, GGUFX_VALUE_U8, 2), 0, 2, ok_error()));
     assert_true(u[0] == 4 && u[1] == 5);

@@ -184,12 +184,11 @@ typedef struct reader {
 
 static void *read_last(void *context) {
     reader *const r = context;
-    const char *text = NULL;
-    size_t length = 0;
+    ggufx_text text = {NULL, 0};
     pthread_barrier_wait(r->start);
-    if (ggufx_file_meta_array_string(&text, &length, r->file, 0, STRINGS - 1, NULL) == GGUFX_OK &&
-        length == sizeof r->last)
-        memcpy(&r->last, text, length);
+    if (ggufx_file_meta_array_string(&text, r->file, 0, STRINGS - 1, NULL) == GGUFX_OK &&
+        text.size == sizeof r->last)
+        memcpy(&r->last, text.data, text.size);
     return NULL;
 }
 

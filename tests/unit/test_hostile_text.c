@@ -97,10 +97,9 @@ static void test_errors_quote_hostile_keys(void) {
     gb_begin(&b, 3, 0), key(&b, GGUFX_VALUE_F32), gb_f32(&b, 1);
     file = opened(&b);
     uint64_t n = 0;
-    const char *text = NULL;
-    size_t length = 0;
+    ggufx_text text = {NULL, 0};
     QUOTES(ggufx_file_meta_u64(&n, file, 0, &e));
-    QUOTES(ggufx_file_meta_string(&text, &length, file, 0, &e));
+    QUOTES(ggufx_file_meta_string(&text, file, 0, &e));
     ggufx_file_destroy(file);
 }
 

@@ -19,8 +19,7 @@ static ggufx_imatrix_entry entry_of(const ggufx_imatrix *imatrix, const char *na
 static void test_values_are_sums_over_counts_per_expert(void **state) {
     (void)state;
     gb b;
-    const char *text = NULL;
-    size_t length = 0;
+    ggufx_text text = {NULL, 0};
     build(&b, "w.weight.counts", kExperts);
     ggufx_imatrix *imatrix = open_it(&b);
     const ggufx_imatrix_entry entry = entry_of(imatrix, "w.weight");
@@ -36,9 +35,9 @@ static void test_values_are_sums_over_counts_per_expert(void **state) {
     assert_int_equal(facts.chunk_tokens, 512);
     assert_int_equal(facts.format, GGUFX_IMATRIX_GGUF);
     assert_int_equal(facts.n_datasets, 2);
-    OK(ggufx_imatrix_dataset(&text, &length, imatrix, 1, ok_error()));
-    assert_int_equal(length, 7);
-    assert_memory_equal(text, "two.txt", 7);
+    OK(ggufx_imatrix_dataset(&text, imatrix, 1, ok_error()));
+    assert_int_equal(text.size, 7);
+    assert_memory_equal(text.data, "two.txt", 7);
     ggufx_imatrix_destroy(imatrix);
     gb_free(&b);
 }

@@ -183,8 +183,8 @@ static void test_wrong_arguments_are_refused(void **state) {
     (void)state;
     gb b;
     ggufx_error e;
-    size_t at = 0, length = 0;
-    const char *text = NULL;
+    size_t at = 0;
+    ggufx_text text = {NULL, 0};
     ggufx_imatrix *imatrix = NULL;
     ggufx_imatrix_facts facts = {.struct_size = 4};
     ggufx_imatrix_entry entry = {.struct_size = sizeof entry};
@@ -201,7 +201,7 @@ static void test_wrong_arguments_are_refused(void **state) {
     expect(ggufx_imatrix_at(&entry, imatrix, 1, &e), GGUFX_E_ARGUMENT, &e,
            "entry 1 does not exist");
     expect(ggufx_imatrix_find(&at, imatrix, NULL, 3, &e), GGUFX_E_ARGUMENT, &e, "name");
-    expect(ggufx_imatrix_dataset(&text, &length, imatrix, 2, &e), GGUFX_E_ARGUMENT, &e,
+    expect(ggufx_imatrix_dataset(&text, imatrix, 2, &e), GGUFX_E_ARGUMENT, &e,
            "data set 2 does not exist");
     expect(ggufx_imatrix_merge(imatrix, NULL, &e), GGUFX_E_ARGUMENT, &e, "imatrix");
     expect(ggufx_imatrix_merge(NULL, imatrix, &e), GGUFX_E_ARGUMENT, &e, "imatrix");

@@ -31,12 +31,12 @@ std::vector<std::string> names_in(const std::string &folder) {
 std::string architecture_of(const std::string &path) {
     const Opened opened(path);
     constexpr const char key[] = "general.architecture";
-    size_t index = 0, length = 0;
-    const char *text = nullptr;
+    size_t index = 0;
+    ggufx_text text = {};
     ggufx_error error;
     must(ggufx_file_meta_find(&index, opened.file, key, sizeof key - 1, &error), error, key);
-    must(ggufx_file_meta_string(&text, &length, opened.file, index, &error), error, key);
-    return {text, length};
+    must(ggufx_file_meta_string(&text, opened.file, index, &error), error, key);
+    return {text.data, text.size};
 }
 
 bool embeds_only(const std::string &path) {

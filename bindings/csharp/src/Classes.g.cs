@@ -955,18 +955,16 @@ namespace Ggufx
             return resultNative != 0;
         }
 
-        /// <summary>Returns a view of a string, borrowed from the file and not NUL-terminated.</summary>
+        /// <summary>Returns a view of a string, borrowed from the file.</summary>
         /// <exception cref="GgufxException">Argument, Malformed, Kvtype.</exception>
         public string MetaString(long index)
         {
-            byte* result;
-            UIntPtr resultLength;
+            NativeText result;
             NativeError e;
             using (new Hold(Handle))
             {
-                Check.Ok(NativeMethods.ggufx_file_meta_string(&result, &resultLength, Handle, Native.Size(index, "index"), &e),
-                    &e);
-                return Native.Text(result, resultLength);
+                Check.Ok(NativeMethods.ggufx_file_meta_string(&result, Handle, Native.Size(index, "index"), &e), &e);
+                return Native.Text(result.data, result.size);
             }
         }
 
@@ -1018,14 +1016,12 @@ namespace Ggufx
         /// </remarks>
         public string MetaArrayString(long index, ulong i)
         {
-            byte* result;
-            UIntPtr resultLength;
+            NativeText result;
             NativeError e;
             using (new Hold(Handle))
             {
-                Check.Ok(NativeMethods.ggufx_file_meta_array_string(&result, &resultLength, Handle, Native.Size(index, "index"),
-                    i, &e), &e);
-                return Native.Text(result, resultLength);
+                Check.Ok(NativeMethods.ggufx_file_meta_array_string(&result, Handle, Native.Size(index, "index"), i, &e), &e);
+                return Native.Text(result.data, result.size);
             }
         }
 
@@ -1711,15 +1707,13 @@ namespace Ggufx
         /// <exception cref="GgufxException">Argument.</exception>
         public string Dataset(long index)
         {
-            byte* result;
-            UIntPtr resultLength;
+            NativeText result;
             NativeError e;
             using (Handle.Reading())
             using (new Hold(Handle))
             {
-                Check.Ok(NativeMethods.ggufx_imatrix_dataset(&result, &resultLength, Handle, Native.Size(index, "index"), &e),
-                    &e);
-                return Native.Text(result, resultLength);
+                Check.Ok(NativeMethods.ggufx_imatrix_dataset(&result, Handle, Native.Size(index, "index"), &e), &e);
+                return Native.Text(result.data, result.size);
             }
         }
 

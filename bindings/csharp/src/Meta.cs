@@ -38,11 +38,10 @@ namespace Ggufx
         {
             get
             {
-                byte* text;
-                UIntPtr n;
+                NativeText text;
                 NativeError e;
-                Check.Ok(NativeMethods.ggufx_file_meta_string(&text, &n, _file.Handle, Native.Size(Index), &e), &e);
-                return new ReadOnlySpan<byte>(text, checked((int)n));
+                Check.Ok(NativeMethods.ggufx_file_meta_string(&text, _file.Handle, Native.Size(Index), &e), &e);
+                return new ReadOnlySpan<byte>(text.data, checked((int)text.size));
             }
         }
         /// <summary>Elements first .. first + n - 1 of an array of numbers or bools.</summary>

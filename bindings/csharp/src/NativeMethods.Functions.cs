@@ -200,8 +200,8 @@ namespace Ggufx
         internal static extern int ggufx_file_meta_bool(int* out_, FileHandle file, UIntPtr index,
             NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_file_meta_string(byte** out_, UIntPtr* out_length,
-            FileHandle file, UIntPtr index, NativeError* error);
+        internal static extern int ggufx_file_meta_string(NativeText* out_, FileHandle file, UIntPtr
+            index, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_file_meta_array_u64(ulong* out_, FileHandle file, UIntPtr
             index, ulong first, UIntPtr n, NativeError* error);
@@ -212,8 +212,8 @@ namespace Ggufx
         internal static extern int ggufx_file_meta_array_f64(double* out_, FileHandle file, UIntPtr
             index, ulong first, UIntPtr n, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_file_meta_array_string(byte** out_, UIntPtr* out_length,
-            FileHandle file, UIntPtr index, ulong i, NativeError* error);
+        internal static extern int ggufx_file_meta_array_string(NativeText* out_, FileHandle file,
+            UIntPtr index, ulong i, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_file_meta_array_nested(UIntPtr* out_index, FileHandle file,
             UIntPtr index, ulong i, NativeError* error);
@@ -342,8 +342,8 @@ namespace Ggufx
         internal static extern int ggufx_imatrix_find(UIntPtr* out_index, ImatrixHandle imatrix,
             byte* name, UIntPtr length, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_imatrix_dataset(byte** out_, UIntPtr* out_length,
-            ImatrixHandle imatrix, UIntPtr index, NativeError* error);
+        internal static extern int ggufx_imatrix_dataset(NativeText* out_, ImatrixHandle imatrix,
+            UIntPtr index, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_imatrix_select(ImatrixHandle imatrix, byte* keep, UIntPtr
             n, NativeError* error);

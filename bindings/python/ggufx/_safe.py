@@ -2946,12 +2946,12 @@ class File(Object):
         return out.value != 0
 
     def meta_string(self, index: int) -> str:
-        """Returns a view of a string, borrowed from the file and not NUL-terminated."""
+        """Returns a view of a string, borrowed from the file."""
         e = _raw.ggufx_error()
         own = self._handle
-        out, out_n = c_void_p(), c_size_t()
-        check(lib.ggufx_file_meta_string(byref(out), byref(out_n), own, index, byref(e)), e)
-        return text_at(out.value, out_n.value)
+        out = _raw.ggufx_text()
+        check(lib.ggufx_file_meta_string(byref(out), own, index, byref(e)), e)
+        return text_at(out.data, out.size)
 
     def meta_array_u64(self, index: int, first: int, n: int) -> Array:
         """Copies elements first .. first + n - 1 of an array of numbers or bools, converted as the scalar
@@ -2990,9 +2990,9 @@ class File(Object):
         """
         e = _raw.ggufx_error()
         own = self._handle
-        out, out_n = c_void_p(), c_size_t()
-        check(lib.ggufx_file_meta_array_string(byref(out), byref(out_n), own, index, i, byref(e)), e)
-        return text_at(out.value, out_n.value)
+        out = _raw.ggufx_text()
+        check(lib.ggufx_file_meta_array_string(byref(out), own, index, i, byref(e)), e)
+        return text_at(out.data, out.size)
 
     def meta_array_nested(self, index: int, i: int) -> int:
         """Returns the index of element i of an array of arrays.
@@ -3468,9 +3468,9 @@ class Imatrix(Object):
         e = _raw.ggufx_error()
         with self._turns.reading:
             own = self._handle
-            out, out_n = c_void_p(), c_size_t()
-            check(lib.ggufx_imatrix_dataset(byref(out), byref(out_n), own, index, byref(e)), e)
-            return text_at(out.value, out_n.value)
+            out = _raw.ggufx_text()
+            check(lib.ggufx_imatrix_dataset(byref(out), own, index, byref(e)), e)
+            return text_at(out.data, out.size)
 
     def select(self, keep: Buffer) -> None:
         """Keeps the entries i with keep[i] != 0 and removes the others. n is the number of entries."""

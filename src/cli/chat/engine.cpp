@@ -87,7 +87,7 @@ void Engine::make_template(const ChatOptions &options) {
     const std::string &name = options.template_name;
     std::string text;
     if (is_chat_format(name)) {
-        of.format = text_of(name);
+        of.format = as_text(name);
     } else if (!name.empty()) {
         if (!is_file(name))
             throw Failure(kUsage, "--template: \"" + escape(name) +
@@ -144,8 +144,8 @@ ggufx_status Engine::set_prompt(const Conversation &conversation, ggufx_error *e
     struct tm local = {};
     localtime_r(&now, &local);
     request.clock = static_cast<int64_t>(now) + local.tm_gmtoff;
-    request.messages_json = text_of(messages);
-    request.tools = text_of(tools);
+    request.messages_json = as_text(messages);
+    request.tools = as_text(tools);
     auto prompt = sized<ggufx_prompt>();
     prompt.flags = GGUFX_PROMPT_REUSE_ANSWERS | GGUFX_PROMPT_KEEP_RANDOM;
     prompt.messages = &request;

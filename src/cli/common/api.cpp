@@ -268,13 +268,12 @@ ggufx_tensor_facts tensor_facts(const ggufx_tensor *tensor) {
 
 std::optional<std::string> meta_text(const ggufx_file *file, std::string_view key) {
     size_t index = 0;
-    const char *text = nullptr;
-    size_t length = 0;
+    ggufx_text text = {};
     if (ggufx_file_meta_find(&index, file, key.data(), key.size(), nullptr) != GGUFX_OK ||
-        ggufx_file_meta_string(&text, &length, file, index, nullptr) != GGUFX_OK) {
+        ggufx_file_meta_string(&text, file, index, nullptr) != GGUFX_OK) {
         return std::nullopt; // absent, or not a string
     }
-    return std::string(text, length);
+    return std::string(text.data, text.size);
 }
 
 } // namespace ggufx::cli

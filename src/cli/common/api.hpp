@@ -28,7 +28,7 @@ inline std::string_view view(ggufx_text text) {
     return {text.data ? text.data : "", text.size};
 }
 // Returns a text that borrows a string; an empty one is absent.
-inline ggufx_text text_of(std::string_view text) {
+inline ggufx_text as_text(std::string_view text) {
     return {text.empty() ? nullptr : text.data(), text.size()};
 }
 

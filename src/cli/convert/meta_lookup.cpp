@@ -42,12 +42,11 @@ std::vector<std::string> meta_texts(const ggufx_file *file, const std::string &k
     std::vector<std::string> out;
     const auto array = array_of(file, key);
     for (uint64_t i = 0; array && i < array->second; i++) {
-        const char *text = nullptr;
-        size_t length = 0;
+        ggufx_text text = {};
         call([&](ggufx_error *error) {
-            return ggufx_file_meta_array_string(&text, &length, file, array->first, i, error);
+            return ggufx_file_meta_array_string(&text, file, array->first, i, error);
         });
-        out.emplace_back(text, length);
+        out.emplace_back(text.data, text.size);
     }
     return out;
 }

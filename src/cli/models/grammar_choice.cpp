@@ -54,7 +54,7 @@ Grammar make_grammar(const ggufx_runtime *rt, const ggufx_tokenizer *tokenizer,
     options.kind = choice.grammar.empty() ? GGUFX_GRAMMAR_JSON_SCHEMA : GGUFX_GRAMMAR_GBNF;
     if (options.kind == GGUFX_GRAMMAR_JSON_SCHEMA)
         options.flags = white_space_flags(choice.white_space).value_or(0);
-    options.text = text_of(text);
+    options.text = as_text(text);
     ggufx_grammar *grammar = nullptr;
     try {
         call([&](ggufx_error *error) {

@@ -82,12 +82,11 @@ static std::vector<T> elements(Getter getter, const ggufx_file *file, size_t ind
 }
 
 static std::string_view element_string(const ggufx_file *file, size_t index, uint64_t i) {
-    const char *text = nullptr;
-    size_t length = 0;
+    ggufx_text text = {};
     call([&](ggufx_error *error) {
-        return ggufx_file_meta_array_string(&text, &length, file, index, i, error);
+        return ggufx_file_meta_array_string(&text, file, index, i, error);
     });
-    return {text, length};
+    return {text.data, text.size};
 }
 
 static size_t nested_index(const ggufx_file *file, size_t index, uint64_t i) {
@@ -138,12 +137,9 @@ static Json elements_json(const ggufx_file *file, size_t index, int32_t type, ui
 }
 
 static std::string_view string_value(const ggufx_file *file, size_t index) {
-    const char *text = nullptr;
-    size_t length = 0;
-    call([&](ggufx_error *error) {
-        return ggufx_file_meta_string(&text, &length, file, index, error);
-    });
-    return {text, length};
+    ggufx_text text = {};
+    call([&](ggufx_error *error) { return ggufx_file_meta_string(&text, file, index, error); });
+    return {text.data, text.size};
 }
 
 Json meta_value_json(const ggufx_file *file, size_t index, uint64_t limit) {

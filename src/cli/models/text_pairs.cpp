@@ -90,7 +90,7 @@ void PairMaker::make_template(const ggufx_runtime *rt, const std::string &text) 
 Ids PairMaker::from_template(const std::string &query, const std::string &text) const {
     const std::string variables = Json{{"query", query}, {"document", text}}.dump();
     auto request = sized<ggufx_chat_request>();
-    request.variables = text_of(variables);
+    request.variables = as_text(variables);
     Ids out(variables.size() + 64);
     const auto fill = [&](size_t *needed, ggufx_error *error) {
         return ggufx_chat_tokenize(out.data(), out.size(), needed, template_.get(), tokenizer_,

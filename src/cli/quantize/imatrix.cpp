@@ -42,12 +42,9 @@ ggufx_imatrix_entry imatrix_entry(const ggufx_imatrix *imatrix, size_t index) {
 std::vector<std::string> imatrix_datasets(const ggufx_imatrix *imatrix) {
     std::vector<std::string> names;
     for (uint64_t i = 0; i < imatrix_facts(imatrix).n_datasets; i++) {
-        const char *text = nullptr;
-        size_t length = 0;
-        call([&](ggufx_error *error) {
-            return ggufx_imatrix_dataset(&text, &length, imatrix, i, error);
-        });
-        names.emplace_back(text, length);
+        ggufx_text text = {};
+        call([&](ggufx_error *error) { return ggufx_imatrix_dataset(&text, imatrix, i, error); });
+        names.emplace_back(text.data, text.size);
     }
     return names;
 }

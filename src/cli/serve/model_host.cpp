@@ -153,7 +153,7 @@ void ModelHost::make_template(const std::string &name) {
     auto of = sized<ggufx_chat_options>();
     std::string text;
     if (is_chat_format(name)) {
-        of.format = text_of(name);
+        of.format = as_text(name);
     } else if (!name.empty()) {
         text = read_utf8(name);
         of.text = {text.data(), text.size()}; // also if it is empty
@@ -330,13 +330,13 @@ ggufx_chat_request request_of(const ChatWanted &wanted, std::string &variables) 
     struct tm local = {};
     localtime_r(&now, &local);
     request.clock = static_cast<int64_t>(now) + local.tm_gmtoff;
-    request.messages_json = text_of(wanted.messages);
-    request.tools = text_of(wanted.tools);
+    request.messages_json = as_text(wanted.messages);
+    request.tools = as_text(wanted.tools);
     if (wanted.variables.size() > 0) {
         variables = wanted.variables.dump();
-        request.variables = text_of(variables);
+        request.variables = as_text(variables);
     }
-    request.reasoning_effort = text_of(wanted.reasoning_effort);
+    request.reasoning_effort = as_text(wanted.reasoning_effort);
     return request;
 }
 
@@ -451,11 +451,11 @@ SharedPrompt ModelHost::prompt_of(const ChatWanted &wanted, uint64_t asker) cons
     options.grammars = grammars.source();
     if (is_forced) {
         options.tool_choice = GGUFX_TOOL_CHOICE_REQUIRED;
-        options.tools = text_of(tools);
-        options.call_id = text_of(id);
-        if (wanted.forced[0].is_named) options.tool_name = text_of(wanted.forced[0].name);
+        options.tools = as_text(tools);
+        options.call_id = as_text(id);
+        if (wanted.forced[0].is_named) options.tool_name = as_text(wanted.forced[0].name);
     } else if (wanted.form != AnswerForm::text) {
-        options.schema = text_of(wanted.schema);
+        options.schema = as_text(wanted.schema);
     }
     ggufx_chat_prompt *out = nullptr;
     ggufx_error error;

@@ -52,7 +52,7 @@ Grammar SchemaCompiler::create(const std::string &text, GrammarMemory &memory,
     auto options = sized<ggufx_grammar_options>();
     options.kind = GGUFX_GRAMMAR_JSON_SCHEMA;
     options.flags = flags_;
-    options.text = text_of(text);
+    options.text = as_text(text);
     options.progress = &progress;
     n_done_ = 0;
     const uint64_t before = memory.n_bytes();

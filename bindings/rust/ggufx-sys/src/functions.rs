@@ -132,16 +132,16 @@ functions! {
         ggufx_error) -> ggufx_status;
     fn ggufx_file_meta_bool(out: *mut i32, file: *const ggufx_file, index: usize, error: *mut
         ggufx_error) -> ggufx_status;
-    fn ggufx_file_meta_string(out: *mut *const c_char, out_length: *mut usize, file: *const
-        ggufx_file, index: usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_file_meta_string(out: *mut ggufx_text, file: *const ggufx_file, index: usize, error:
+        *mut ggufx_error) -> ggufx_status;
     fn ggufx_file_meta_array_u64(out: *mut u64, file: *const ggufx_file, index: usize, first: u64,
         n: usize, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_file_meta_array_i64(out: *mut i64, file: *const ggufx_file, index: usize, first: u64,
         n: usize, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_file_meta_array_f64(out: *mut f64, file: *const ggufx_file, index: usize, first: u64,
         n: usize, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_file_meta_array_string(out: *mut *const c_char, out_length: *mut usize, file: *const
-        ggufx_file, index: usize, i: u64, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_file_meta_array_string(out: *mut ggufx_text, file: *const ggufx_file, index: usize, i:
+        u64, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_file_meta_array_nested(out_index: *mut usize, file: *const ggufx_file, index: usize, i:
         u64, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_file_tensor_count(file: *const ggufx_file) -> usize;
@@ -231,8 +231,8 @@ functions! {
         error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_imatrix_find(out_index: *mut usize, imatrix: *const ggufx_imatrix, name: *const c_char,
         length: usize, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_imatrix_dataset(out: *mut *const c_char, out_length: *mut usize, imatrix: *const
-        ggufx_imatrix, index: usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_imatrix_dataset(out: *mut ggufx_text, imatrix: *const ggufx_imatrix, index: usize,
+        error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_imatrix_select(imatrix: *mut ggufx_imatrix, keep: *const u8, n: usize, error: *mut
         ggufx_error) -> ggufx_status;
     fn ggufx_imatrix_merge(imatrix: *mut ggufx_imatrix, other: *const ggufx_imatrix, error: *mut

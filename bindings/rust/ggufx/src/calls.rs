@@ -1014,16 +1014,13 @@ impl File {
         Ok(out != 0)
     }
 
-    /// Returns a view of a string, borrowed from the file and not NUL-terminated.
+    /// Returns a view of a string, borrowed from the file.
     ///
     /// Errors: `ARGUMENT`, `MALFORMED`, `KVTYPE`.
     pub fn meta_string(&self, index: usize) -> Result<&[u8]> {
-        let mut out = null();
-        let mut out_n = 0;
-        check(|e| unsafe {
-            sys::ggufx_file_meta_string(&mut out, &mut out_n, self.as_raw(), index, e)
-        })?;
-        Ok(unsafe { items(out.cast(), out_n) })
+        let mut out = sys::ggufx_text { data: null(), size: 0 };
+        check(|e| unsafe { sys::ggufx_file_meta_string(&mut out, self.as_raw(), index, e) })?;
+        Ok(unsafe { items(out.data.cast(), out.size) })
     }
 
     /// Copies elements first .. first + n - 1 of an array of numbers or bools, converted as the
@@ -1073,12 +1070,11 @@ impl File {
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `MALFORMED`, `KVTYPE`.
     pub fn meta_array_string(&self, index: usize, i: u64) -> Result<&[u8]> {
-        let mut out = null();
-        let mut out_n = 0;
+        let mut out = sys::ggufx_text { data: null(), size: 0 };
         check(|e| unsafe {
-            sys::ggufx_file_meta_array_string(&mut out, &mut out_n, self.as_raw(), index, i, e)
+            sys::ggufx_file_meta_array_string(&mut out, self.as_raw(), index, i, e)
         })?;
-        Ok(unsafe { items(out.cast(), out_n) })
+        Ok(unsafe { items(out.data.cast(), out.size) })
     }
 
     /// Returns the index of element i of an array of arrays.
@@ -1681,12 +1677,9 @@ impl Imatrix {
     ///
     /// Errors: `ARGUMENT`.
     pub fn dataset(&self, index: usize) -> Result<&[u8]> {
-        let mut out = null();
-        let mut out_n = 0;
-        check(|e| unsafe {
-            sys::ggufx_imatrix_dataset(&mut out, &mut out_n, self.as_raw(), index, e)
-        })?;
-        Ok(unsafe { items(out.cast(), out_n) })
+        let mut out = sys::ggufx_text { data: null(), size: 0 };
+        check(|e| unsafe { sys::ggufx_imatrix_dataset(&mut out, self.as_raw(), index, e) })?;
+        Ok(unsafe { items(out.data.cast(), out.size) })
     }
 
     /// Keeps the entries i with `keep[i]` != 0 and removes the others. n is the number of entries.
