@@ -33,17 +33,17 @@ func ggufxGoCall2(user unsafe.Pointer, key *C.char, data unsafe.Pointer, nBytes 
 
 //export ggufxGoCall3
 func ggufxGoCall3(user unsafe.Pointer, kind C.uint32_t, call C.uint64_t, text *C.char,
-	length C.size_t) C.int32_t {
+	length C.size_t) C.ggufx_status {
 	f, set := functionOf[func(ChatEventKind, uint64, string) error](user)
-	return C.int32_t(set.guard(false, func() error {
+	return C.ggufx_status(set.guard(false, func() error {
 		return f(ChatEventKind(kind), uint64(call), string(view(text, length)))
 	}))
 }
 
 //export ggufxGoCall4
-func ggufxGoCall4(user unsafe.Pointer, finding *C.ggufx_finding) C.int32_t {
+func ggufxGoCall4(user unsafe.Pointer, finding *C.ggufx_finding) C.ggufx_status {
 	f, set := functionOf[func(Finding) error](user)
-	return C.int32_t(set.guard(false, func() error {
+	return C.ggufx_status(set.guard(false, func() error {
 		return f(findingOf(finding))
 	}))
 }
@@ -67,26 +67,25 @@ func ggufxGoCall6(user unsafe.Pointer, data unsafe.Pointer, n C.size_t) C.ggufx_
 }
 
 //export ggufxGoCall7
-func ggufxGoCall7(user unsafe.Pointer, index C.size_t, tensor *C.ggufx_job_tensor) {
-	f, set := functionOf[func(int, JobTensor)](user)
-	set.guard(false, func() error {
-		f(int(index), jobTensorOf(tensor))
-		return nil
-	})
+func ggufxGoCall7(user unsafe.Pointer, index C.size_t, tensor *C.ggufx_job_tensor) C.ggufx_status {
+	f, set := functionOf[func(int, JobTensor) error](user)
+	return C.ggufx_status(set.guard(false, func() error {
+		return f(int(index), jobTensorOf(tensor))
+	}))
 }
 
 //export ggufxGoCall8
-func ggufxGoCall8(user unsafe.Pointer, running *C.ggufx_measure_facts) C.int32_t {
+func ggufxGoCall8(user unsafe.Pointer, running *C.ggufx_measure_facts) C.ggufx_status {
 	f, set := functionOf[func(MeasureFacts) error](user)
-	return C.int32_t(set.guard(false, func() error {
+	return C.ggufx_status(set.guard(false, func() error {
 		return f(measureFactsOf(running))
 	}))
 }
 
 //export ggufxGoCall9
-func ggufxGoCall9(user unsafe.Pointer, rows *C.ggufx_measure_row, n C.size_t) C.int32_t {
+func ggufxGoCall9(user unsafe.Pointer, rows *C.ggufx_measure_row, n C.size_t) C.ggufx_status {
 	f, set := functionOf[func([]MeasureRow) error](user)
-	return C.int32_t(set.guard(false, func() error {
+	return C.ggufx_status(set.guard(false, func() error {
 		return f(structsOf(rows, int(n), measureRowOf))
 	}))
 }

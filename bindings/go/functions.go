@@ -142,15 +142,14 @@ func (run *running) watch(w *Watch) *C.ggufx_progress {
 		return nil
 	}
 	to := alloc[C.ggufx_progress](run, 1)
-	to.struct_size = C.sizeof_ggufx_progress
 	to.report, to.user = run.callback(*w, C.ggufxGoProgress)
 	return to
 }
 
 //export ggufxGoProgress
-func ggufxGoProgress(user unsafe.Pointer, done, total C.uint64_t) C.int32_t {
+func ggufxGoProgress(user unsafe.Pointer, done, total C.uint64_t) C.ggufx_status {
 	w, set := functionOf[Watch](user)
-	return C.int32_t(set.guard(false, func() error {
+	return C.ggufx_status(set.guard(false, func() error {
 		if w.Progress != nil {
 			w.Progress(uint64(done), uint64(total))
 		}

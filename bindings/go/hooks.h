@@ -14,7 +14,7 @@ typedef struct ggufx_go_user {
 } ggufx_go_user;
 
 /* Go functions, in functions.go, hooks.go and session.go. */
-extern int32_t ggufxGoProgress(void *user, uint64_t done, uint64_t total);
+extern ggufx_status ggufxGoProgress(void *user, uint64_t done, uint64_t total);
 extern int32_t ggufxGoReadAt(void *user, uint64_t offset, void *data, size_t n);
 extern int32_t ggufxGoSize(void *user, uint64_t *out);
 extern void ggufxGoDestroy(void *user);

@@ -77,16 +77,17 @@ func TestCancelledRunIsResumed(t *testing.T) {
 	q, seen, again := plan(t), 0, 0
 	stop, cancel := context.WithCancel(context.Background())
 	err := q.Run(path, &ggufx.JobRunOptions{Flags: ggufx.JobRunKeep, Watch: ggufx.Watch{Context: stop},
-		TensorDone: func(int, ggufx.JobTensor) {
+		TensorDone: func(int, ggufx.JobTensor) error {
 			if seen++; seen == 4 {
 				cancel()
 			}
+			return nil
 		}})
 	check(t, fails(t, err, ggufx.StatusCancelled) != nil && errors.Is(err, context.Canceled))
 	_, err = os.Stat(path)
 	check(t, os.IsNotExist(err) && seen >= 4)
 	ok(t, q.Run(path, &ggufx.JobRunOptions{Flags: ggufx.JobRunResume | ggufx.JobRunMeasure,
-		TensorDone: func(int, ggufx.JobTensor) { again++ }}))
+		TensorDone: func(int, ggufx.JobTensor) error { again++; return nil }}))
 	check(t, bytes.Equal(must[[]byte](t)(os.ReadFile(whole)), must[[]byte](t)(os.ReadFile(path))))
 	tensors := tensorsOf(t, q)
 	check(t, again > 0 && again < len(tensors), seen, again)
@@ -97,7 +98,7 @@ func TestPanicInRun(t *testing.T) {
 	q := plan(t)
 	defer func() { check(t, recover() == "seen enough") }()
 	_ = q.Run(filepath.Join(t.TempDir(), "q.gguf"),
-		&ggufx.JobRunOptions{TensorDone: func(int, ggufx.JobTensor) { panic("seen enough") }})
+		&ggufx.JobRunOptions{TensorDone: func(int, ggufx.JobTensor) error { panic("seen enough") }})
 }
 
 func copyOf(t testing.TB, rt *ggufx.Runtime, f *ggufx.File, options *ggufx.WriterOptions) *ggufx.Writer {

@@ -1587,7 +1587,7 @@ func (f *File) TensorFind(name string) (int, error) {
 
 // Validate checks an opened file more thoroughly than the open did.
 //
-//   - report: called for each finding; a non-zero result stops with StatusCancelled.
+//   - report: called for each finding; a result other than StatusOk ends the check with it.
 //   - flags: Validate*.
 //   - watch: may be nil; reported in bytes checked.
 //

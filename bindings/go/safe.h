@@ -81,7 +81,7 @@ extern int32_t ggufxGoCall3(void *user, uint32_t kind, uint64_t call, char *text
 extern int32_t ggufxGoCall4(void *user, ggufx_finding *finding);
 extern int32_t ggufxGoCall5(void *user, void *data, size_t n);
 extern int32_t ggufxGoCall6(void *user, void *data, size_t n);
-extern void ggufxGoCall7(void *user, size_t index, ggufx_job_tensor *tensor);
+extern int32_t ggufxGoCall7(void *user, size_t index, ggufx_job_tensor *tensor);
 extern int32_t ggufxGoCall8(void *user, ggufx_measure_facts *running);
 extern int32_t ggufxGoCall9(void *user, ggufx_measure_row *rows, size_t n);
 extern int32_t ggufxGoCall10(void *user, ggufx_perplexity_facts *running);

@@ -311,7 +311,7 @@ type ChatParserOptions struct {
 	// JSON array of the request's tools, for parameter types
 	Tools string
 	// Gets a piece of text, which is never empty and has whole characters. `call` is the index of
-	// the tool call, from 0. A non-zero result ends the current library call with StatusCancelled.
+	// the tool call, from 0. A result other than StatusOk ends the current library call with it.
 	Event func(kind ChatEventKind, call uint64, text string) error
 }
 
@@ -1352,8 +1352,9 @@ type JobRunOptions struct {
 	Flags JobRunFlags
 	// Reported in bytes of input; nil: cannot be cancelled
 	Watch Watch
-	// Called after each tensor, on the calling thread; may be nil.
-	TensorDone func(index int, tensor JobTensor)
+	// Called after each tensor, on the calling thread; may be nil. A result other than StatusOk ends
+	// the run with it; the next run goes on after this tensor.
+	TensorDone func(index int, tensor JobTensor) error
 	// Number of this shard, 1 .. Shards; 0: no shards. Shards runs on one file system write their
 	// tensors to PATH.part; Quantizer.Finish completes the file.
 	Shard  uint32
@@ -1665,13 +1666,14 @@ type MeasureOptions struct {
 	BasePath string
 	// Reads all n bytes of the same from elsewhere. nil: none.
 	Read io.Reader
-	// Gets the running result after each chunk; a non-zero result stops. nil: none.
+	// Gets the running result after each chunk. A result other than StatusOk ends the call with it.
+	// nil: none.
 	Report func(running MeasureFacts) error
 	// Counts tokens; nil: none
 	Watch Watch
-	// Gets the scored predictions in the order of the text, in pieces; a non-zero result stops.
-	// Runtime.MeasureTotal computes the results of a text that is measured in parts, cut between
-	// chunks. nil: none.
+	// Gets the scored predictions in the order of the text, in pieces. A result other than StatusOk
+	// ends the call with it. Runtime.MeasureTotal computes the results of a text that is measured in
+	// parts, cut between chunks. nil: none.
 	Rows func(rows []MeasureRow) error
 	// First chunk of the saved logits that belongs to these tokens. Earlier chunks are read and
 	// checked.

@@ -200,14 +200,13 @@ typedef struct ggufx_text {
     size_t size;      /* bytes of the text */
 } ggufx_text;
 
-/* Progress of a long call, polled at least every 5 ms. total is 0 if it is unknown. A non-zero
- * result cancels the call: it returns GGUFX_E_CANCELLED and has changed nothing. report runs within
- * the call, so it must not use an object that the call uses exclusively. */
+/* Progress of a long call, polled at least every 5 ms. total is 0 if it is unknown. A result other
+ * than GGUFX_OK cancels the call: it returns GGUFX_E_CANCELLED and has changed nothing. report runs
+ * on the calling thread, so it must not use an object that the call uses exclusively. It never
+ * grows. */
 typedef struct ggufx_progress {
-    uint32_t struct_size;
-    uint32_t flags; /* 0 */
-    void *user;
-    int32_t (*report)(void *user, uint64_t done, uint64_t total);
+    ggufx_status (*report)(void *user, uint64_t done, uint64_t total);
+    void *user; /* first argument of report */
 } ggufx_progress;
 
 /* ---- runtime -------------------------------------------------------------------------------- */

@@ -285,11 +285,11 @@ typedef struct ggufx_chat_parser_options {
     const ggufx_chat *chat; /* template that decides the format; NULL: all output is answer */
     ggufx_text prompt; /* the rendered prompt, or its end, which may open reasoning or a call */
     ggufx_text tools;  /* JSON array of the request's tools, for parameter types */
-    void *user;
     /* Gets a piece of text, which is never empty and has whole characters. `call` is the index of
-     * the tool call, from 0. A non-zero result ends the current library call with CANCELLED. */
-    int32_t (*event)(void *user, ggufx_chat_event_kind kind, uint64_t call, const char *text,
-                     size_t length);
+     * the tool call, from 0. A result other than GGUFX_OK ends the current library call with it. */
+    ggufx_status (*event)(void *user, ggufx_chat_event_kind kind, uint64_t call, const char *text,
+                          size_t length);
+    void *user; /* first argument of event */
 } ggufx_chat_parser_options;
 
 /* Creates a parser. options->event must be set. The template may be destroyed before the parser.

@@ -390,7 +390,7 @@ typedef struct ggufx_finding {
 /*
  * Checks an opened file more thoroughly than the open did.
  *
- * report    called for each finding; a non-zero result stops with CANCELLED.
+ * report    called for each finding; a result other than GGUFX_OK ends the check with it.
  * flags     GGUFX_VALIDATE_*.
  * progress  may be NULL; reported in bytes checked.
  *
@@ -400,7 +400,8 @@ typedef struct ggufx_finding {
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_validate(const ggufx_file *file, ggufx_validate_flags flags,
-                                      int32_t (*report)(void *user, const ggufx_finding *finding),
+                                      ggufx_status (*report)(void *user,
+                                                             const ggufx_finding *finding),
                                       void *user, const ggufx_progress *progress,
                                       ggufx_error *error);
 

@@ -192,9 +192,10 @@ typedef struct ggufx_job_run_options {
     uint32_t struct_size;
     ggufx_job_run_flags flags;
     const ggufx_progress *progress; /* reported in bytes of input; NULL: cannot be cancelled */
-    void *user;                     /* first argument of tensor_done */
-    /* Called after each tensor, on the calling thread; may be NULL. */
-    void (*tensor_done)(void *user, size_t index, const ggufx_job_tensor *tensor);
+    /* Called after each tensor, on the calling thread; may be NULL. A result other than GGUFX_OK
+     * ends the run with it; the next run goes on after this tensor. */
+    ggufx_status (*tensor_done)(void *user, size_t index, const ggufx_job_tensor *tensor);
+    void *user; /* first argument of tensor_done */
     /* Number of this shard, 1 .. n_shards; 0: no shards. n_shards runs on one file system write
      * their tensors to PATH.part; ggufx_job_finish completes the file. */
     uint32_t shard;

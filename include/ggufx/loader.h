@@ -351,7 +351,7 @@ typedef struct ggufx_functions {
     ggufx_status (*tensor_wrap)(ggufx_tensor **out, const ggufx_runtime *rt, ggufx_type type, uint32_t n_dims, const uint64_t *ne, uint64_t row_stride, const void *data, uint64_t n_bytes, const char *name, void (*destroy)(void *user), void *user, ggufx_error *error);
     ggufx_status (*tensor_slice)(ggufx_tensor **out, const ggufx_tensor *tensor, uint32_t dim, uint64_t first, uint64_t n, ggufx_error *error);
     void (*tensor_destroy)(ggufx_tensor *tensor);
-    ggufx_status (*validate)(const ggufx_file *file, ggufx_validate_flags flags, int32_t (*report)(void *user, const ggufx_finding *finding), void *user, const ggufx_progress *progress, ggufx_error *error);
+    ggufx_status (*validate)(const ggufx_file *file, ggufx_validate_flags flags, ggufx_status (*report)(void *user, const ggufx_finding *finding), void *user, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*generator_create)(ggufx_generator **out, ggufx_session *session, const ggufx_generator_options *options, ggufx_error *error);
     void (*generator_destroy)(ggufx_generator *generator);
     ggufx_status (*chat_prompt_create)(ggufx_chat_prompt **out, const ggufx_chat_prompt_options *options, ggufx_error *error);

@@ -77,14 +77,15 @@ typedef struct ggufx_measure_options {
     /* Reads all n bytes of the same from elsewhere. NULL: none. */
     ggufx_status (*read)(void *user, void *data, size_t n);
     void *read_user; /* first argument of read */
-    /* Gets the running result after each chunk; a non-zero result stops. NULL: none. */
-    int32_t (*report)(void *user, const ggufx_measure_facts *running);
+    /* Gets the running result after each chunk. A result other than GGUFX_OK ends the call with it.
+     * NULL: none. */
+    ggufx_status (*report)(void *user, const ggufx_measure_facts *running);
     void *report_user;              /* first argument of report */
     const ggufx_progress *progress; /* counts tokens; NULL: none */
-    /* Gets the scored predictions in the order of the text, in pieces; a non-zero result stops.
-     * ggufx_measure_total computes the results of a text that is measured in parts, cut between
-     * chunks. NULL: none. */
-    int32_t (*rows)(void *user, const ggufx_measure_row *rows, size_t n);
+    /* Gets the scored predictions in the order of the text, in pieces. A result other than GGUFX_OK
+     * ends the call with it. ggufx_measure_total computes the results of a text that is measured in
+     * parts, cut between chunks. NULL: none. */
+    ggufx_status (*rows)(void *user, const ggufx_measure_row *rows, size_t n);
     void *rows_user; /* first argument of rows */
     /* First chunk of the saved logits that belongs to these tokens. Earlier chunks are read and
      * checked. */

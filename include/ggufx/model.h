@@ -408,15 +408,15 @@ GGUFX_API ggufx_status ggufx_session_info(ggufx_session_facts *out, const ggufx_
  * q, out  f32 [n_tokens][n_heads][head_dim].
  * k, v    f32 [n_tokens][n_kv_heads][head_dim].
  *
- * q and k include RoPE of their positions, from first_token on. A non-zero result ends the decode
- * with CANCELLED. The hook must not call back into the session.
+ * q and k include RoPE of their positions, from first_token on. A result other than GGUFX_OK
+ * ends the decode with it. The hook must not call back into the session.
  */
 typedef struct ggufx_attention_hook {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
     void *user;
-    int32_t (*layer)(void *user, uint32_t layer, uint64_t first_token, size_t n_tokens,
-                     const float *q, const float *k, const float *v, const float *out);
+    ggufx_status (*layer)(void *user, uint32_t layer, uint64_t first_token, size_t n_tokens,
+                          const float *q, const float *k, const float *v, const float *out);
 } ggufx_attention_hook;
 
 /* Flags of a decode. */

@@ -59,11 +59,11 @@ ggufx_job_tensor describe(const job::Quantization &job, size_t index) {
 struct Relay {
     const job::Quantization *job;
     void *user;
-    void (*tensor_done)(void *user, size_t index, const ggufx_job_tensor *tensor);
-    static void call(void *self, size_t index) {
+    ggufx_status (*tensor_done)(void *user, size_t index, const ggufx_job_tensor *tensor);
+    static int32_t call(void *self, size_t index) {
         const Relay &relay = *static_cast<const Relay *>(self);
         const ggufx_job_tensor facts = describe(*relay.job, index);
-        relay.tensor_done(relay.user, index, &facts);
+        return relay.tensor_done(relay.user, index, &facts);
     }
 };
 

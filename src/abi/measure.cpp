@@ -35,9 +35,10 @@ public:
             rows[i].divergence = compared[i].divergence;
             rows[i].flags = compared[i].same_top ? GGUFX_MEASURE_SAME_TOP : 0;
         }
-        if (in_.rows(in_.rows_user, rows, n) == 0) return Status::ok;
-        return set_failure(failure, Status::cancelled, {},
-                           "the reader of rows cancelled the measurement");
+        const int32_t result = in_.rows(in_.rows_user, rows, n);
+        if (result == 0) return Status::ok;
+        return set_failure(failure, ended_by_host(result), {},
+                           "the rows callback ended the measurement");
     }
     Status begin_chunk(const int32_t *, Failure *) override { return Status::ok; }
     Status end_chunk(Failure *) override { return Status::ok; }

@@ -42,9 +42,7 @@ struct ModelOptions {
             device = in.device->device;
         }
         options.n_placed_layers = in.n_device_layers ? in.n_device_layers : UINT32_MAX;
-        if (!in.progress) return;
-        const auto progress = import_options(in.progress, 0, "ggufx_progress");
-        options.progress = {progress.user, progress.report};
+        options.progress = import_progress(in.progress);
     }
 
     Vector<model::Override> overrides;

@@ -10,9 +10,7 @@ std::string_view import_text(const ggufx_text &text, const char *name) {
 }
 
 Progress import_progress(const ggufx_progress *given) {
-    if (!given) return {};
-    const auto in = import_options(given, 0, "ggufx_progress");
-    return {in.user, in.report};
+    return given ? Progress{given->user, given->report} : Progress{};
 }
 
 namespace detail {

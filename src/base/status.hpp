@@ -52,6 +52,13 @@ enum class Status : int32_t {
     missing = -50,
 };
 
+// Returns what a callback of the host ends a call with: the status that it returned, or cancelled if
+// that is no code of a failure.
+inline Status ended_by_host(int32_t status) {
+    constexpr int32_t kLast = -63; // codes in include/ggufx/base.h are above it
+    return status < 0 && status >= kLast ? static_cast<Status>(status) : Status::cancelled;
+}
+
 constexpr uint64_t kNone = UINT64_MAX;
 
 // Same layout as ggufx_error.

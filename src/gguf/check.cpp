@@ -50,8 +50,9 @@ void Checker::report(LogLevel severity, Status status, uint64_t offset, uint64_t
     va_start(args, format);
     print_text_v(text, sizeof text, format, args);
     va_end(args);
-    if (options_.report(options_.user, {severity, status, offset, index, text, name}) != 0)
-        fail(Status::cancelled, {}, "the report callback stopped the check");
+    const int32_t result =
+        options_.report(options_.user, {severity, status, offset, index, text, name});
+    if (result != 0) fail(ended_by_host(result), {}, "the report callback ended the check");
 }
 
 void Checker::check_metadata() {

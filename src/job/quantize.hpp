@@ -14,7 +14,7 @@ struct RunOptions {
     uint32_t shard = 0, n_shards = 0; // n_shards 0: not sharded
     Progress progress;
     void *user = nullptr;
-    void (*tensor_done)(void *user, size_t index) = nullptr;
+    int32_t (*tensor_done)(void *user, size_t index) = nullptr;
 };
 
 // One output file: its metadata, and the offsets of its tensors.

@@ -214,7 +214,10 @@ void Run::write_part(size_t number, io::ResumableFile &draft, Journal &journal) 
             continue;
         }
         journal.note(i, write_tensor(tensor, part.offsets[i], draft));
-        if (options_.tensor_done) options_.tensor_done(options_.user, index);
+        const int32_t result =
+            options_.tensor_done ? options_.tensor_done(options_.user, index) : 0;
+        if (result != 0)
+            fail(ended_by_host(result), {.index = index}, "the tensor_done callback ended the run");
         poll();
     }
 }

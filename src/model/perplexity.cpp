@@ -124,10 +124,11 @@ Status perplexity(PerplexityResult *out, Session &session, const PerplexityTask 
         status = run.chunk(i, failure);
         (void)session.truncate(0, 0, nullptr); // to 0 tokens: cannot fail
         if (status != Status::ok || !task.report) continue;
-        if (task.report(task.user, run.result()) != 0) {
+        const int32_t result = task.report(task.user, run.result());
+        if (result != 0) {
             status =
-                set_failure(failure, Status::cancelled, {}, "cancelled after %" PRIu64 " chunks",
-                            static_cast<uint64_t>(i + 1));
+                set_failure(failure, ended_by_host(result), {},
+                            "cancelled after %" PRIu64 " chunks", static_cast<uint64_t>(i + 1));
         }
     }
     if (status == Status::ok) *out = run.result();

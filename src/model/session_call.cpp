@@ -53,15 +53,15 @@ public:
     }
     Status attention_done(uint32_t layer, size_t n, const float *q, const float *k, const float *v,
                           const float *out, Failure *failure) override {
-        const bool stops =
-            hook_.layer && hook_.layer(hook_.user, layer, length_ + start_, n, q, k, v, out);
-        return stops ? stop(failure) : Status::ok;
+        if (!hook_.layer) return Status::ok;
+        const int32_t result = hook_.layer(hook_.user, layer, length_ + start_, n, q, k, v, out);
+        return result == 0 ? Status::ok : stop(failure, ended_by_host(result));
     }
 
 private:
-    Status stop(Failure *failure) const {
-        return set_failure(failure, Status::cancelled, {},
-                           "cancelled after %" PRIu64 " of %" PRIu64 " tokens", done_, total_);
+    Status stop(Failure *failure, Status status = Status::cancelled) const {
+        return set_failure(failure, status, {}, "cancelled after %" PRIu64 " of %" PRIu64 " tokens",
+                           done_, total_);
     }
     static int32_t report(void *self, uint64_t, uint64_t) {
         return static_cast<Poll *>(self)->cancelled();

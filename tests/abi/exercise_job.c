@@ -97,9 +97,10 @@ end:
     return status;
 }
 
-static void mix_tensor(void *user, size_t index, const ggufx_job_tensor *tensor) {
+static ggufx_status mix_tensor(void *user, size_t index, const ggufx_job_tensor *tensor) {
     exercise_mix(user, &index, 1, sizeof index == 8 ? 8 : 4);
     exercise_mix(user, &tensor->bytes_out, 1, sizeof tensor->bytes_out);
+    return GGUFX_OK;
 }
 
 static ggufx_status plan_job(exercise *e, ggufx_job *job) {

@@ -231,8 +231,7 @@ static void test_every_poll_can_cancel(void) {
         long n_cancelled = 0;
         for (long k = 1;; k += step) {
             counter c = {0, k, 0};
-            ggufx_progress progress = {
-                .struct_size = sizeof progress, .user = &c, .report = count_polls};
+            ggufx_progress progress = {.user = &c, .report = count_polls};
             exercise e;
             exercise_init(&e, &kApi, model_path);
             e.progress = &progress;

@@ -270,8 +270,7 @@ static void test_uploads_of_a_model_are_cancelled(void **state) {
     int n_cancelled = 0;
     for (int after = 0;; after++) {
         int left = after;
-        const ggufx_progress progress = {
-            .struct_size = sizeof progress, .user = &left, .report = count_to};
+        const ggufx_progress progress = {.user = &left, .report = count_to};
         ggufx_model_options options = on_device(device, 0);
         options.progress = &progress;
         const ggufx_status status = ggufx_model_create(&f.model, f.rt, f.file, &options, &f.error);

@@ -167,8 +167,7 @@ static void take_events(void) {
 static void call_step(bytes *in) {
     ggufx_step_item items[SEQUENCES + 1];
     int polls = 1 + (int)take(in, 60);
-    const ggufx_progress progress = {
-        .struct_size = sizeof progress, .user = &polls, .report = stop_after};
+    const ggufx_progress progress = {.user = &polls, .report = stop_after};
     ggufx_step_options of = {.struct_size = sizeof of, .budget_us = take(in, 4) ? 0 : 1};
     const uint32_t n = take(in, SEQUENCES + 2), first = take(in, SEQUENCES);
     if (take(in, 4) == 0) of.progress = &progress;

@@ -165,8 +165,7 @@ static void call_decode(ggufx_session *session, bytes *in) {
     ggufx_batch_options options = {.struct_size = sizeof options};
     uint64_t before[SEQUENCES];
     int polls = 1 + (int)take(in, 30);
-    const ggufx_progress progress = {
-        .struct_size = sizeof progress, .user = &polls, .report = stop_after};
+    const ggufx_progress progress = {.user = &polls, .report = stop_after};
     const uint32_t n = take(in, SEQUENCES + 2);
     size_t n_rows = 0, n_hidden = 0;
     for (size_t i = 0; i < 2 * TINY_CONTEXT; i++) tokens[i] = (int32_t)(i * 37 % TINY_VOCAB);

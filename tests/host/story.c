@@ -41,7 +41,7 @@ static int32_t interrupt(void *user, uint64_t done, uint64_t total) {
  * succeeds. */
 static ggufx_status hear(story *s, ggufx_session *session, const int32_t *ids) {
     const ggufx_functions *a = s->api;
-    ggufx_progress progress = {.struct_size = sizeof progress, .user = s, .report = interrupt};
+    ggufx_progress progress = {.user = s, .report = interrupt};
     ggufx_decode_options options = {.struct_size = sizeof options};
     ggufx_status status = GGUFX_OK;
     options.progress = &progress;

@@ -102,7 +102,6 @@ struct Countdown {
     int polls;
     ggufx_progress progress = {};
     explicit Countdown(int n) : polls(n) {
-        progress.struct_size = sizeof progress;
         progress.user = this;
         progress.report = report;
     }

@@ -398,7 +398,6 @@ void test_a_progress_hook_ends_the_tokenization() {
     message.role = {message.content.data = "user", message.content.size = 4};
     const auto run = [&](Polls &polls, bool tokenizes) {
         ggufx_progress progress = {};
-        progress.struct_size = sizeof progress;
         progress.user = &polls;
         progress.report = report;
         ggufx_chat_request request = {};

@@ -418,7 +418,6 @@ double measure(ggufx_runtime *rt, const Row &row) {
         size_t needed = 0;
         std::clock_t begin = std::clock();
         ggufx_progress progress = {};
-        progress.struct_size = sizeof progress;
         progress.user = &begin;
         progress.report = stop_late;
         request.progress = &progress;

@@ -195,7 +195,6 @@ void test_each_poll_can_cancel(const TinyFile &file) {
         Poll poll;
         poll.cancel_at = at;
         ggufx_progress progress = {};
-        progress.struct_size = sizeof progress;
         progress.user = &poll;
         progress.report = on_progress;
         std::vector<float> out;

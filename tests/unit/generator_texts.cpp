@@ -268,7 +268,6 @@ void test_cancel() {
     Gen one(g.session, g.n_vocab, mode_of(sampler.get()));
     one.prompt("Once");
     ggufx_progress progress = {};
-    progress.struct_size = sizeof progress;
     progress.user = &one;
     progress.report = [](void *user, uint64_t, uint64_t) -> int32_t {
         std::thread([=] { ggufx_generator_cancel(static_cast<Gen *>(user)->handle()); }).join();

@@ -28,7 +28,7 @@ static inline int32_t kv_countdown(void *user, uint64_t done, uint64_t total) {
 static inline long kv_fail_each(ggufx_kv *kv, kv_memory *memory, kv_call *call, int polls) {
     kv_bytes held = kv_saved(kv, GGUFX_KV_ALL_SEQUENCES);
     const long live = memory->live;
-    ggufx_progress progress = {.struct_size = sizeof progress, .report = kv_countdown};
+    ggufx_progress progress = {.report = kv_countdown};
     long k = 1;
     for (;; k++) {
         long left = polls ? k : 0;

@@ -221,7 +221,7 @@ void assert_cancelled(ggufx_status status, const polls *p, uint32_t threads) {
 }
 
 ggufx_progress poll_progress(polls *p) {
-    ggufx_progress progress = {.struct_size = sizeof progress};
+    ggufx_progress progress = {0};
     progress.user = p;
     progress.report = count_polls;
     return progress;

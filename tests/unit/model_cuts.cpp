@@ -170,7 +170,6 @@ void Cuts::batches(uint32_t n) {
 void Cuts::lose_a_call(Session &session, size_t done, Random &random) {
     int polls = static_cast<int>(1 + random.below(40));
     ggufx_progress progress = {};
-    progress.struct_size = sizeof progress;
     progress.user = &polls;
     progress.report = countdown;
     ggufx_decode_options options = {};
@@ -218,7 +217,6 @@ void Cuts::cancelled() {
     go_on(session, 0, first, "before a cancelled call");
     StopAfter stop = {2 * batch + batch / 3};
     ggufx_progress progress = {};
-    progress.struct_size = sizeof progress;
     progress.user = &stop;
     progress.report = stop_after;
     ggufx_decode_options options = {};
@@ -302,7 +300,6 @@ void Cuts::replay_is_cancelled() {
     for (int polls = 1; status != GGUFX_OK; polls = 2 * polls + 1) {
         int left = polls;
         ggufx_progress progress = {};
-        progress.struct_size = sizeof progress;
         progress.user = &left;
         progress.report = countdown;
         ggufx_decode_options options = {};
@@ -373,7 +370,6 @@ void Cuts::replay_is_not_shown() {
         if (again) back_to(session, n, "before a watched call");
         Shown shown = {n};
         ggufx_progress progress = {};
-        progress.struct_size = sizeof progress;
         progress.user = &shown;
         progress.report = Shown::poll;
         ggufx_attention_hook hook = {};

@@ -189,7 +189,6 @@ struct Failing {
     std::atomic<int64_t> left;
     ggufx_allocator hooks;
     explicit Failing(int64_t k) : left(k), hooks{} {
-        hooks.struct_size = sizeof hooks;
         hooks.user = this;
         hooks.alloc = [](void *user, size_t size, size_t align) -> void * {
             if (static_cast<Failing *>(user)->left-- == 0) return nullptr;
@@ -271,7 +270,6 @@ struct Poll {
     std::atomic<int> left;
     ggufx_progress hooks;
     explicit Poll(int k) : left(k), hooks{} {
-        hooks.struct_size = sizeof hooks;
         hooks.user = this;
         hooks.report = [](void *user, uint64_t, uint64_t) -> int32_t {
             return --static_cast<Poll *>(user)->left < 0;

@@ -189,7 +189,6 @@ Answer Text::speculated(Kind kind, const Ids &truth, uint64_t seed) const {
         const size_t capacity = std::min(left, random.below(4) ? std::size(ids) : 1 + left / 8);
         int polls = random.below(3) ? 0 : static_cast<int>(1 + random.below(8));
         ggufx_progress progress = {};
-        progress.struct_size = sizeof progress;
         progress.user = &polls;
         progress.report = countdown;
         const uint64_t before = ggufx_session_length(session.handle());

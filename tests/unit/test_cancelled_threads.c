@@ -59,7 +59,7 @@ static int32_t sleep_a_bit(void *user, uint64_t done, uint64_t total) {
 static void run_hooks(void) {
     ggufx_file *f = NULL;
     ggufx_open_options options = {.struct_size = sizeof options};
-    ggufx_progress progress = {sizeof progress, 0, NULL, sleep_a_bit};
+    ggufx_progress progress = {sleep_a_bit, NULL};
     options.progress = &progress;
     OK(ggufx_open(&f, rt, path, &options, ok_error()));
     ggufx_file_destroy(f);

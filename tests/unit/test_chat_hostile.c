@@ -232,7 +232,7 @@ static int32_t count_poll(void *user, uint64_t done, uint64_t total) {
 
 static rendered render_polled(const char *text, poll *p, uint64_t max_steps) {
     ggufx_chat_request request = {.struct_size = sizeof request};
-    ggufx_progress progress = {sizeof progress, 0, p, count_poll};
+    ggufx_progress progress = {count_poll, p};
     /* With a message, the forms of the template are probed first. */
     request.messages_json = text_of("[{\"role\":\"user\",\"content\":\"hi\"}]");
     request.max_steps = max_steps;

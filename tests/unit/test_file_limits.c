@@ -139,8 +139,7 @@ static void test_open_stops_at_every_poll_and_leaves_nothing(void **state) {
         live = memory.live;
         for (k = 1; status != GGUFX_OK; k++) {
             canceller c = {.stop_at = k};
-            const ggufx_progress progress = {
-                .struct_size = sizeof progress, .user = &c, .report = poll};
+            const ggufx_progress progress = {.user = &c, .report = poll};
             ggufx_open_options o = options_of(GGUFX_OPEN_POPULATE, io);
             ggufx_error error;
             ggufx_file *f = NULL;

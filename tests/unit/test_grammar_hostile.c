@@ -134,7 +134,7 @@ static int32_t note_steps(void *user, uint64_t done, uint64_t total) {
 static uint64_t steps_of(const char *text) {
     ggufx_error error = {0};
     uint64_t steps = 0;
-    const ggufx_progress progress = {sizeof progress, 0, &steps, note_steps};
+    const ggufx_progress progress = {note_steps, &steps};
     if (create_within(text, 0, 0, &progress, &error) != GGUFX_OK)
         fail_msg("%.70s: %s", text, error.message);
     return steps;
@@ -263,7 +263,7 @@ static void test_a_progress_hook_ends_a_compilation(void **state) {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         poll all = {0};
         ggufx_error error = {0};
-        ggufx_progress progress = {sizeof progress, 0, &all, count_poll};
+        ggufx_progress progress = {count_poll, &all};
         (void)create_within(texts[i], 0, 0, &progress, &error);
         if (all.n < 8) fail_msg("%.60s: %llu polls", texts[i], (unsigned long long)all.n);
         for (uint64_t at = 1; at <= all.n; at += 1 + all.n / 16) {

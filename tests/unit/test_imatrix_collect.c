@@ -156,7 +156,7 @@ static void test_it_can_be_cancelled_at_each_poll(void **state) {
     begin_session(&f, NULL, 0);
     while (status == GGUFX_E_CANCELLED) {
         poll p = {0, ++cancel_at, 0, 0};
-        ggufx_progress progress = {sizeof progress, 0, &p, on_progress};
+        ggufx_progress progress = {on_progress, &p};
         ggufx_imatrix_options options = {.struct_size = sizeof options};
         options.flags = GGUFX_COLLECT_OUTPUT;
         options.progress = &progress;

@@ -249,7 +249,7 @@ static void test_every_poll_cancels_and_resume_goes_on(void **state) {
     gb_bytes(&want, bytes, n);
     clean();
     polls p = {0};
-    ggufx_progress progress = {.struct_size = sizeof progress, .user = &p, .report = count_polls};
+    ggufx_progress progress = {.user = &p, .report = count_polls};
     ggufx_job_run_options run = {.struct_size = sizeof run};
     run.progress = &progress;
     ggufx_status s = GGUFX_E_CANCELLED;

@@ -80,8 +80,7 @@ static ggufx_status open_through(ggufx_file **file, hooks *h, ggufx_error *e) {
  * resume. */
 static ggufx_status run(ggufx_file *file, uint32_t flags, long stop_at) {
     polls p = {.stop_at = stop_at};
-    const ggufx_progress progress = {
-        .struct_size = sizeof progress, .user = &p, .report = count_polls};
+    const ggufx_progress progress = {.user = &p, .report = count_polls};
     ggufx_job_options options = {.struct_size = sizeof options};
     ggufx_job_run_options how = {.struct_size = sizeof how};
     ggufx_job *job = NULL;

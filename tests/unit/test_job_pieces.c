@@ -64,8 +64,7 @@ static ggufx_job *plan(ggufx_runtime **own, uint32_t threads) {
 }
 
 static ggufx_status run(ggufx_job *job, uint32_t flags, polls *p, ggufx_error *e) {
-    const ggufx_progress progress = {
-        .struct_size = sizeof progress, .user = p, .report = count_polls};
+    const ggufx_progress progress = {.user = p, .report = count_polls};
     ggufx_job_run_options how = {.struct_size = sizeof how};
     how.flags = flags;
     how.progress = &progress;

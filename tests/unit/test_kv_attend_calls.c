@@ -192,8 +192,7 @@ static void test_an_attention_is_cancelled_at_any_poll(void **state) {
     float *x = kv_random(kLong * 256, 1), *q = kv_random(8 * 128, 2), want[8 * 128], out[8 * 128];
     kv_fill(kv, &shape, 0, kLong, kLong, NULL, x, x);
     int left = 0;
-    const ggufx_progress progress = {
-        .struct_size = sizeof progress, .user = &left, .report = stop_at};
+    const ggufx_progress progress = {.user = &left, .report = stop_at};
     ggufx_attend_options options = {.struct_size = sizeof options};
     options.progress = &progress;
     kv_attend(want, NULL, kv, &shape, 0, q, 1, NULL, 0, 0);

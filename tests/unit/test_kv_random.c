@@ -199,7 +199,7 @@ static void requantize(world *w) {
     static const uint32_t types[] = {GGUFX_KV_F32,  GGUFX_KV_F16,       GGUFX_KV_BF16,
                                      GGUFX_KV_Q8_0, GGUFX_KV_KEEP_TYPE, GGUFX_KV_Q8_0};
     const uint32_t layer = draw(w, kLayers + 1), k = types[draw(w, 6)], v = types[draw(w, 6)];
-    const ggufx_progress progress = {.struct_size = sizeof progress, .user = w, .report = perhaps};
+    const ggufx_progress progress = {.user = w, .report = perhaps};
     const int fails = may_fail(w);
     const ggufx_status status = ggufx_kv_requantize(
         w->kv, layer < kLayers ? layer : GGUFX_KV_ALL_LAYERS, k, v, &progress, NULL);
@@ -209,7 +209,7 @@ static void requantize(world *w) {
 }
 
 static void compact(world *w, uint32_t s) {
-    const ggufx_progress progress = {.struct_size = sizeof progress, .user = w, .report = perhaps};
+    const ggufx_progress progress = {.user = w, .report = perhaps};
     const int fails = may_fail(w);
     const ggufx_status status =
         ggufx_kv_compact(w->kv, draw(w, 3) ? s : GGUFX_KV_ALL_SEQUENCES, &progress, NULL);

@@ -28,8 +28,7 @@ static void check_parts(int32_t isa) {
     ggufx_runtime_options options = {.struct_size = sizeof options};
     ggufx_matmul_options mm = {.struct_size = sizeof mm};
     batches b = {.n = 0};
-    const ggufx_progress progress = {
-        .struct_size = sizeof progress, .user = &b, .report = note_done};
+    const ggufx_progress progress = {.user = &b, .report = note_done};
     options.workspace_bytes = 64 << 10;
     options.threads = 1;
     options.isa = isa;

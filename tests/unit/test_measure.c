@@ -393,7 +393,7 @@ static void test_it_stops_at_each_poll_and_at_each_write(void **state) {
     ggufx_measure_options options = {.struct_size = sizeof options};
     ggufx_measure_facts facts;
     reports stop = {0, 0};
-    ggufx_progress progress = {sizeof progress, 0, &stop, on_progress};
+    ggufx_progress progress = {on_progress, &stop};
     fixture f;
     (void)state;
     begin_rows(&f, NULL, 5);
@@ -501,7 +501,7 @@ static void test_endings_that_cannot_be_are_refused(void **state) {
     double scores[ENDINGS] = {7, 7, 7};
     size_t lengths[ENDINGS] = {1, 0, 2};
     reports stop = {0, 3};
-    ggufx_progress progress = {sizeof progress, 0, &stop, on_progress};
+    ggufx_progress progress = {on_progress, &stop};
     fixture f;
     (void)state;
     make_endings(context, endings);

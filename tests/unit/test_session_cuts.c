@@ -56,8 +56,7 @@ static void decode_in_pieces(fixture *f, ggufx_session *session, const int32_t *
         const size_t drafts = 1 + draw / 7 % 8;
         if (n > left) n = left;
         int polls = 1 + (int)(draw / 11 % 7);
-        ggufx_progress progress = {
-            .struct_size = sizeof progress, .user = &polls, .report = countdown};
+        ggufx_progress progress = {.user = &polls, .report = countdown};
         ggufx_decode_options options = {.struct_size = sizeof options};
         options.progress = &progress;
         if (draw % 2 && done + 90 <= kContext) {

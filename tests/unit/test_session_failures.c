@@ -39,7 +39,6 @@ static void test_decode_can_be_cancelled_at_each_poll(void **state) {
         ggufx_progress progress;
         ggufx_decode_options options = {.struct_size = sizeof options};
         memset(&progress, 0, sizeof progress);
-        progress.struct_size = sizeof progress;
         progress.user = &p;
         progress.report = on_progress;
         options.progress = &progress;

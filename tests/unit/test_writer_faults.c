@@ -177,7 +177,7 @@ static void test_every_poll_can_cancel_and_leaves_the_old_file(void **state) {
         .struct_size = sizeof stream, .user = &data, .read = sometimes};
     const uint64_t ne[1] = {1300000};
     polls p = {0};
-    ggufx_progress progress = {.struct_size = sizeof progress, .user = &p, .report = count_polls};
+    ggufx_progress progress = {.user = &p, .report = count_polls};
     ggufx_write_options options = one_by_one(&progress);
     ggufx_writer *w = everything();
     ggufx_error e;

@@ -182,8 +182,7 @@ static int32_t block_name(void *user, uint64_t done, uint64_t total) {
 static void test_a_set_whose_names_fail_is_taken_back(void **state) {
     (void)state;
     unsigned blocked = 1;
-    ggufx_progress progress = {
-        .struct_size = sizeof progress, .user = &blocked, .report = block_name};
+    ggufx_progress progress = {.user = &blocked, .report = block_name};
     const ggufx_write_options options = one_by_one(&progress);
     ggufx_writer *w = everything();
     ggufx_error e;
@@ -256,7 +255,7 @@ static int32_t write_other(void *user, uint64_t done, uint64_t total) {
 
 static void test_a_name_that_is_taken_is_kept_where_asked(void **state) {
     (void)state;
-    ggufx_progress progress = {.struct_size = sizeof progress, .user = path, .report = write_other};
+    ggufx_progress progress = {.user = path, .report = write_other};
     ggufx_write_options options = {.struct_size = sizeof options};
     options.flags = GGUFX_WRITE_NO_REPLACE;
     ggufx_writer *w = everything();
@@ -301,8 +300,7 @@ static void test_free_space_is_looked_at_before(void **state) {
 static void test_a_set_that_cannot_be_replaced_stays(void **state) {
     (void)state;
     unsigned blocked = 2;
-    ggufx_progress progress = {
-        .struct_size = sizeof progress, .user = &blocked, .report = block_name};
+    ggufx_progress progress = {.user = &blocked, .report = block_name};
     const ggufx_write_options plain = one_by_one(NULL), options = one_by_one(&progress);
     kept k;
     ggufx_error e;

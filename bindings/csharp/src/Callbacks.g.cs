@@ -140,21 +140,22 @@ namespace Ggufx
         }
 
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        private delegate void JobRunOptionsTensorDoneFn(void* user, UIntPtr index, NativeJobTensor* tensor);
+        private delegate int JobRunOptionsTensorDoneFn(void* user, UIntPtr index, NativeJobTensor* tensor);
         internal static readonly IntPtr JobRunOptionsTensorDone = Functions.Keep(new JobRunOptionsTensorDoneFn(OnJobRunOptionsTensorDone));
 
         [MonoPInvokeCallback(typeof(JobRunOptionsTensorDoneFn))]
-        private static void OnJobRunOptionsTensorDone(void* user, UIntPtr index, NativeJobTensor* tensor)
+        private static int OnJobRunOptionsTensorDone(void* user, UIntPtr index, NativeJobTensor* tensor)
         {
             var callback = Callback.Of(user);
-            if (callback.Stopped) return;
+            if (callback.Stopped) return (int)Status.Cancelled;
             try
             {
-                ((Action<long, JobTensor>)callback.Function)((long)index, new JobTensor(tensor));
+                return ((Func<long, JobTensor, bool>)callback.Function)((long)index,
+                    new JobTensor(tensor)) ? (int)Status.Ok : (int)Status.Cancelled;
             }
             catch (Exception e)
             {
-                callback.Ended(e);
+                return callback.Ended(e);
             }
         }
 

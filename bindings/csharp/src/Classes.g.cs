@@ -1066,7 +1066,7 @@ namespace Ggufx
         }
 
         /// <summary>Checks an opened file more thoroughly than the open did.</summary>
-        /// <param name="report">Called for each finding; a non-zero result stops with Status.Cancelled.</param>
+        /// <param name="report">Called for each finding; a result other than Status.Ok ends the check with it.</param>
         /// <param name="flags">ValidateFlags.</param>
         /// <param name="token">Cancels the call.</param>
         /// <param name="progress">Receives the progress of the call.</param>

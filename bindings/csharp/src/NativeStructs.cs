@@ -92,10 +92,8 @@ namespace Ggufx
     [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeProgress
     {
-        internal uint struct_size;
-        internal uint flags;
-        internal void* user;
         internal IntPtr report;
+        internal void* user;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -239,8 +237,8 @@ namespace Ggufx
         internal IntPtr chat;
         internal NativeText prompt;
         internal NativeText tools;
-        internal void* user;
         internal IntPtr event_;
+        internal void* user;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -787,8 +785,8 @@ namespace Ggufx
         internal uint struct_size;
         internal uint flags;
         internal NativeProgress* progress;
-        internal void* user;
         internal IntPtr tensor_done;
+        internal void* user;
         internal uint shard;
         internal uint n_shards;
     }

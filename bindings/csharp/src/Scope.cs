@@ -129,7 +129,6 @@ namespace Ggufx
         private NativeProgress* Progress()
         {
             var native = (NativeProgress*)Memory(1, sizeof(NativeProgress));
-            native->struct_size = (uint)sizeof(NativeProgress);
             native->user = User(this);
             native->report = Functions.Progress;
             return native;

@@ -451,7 +451,7 @@ namespace Ggufx
         /// <summary>JSON array of the request's tools, for parameter types.</summary>
         public string Tools { get; set; }
         /// <summary>Gets a piece of text, which is never empty and has whole characters. call is the index of the tool call, from
-        /// 0. A non-zero result ends the current library call with Status.Cancelled.</summary>
+        /// 0. A result other than Status.Ok ends the current library call with it.</summary>
         public Func<ChatEventKind, ulong, string, bool> Event { get; set; }
 
         internal unsafe void Fill(NativeChatParserOptions* o, Scope scope)
@@ -1705,8 +1705,8 @@ namespace Ggufx
         public CancellationToken Token { get; set; }
         /// <summary>Reported in bytes of input.</summary>
         public IProgress<Progress> Progress { get; set; }
-        /// <summary>Tensor done.</summary>
-        public Action<long, JobTensor> TensorDone { get; set; }
+        /// <summary>A result other than Status.Ok ends the run with it; the next run goes on after this tensor.</summary>
+        public Func<long, JobTensor, bool> TensorDone { get; set; }
         /// <summary>Number of this shard, 1 .. Shards; 0: no shards. Shards runs on one file system write their tensors to
         /// PATH.part; Quantizer.Finish completes the file.</summary>
         public uint Shard { get; set; }
@@ -2101,14 +2101,15 @@ namespace Ggufx
         public string BasePath { get; set; }
         /// <summary>Reads all n bytes of the same from elsewhere. null: none.</summary>
         public ReadFunction Read { get; set; }
-        /// <summary>Gets the running result after each chunk; a non-zero result stops. null: none.</summary>
+        /// <summary>Gets the running result after each chunk. A result other than Status.Ok ends the call with it. null:
+        /// none.</summary>
         public Func<MeasureFacts, bool> Report { get; set; }
         /// <summary>Cancels the call.</summary>
         public CancellationToken Token { get; set; }
         /// <summary>Counts tokens.</summary>
         public IProgress<Progress> Progress { get; set; }
-        /// <summary>Gets the scored predictions in the order of the text, in pieces; a non-zero result stops.
-        /// Runtime.MeasureTotal computes the results of a text that is measured in parts, cut between chunks. null:
+        /// <summary>Gets the scored predictions in the order of the text, in pieces. A result other than Status.Ok ends the call
+        /// with it. Runtime.MeasureTotal computes the results of a text that is measured in parts, cut between chunks. null:
         /// none.</summary>
         public Func<MeasureRow[], bool> Rows { get; set; }
         /// <summary>First chunk of the saved logits that belongs to these tokens. Earlier chunks are read and checked.</summary>

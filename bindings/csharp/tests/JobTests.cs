@@ -64,10 +64,10 @@ public static partial class Tests
         Fails(Status.Cancelled, () => q.Run(path, new JobRunOptions
         {
             Flags = JobRunFlags.Keep, Token = stop.Token, Progress = progress,
-            TensorDone = (i, t) => { if (++seen == 4) stop.Cancel(); },
+            TensorDone = (i, t) => { if (++seen == 4) stop.Cancel(); return true; },
         }));
         That(!File.Exists(path) && seen >= 4 && progress.Count > 0);
-        q.Run(path, new JobRunOptions { Flags = JobRunFlags.Resume | JobRunFlags.Measure, TensorDone = (i, t) => again++ });
+        q.Run(path, new JobRunOptions { Flags = JobRunFlags.Resume | JobRunFlags.Measure, TensorDone = (i, t) => ++again > 0 });
         That(File.ReadAllBytes(whole).SequenceEqual(File.ReadAllBytes(path)));
         That(again > 0 && again < q.Tensors.Count() && q.Tensors.Any(t => t.Rmse > 0));
         Throws<InvalidCastException>(() => Plan().Run(path, new JobRunOptions { TensorDone = (i, t) => { throw new InvalidCastException(); } }));

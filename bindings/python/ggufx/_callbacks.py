@@ -10,7 +10,7 @@ import itertools
 import threading
 from ctypes import (
     CFUNCTYPE, addressof, c_int32, c_size_t, c_uint32, c_uint64, c_void_p, cast, memmove, py_object,
-    pythonapi, sizeof)
+    pythonapi)
 from typing import Any, Callable, Optional
 
 from . import _raw, _signals
@@ -71,7 +71,7 @@ class Following(Keep):
     def follow(self, report: Progress | None) -> int:
         """Address of the struct of a progress function; without one it polls for signals."""
         self._report = report
-        o = _raw.ggufx_progress(struct_size=sizeof(_raw.ggufx_progress), user=self._user(self), report=PROGRESS)
+        o = _raw.ggufx_progress(user=self._user(self), report=PROGRESS)
         self._kept.append(o)
         return addressof(o)
 

@@ -134,15 +134,11 @@ class ggufx_text(Checked):
 
 
 class ggufx_progress(Checked):
-    struct_size: int
-    flags: int
-    user: int | None
     report: int | None
+    user: int | None
     _fields_ = [
-        ("struct_size", c_uint32),
-        ("flags", c_uint32),
-        ("user", c_void_p),
         ("report", c_void_p),
+        ("user", c_void_p),
     ]
 
 
@@ -368,16 +364,16 @@ class ggufx_chat_parser_options(Checked):
     chat: int | None
     prompt: ggufx_text
     tools: ggufx_text
-    user: int | None
     event: int | None
+    user: int | None
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
         ("chat", c_void_p),
         ("prompt", ggufx_text),
         ("tools", ggufx_text),
-        ("user", c_void_p),
         ("event", c_void_p),
+        ("user", c_void_p),
     ]
 
 
@@ -1271,16 +1267,16 @@ class ggufx_job_run_options(Checked):
     struct_size: int
     flags: int
     progress: int | None
-    user: int | None
     tensor_done: int | None
+    user: int | None
     shard: int
     n_shards: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
         ("progress", c_void_p),
-        ("user", c_void_p),
         ("tensor_done", c_void_p),
+        ("user", c_void_p),
         ("shard", c_uint32),
         ("n_shards", c_uint32),
     ]

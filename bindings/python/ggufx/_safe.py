@@ -138,7 +138,7 @@ __all__ = [
 ]
 
 _CALL_1 = callback(c_int32, c_uint32, c_uint64, c_void_p, c_size_t)
-_CALL_2 = callback(None, c_size_t, c_void_p)
+_CALL_2 = callback(c_int32, c_size_t, c_void_p)
 _CALL_3 = callback(c_int32, c_void_p, c_size_t)
 _CALL_4 = callback(c_int32, c_void_p)
 _CALL_5 = callback(c_int32, c_uint32, c_void_p, c_size_t)
@@ -834,7 +834,7 @@ class ChatParserOptions:
     """JSON array of the request's tools, for parameter types."""
     event: Callable[[ChatEventKind, int, str], object] | None = None
     """Gets a piece of text, which is never empty and has whole characters. `call` is the index of
-    the tool call, from 0. A non-zero result ends the current library call with CANCELLED.
+    the tool call, from 0. A result other than Status.OK ends the current library call with it.
     """
 
     def _fill(self, o: _raw.ggufx_chat_parser_options, keep: Following) -> None:
@@ -1498,7 +1498,9 @@ class JobRunOptions:
     progress: Progress | None = None
     """Reported in bytes of input; None: cannot be cancelled."""
     tensor_done: Callable[[int, JobTensor], object] | None = None
-    """Called after each tensor, on the calling thread; may be None."""
+    """Called after each tensor, on the calling thread; may be None. A result other than Status.OK
+    ends the run with it; the next run goes on after this tensor.
+    """
     shard: int = 0
     """Number of this shard, 1 .. n_shards; 0: no shards. n_shards runs on one file system write
     their tensors to PATH.part; Quantizer.finish completes the file.
@@ -1846,13 +1848,15 @@ class MeasureOptions:
     read: Callable[[int], Buffer] | None = None
     """Reads all n bytes of the same from elsewhere. None: none."""
     report: Callable[[MeasureFacts], object] | None = None
-    """Gets the running result after each chunk; a non-zero result stops. None: none."""
+    """Gets the running result after each chunk. A result other than Status.OK ends the call with it.
+    None: none.
+    """
     progress: Progress | None = None
     """Counts tokens; None: none."""
     rows: Callable[[tuple[MeasureRow, ...]], object] | None = None
-    """Gets the scored predictions in the order of the text, in pieces; a non-zero result stops.
-    Runtime.measure_total computes the results of a text that is measured in parts, cut between
-    chunks. None: none.
+    """Gets the scored predictions in the order of the text, in pieces. A result other than Status.OK
+    ends the call with it. Runtime.measure_total computes the results of a text that is measured in
+    parts, cut between chunks. None: none.
     """
     base_chunk: int = 0
     """First chunk of the saved logits that belongs to these tokens. Earlier chunks are read and
@@ -3022,7 +3026,7 @@ class File(Object):
             progress: Progress | None = None) -> None:
         """Checks an opened file more thoroughly than the open did.
 
-        report    called for each finding; a non-zero result stops with CANCELLED.
+        report    called for each finding; a result other than Status.OK ends the check with it.
         flags     ValidateFlags.
         progress  may be None; reported in bytes checked.
 

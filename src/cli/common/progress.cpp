@@ -45,7 +45,6 @@ void Progress::update(uint64_t done, uint64_t total, const std::string &note) {
 
 ggufx_progress Progress::hook() {
     ggufx_progress hook = {};
-    hook.struct_size = sizeof hook;
     hook.user = this;
     hook.report = [](void *user, uint64_t done, uint64_t total) -> int32_t {
         static_cast<Progress *>(user)->update(done, total);

@@ -108,7 +108,6 @@ static int32_t cancel_report(void *, uint64_t, uint64_t) {
 
 ggufx_progress cancel_hook() {
     ggufx_progress hook = {};
-    hook.struct_size = sizeof hook;
     hook.report = cancel_report;
     return hook;
 }

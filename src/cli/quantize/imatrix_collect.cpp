@@ -140,7 +140,7 @@ void Collection::add(uint64_t n_chunks) {
     const Session session = make_session(model_.rt.get(), model_.file.get(), model_.model.get(),
                                          options_.n_context, GGUFX_KV_F32, GGUFX_KV_F32);
     const std::string dataset = dataset_name(options_);
-    ggufx_progress hook = {sizeof hook, 0, this, report};
+    ggufx_progress hook = {report, this};
     auto how = sized<ggufx_imatrix_options>();
     how.flags = options_.with_output ? GGUFX_COLLECT_OUTPUT : 0;
     how.dataset = dataset.c_str();

@@ -94,7 +94,6 @@ public:
 
     void fill(ggufx_job_run_options &run, ggufx_progress &hook) {
         hook = {};
-        hook.struct_size = sizeof hook;
         hook.user = this;
         hook.report = [](void *user, uint64_t done, uint64_t total) -> int32_t {
             static_cast<QuantizeDisplay *>(user)->update(done, total);
@@ -104,6 +103,7 @@ public:
         run.user = this;
         run.tensor_done = [](void *user, size_t, const ggufx_job_tensor *t) {
             static_cast<QuantizeDisplay *>(user)->row(*t);
+            return ggufx_status{GGUFX_OK};
         };
     }
 

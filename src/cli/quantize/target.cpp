@@ -91,7 +91,6 @@ static std::vector<TypeChoice> measure_all(const Globals &globals, const ggufx_j
                                            const std::vector<std::string> &candidates,
                                            const std::vector<uint32_t> &chosen) {
     ggufx_progress hook = {};
-    hook.struct_size = sizeof hook;
     hook.report = [](void *, uint64_t, uint64_t) -> int32_t { return pending_signal() != 0; };
     Progress progress(globals, "measure");
     std::vector<TypeChoice> choices;

@@ -494,7 +494,6 @@ std::vector<float> ModelHost::embed(std::span<const std::vector<int32_t>> texts,
     }
     std::vector<float> out(texts.size() * dimensions_);
     ggufx_progress progress = {};
-    progress.struct_size = sizeof progress;
     const std::function<bool()> ends = [&] {
         return is_gone() || !files_->is_intact(monotonic_seconds());
     };

@@ -16,7 +16,6 @@ public:
 
     explicit Preparation(const RequestMemory &memory)
         : end_(processor_seconds() + kMostSeconds), memory_(memory) {
-        progress_.struct_size = sizeof progress_;
         progress_.user = this;
         progress_.report = [](void *user, uint64_t, uint64_t) -> int32_t {
             return processor_seconds() > static_cast<const Preparation *>(user)->end_;

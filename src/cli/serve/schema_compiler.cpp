@@ -46,7 +46,6 @@ int32_t SchemaCompiler::report(void *user, uint64_t done, uint64_t total) {
 Grammar SchemaCompiler::create(const std::string &text, GrammarMemory &memory,
                                const ggufx_runtime *runtime, const Place &place) {
     ggufx_progress progress = {};
-    progress.struct_size = sizeof progress;
     progress.user = this;
     progress.report = report;
     auto options = sized<ggufx_grammar_options>();

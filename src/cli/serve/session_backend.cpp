@@ -94,7 +94,6 @@ void SessionBackend::step(std::span<const Item> items, Path path,
         if (broadcaster_) lengths.push_back(n_tokens(item.sequence));
     }
     ggufx_progress progress = {};
-    progress.struct_size = sizeof progress;
     progress.user = const_cast<std::function<bool()> *>(&is_cancelled);
     progress.report = report;
     auto options = sized<ggufx_step_options>();

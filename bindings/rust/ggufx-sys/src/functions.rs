@@ -159,8 +159,8 @@ functions! {
         u64, n: u64, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_tensor_destroy(tensor: *mut ggufx_tensor);
     fn ggufx_validate(file: *const ggufx_file, flags: u32, report: Option<unsafe extern "C" fn(user:
-        *mut c_void, finding: *const ggufx_finding) -> i32>, user: *mut c_void, progress: *const
-        ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
+        *mut c_void, finding: *const ggufx_finding) -> ggufx_status>, user: *mut c_void, progress:
+        *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_generator_create(out: *mut *mut ggufx_generator, session: *mut ggufx_session, options:
         *const ggufx_generator_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_generator_destroy(generator: *mut ggufx_generator);

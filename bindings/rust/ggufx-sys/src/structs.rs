@@ -227,10 +227,9 @@ pub struct ggufx_text {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ggufx_progress {
-    pub struct_size: u32,
-    pub flags: u32,
+    pub report: Option<unsafe extern "C" fn(user: *mut c_void, done: u64, total: u64) ->
+        ggufx_status>,
     pub user: *mut c_void,
-    pub report: Option<unsafe extern "C" fn(user: *mut c_void, done: u64, total: u64) -> i32>,
 }
 
 #[repr(C)]
@@ -374,9 +373,9 @@ pub struct ggufx_chat_parser_options {
     pub chat: *const ggufx_chat,
     pub prompt: ggufx_text,
     pub tools: ggufx_text,
-    pub user: *mut c_void,
     pub event: Option<unsafe extern "C" fn(user: *mut c_void, kind: u32, call: u64, text: *const
-        c_char, length: usize) -> i32>,
+        c_char, length: usize) -> ggufx_status>,
+    pub user: *mut c_void,
 }
 
 #[repr(C)]
@@ -934,9 +933,9 @@ pub struct ggufx_job_run_options {
     pub struct_size: u32,
     pub flags: u32,
     pub progress: *const ggufx_progress,
-    pub user: *mut c_void,
     pub tensor_done: Option<unsafe extern "C" fn(user: *mut c_void, index: usize, tensor: *const
-        ggufx_job_tensor)>,
+        ggufx_job_tensor) -> ggufx_status>,
+    pub user: *mut c_void,
     pub shard: u32,
     pub n_shards: u32,
 }
@@ -1071,11 +1070,11 @@ pub struct ggufx_measure_options {
         ggufx_status>,
     pub read_user: *mut c_void,
     pub report: Option<unsafe extern "C" fn(user: *mut c_void, running: *const ggufx_measure_facts)
-        -> i32>,
+        -> ggufx_status>,
     pub report_user: *mut c_void,
     pub progress: *const ggufx_progress,
     pub rows: Option<unsafe extern "C" fn(user: *mut c_void, rows: *const ggufx_measure_row, n:
-        usize) -> i32>,
+        usize) -> ggufx_status>,
     pub rows_user: *mut c_void,
     pub base_chunk: u64,
 }
@@ -1217,7 +1216,8 @@ pub struct ggufx_attention_hook {
     pub flags: u32,
     pub user: *mut c_void,
     pub layer: Option<unsafe extern "C" fn(user: *mut c_void, layer: u32, first_token: u64,
-        n_tokens: usize, q: *const f32, k: *const f32, v: *const f32, out: *const f32) -> i32>,
+        n_tokens: usize, q: *const f32, k: *const f32, v: *const f32, out: *const f32) ->
+        ggufx_status>,
 }
 
 #[repr(C)]

@@ -1116,7 +1116,8 @@ impl File {
 
     /// Checks an opened file more thoroughly than the open did.
     ///
-    /// - `report`: called for each finding; a non-zero result stops with CANCELLED.
+    /// - `report`: called for each finding; a result other than [`Status::OK`] ends the check with
+    ///   it.
     /// - `flags`: [`ValidateFlags`].
     /// - `progress`: may be `None`; reported in bytes checked.
     ///

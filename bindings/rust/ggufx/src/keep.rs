@@ -1,7 +1,7 @@
 //! Memory that a call reads and writes: it must live until the call has ended.
 // SPDX-License-Identifier: MIT
 use crate::error::{Error, Result};
-use crate::handle::{size, zeroed};
+use crate::handle::zeroed;
 use crate::watch::{on_progress, Progress};
 use crate::Status;
 use ggufx_sys as sys;
@@ -83,7 +83,6 @@ impl Keep {
             let at = self.watched.get();
             *at = Some((report, zeroed()));
             let (report, hook) = (*at).as_mut().expect("just set");
-            hook.struct_size = size::<sys::ggufx_progress>();
             hook.user = (report as *mut NonNull<Progress<'static>>).cast();
             hook.report = Some(on_progress);
             hook

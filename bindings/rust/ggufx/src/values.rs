@@ -1741,8 +1741,9 @@ pub struct JobRunOptions<'a> {
     pub flags: JobRunFlags,
     /// Reported in bytes of input; `None`: cannot be cancelled
     pub progress: Option<&'a mut Progress<'a>>,
-    /// Called after each tensor, on the calling thread; may be `None`.
-    pub tensor_done: Option<&'a mut (dyn FnMut(usize, &JobTensor<'_>) + 'a)>,
+    /// Called after each tensor, on the calling thread; may be `None`. A result other than
+    /// [`Status::OK`] ends the run with it; the next run goes on after this tensor.
+    pub tensor_done: Option<&'a mut (dyn FnMut(usize, &JobTensor<'_>) -> ControlFlow<()> + 'a)>,
     /// Number of this shard, 1 .. `n_shards`; 0: no shards. `n_shards` runs on one file system
     /// write their tensors to PATH.part; [`Quantizer::finish`] completes the file.
     pub shard: u32,
@@ -2194,13 +2195,14 @@ pub struct MeasureOptions<'a> {
     pub base_path: Option<&'a Path>,
     /// Reads all n bytes of the same from elsewhere. `None`: none.
     pub read: Option<&'a mut (dyn Read + 'a)>,
-    /// Gets the running result after each chunk; a non-zero result stops. `None`: none.
+    /// Gets the running result after each chunk. A result other than [`Status::OK`] ends the call
+    /// with it. `None`: none.
     pub report: Option<&'a mut (dyn FnMut(&MeasureFacts) -> ControlFlow<()> + 'a)>,
     /// Counts tokens; `None`: none
     pub progress: Option<&'a mut Progress<'a>>,
-    /// Gets the scored predictions in the order of the text, in pieces; a non-zero result stops.
-    /// [`Runtime::measure_total`] computes the results of a text that is measured in parts, cut
-    /// between chunks. `None`: none.
+    /// Gets the scored predictions in the order of the text, in pieces. A result other than
+    /// [`Status::OK`] ends the call with it. [`Runtime::measure_total`] computes the results of a
+    /// text that is measured in parts, cut between chunks. `None`: none.
     pub rows: Option<&'a mut (dyn FnMut(&[MeasureRow]) -> ControlFlow<()> + 'a)>,
     /// First chunk of the saved logits that belongs to these tokens. Earlier chunks are read and
     /// checked.
@@ -2771,9 +2773,9 @@ unsafe extern "C" fn on_job_run_options_tensor_done(
     user: *mut sys::c_void,
     index: usize,
     tensor: *const sys::ggufx_job_tensor,
-) {
-    let run = &mut *user.cast::<&mut dyn FnMut(usize, &JobTensor<'_>)>();
-    guarded((), || run(index, &JobTensor::of(&*tensor)));
+) -> i32 {
+    let run = &mut *user.cast::<&mut dyn FnMut(usize, &JobTensor<'_>) -> ControlFlow<()>>();
+    guarded(sys::GGUFX_E_CANCELLED, || flow(run(index, &JobTensor::of(&*tensor))))
 }
 
 unsafe extern "C" fn on_measure_options_report(

@@ -78,6 +78,7 @@ fn a_cancelled_run_is_resumed_and_finished() {
     let mut note = |i: usize, t: &ggufx::JobTensor<'_>| {
         seen.push((i, t.name.to_vec()));
         done.set(done.get() + 1);
+        ControlFlow::Continue(())
     };
     let options = JobRunOptions {
         flags: JobRunFlags::KEEP,
@@ -87,7 +88,10 @@ fn a_cancelled_run_is_resumed_and_finished() {
     };
     fails(q.run(&path, options), Status::CANCELLED);
     assert!(!path.exists() && seen.len() >= 4);
-    let mut note = |i: usize, t: &ggufx::JobTensor<'_>| again.push((i, t.name.to_vec()));
+    let mut note = |i: usize, t: &ggufx::JobTensor<'_>| {
+        again.push((i, t.name.to_vec()));
+        ControlFlow::Continue(())
+    };
     let options = JobRunOptions {
         flags: JobRunFlags::RESUME | JobRunFlags::MEASURE,
         tensor_done: Some(&mut note),
@@ -106,7 +110,8 @@ fn a_panic_in_a_run_comes_out_of_it() {
     needs_model!();
     let path = scratch("job-panic.gguf");
     let caught = std::panic::catch_unwind(|| {
-        let mut done = |_: usize, _: &ggufx::JobTensor<'_>| panic!("seen enough");
+        let mut done =
+            |_: usize, _: &ggufx::JobTensor<'_>| -> ControlFlow<()> { panic!("seen enough") };
         plan().run(&path, JobRunOptions { tensor_done: Some(&mut done), ..Default::default() })
     });
     assert_eq!(*caught.unwrap_err().downcast_ref::<&str>().unwrap(), "seen enough");
