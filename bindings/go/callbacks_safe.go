@@ -32,24 +32,15 @@ func ggufxGoCall2(user unsafe.Pointer, key *C.char, data unsafe.Pointer, nBytes 
 }
 
 //export ggufxGoCall3
-func ggufxGoCall3(user unsafe.Pointer, kind C.uint32_t, call C.uint64_t, text *C.char,
-	length C.size_t) C.ggufx_status {
-	f, set := functionOf[func(ChatEventKind, uint64, string) error](user)
-	return C.ggufx_status(set.guard(false, func() error {
-		return f(ChatEventKind(kind), uint64(call), string(view(text, length)))
-	}))
-}
-
-//export ggufxGoCall4
-func ggufxGoCall4(user unsafe.Pointer, finding *C.ggufx_finding) C.ggufx_status {
+func ggufxGoCall3(user unsafe.Pointer, finding *C.ggufx_finding) C.ggufx_status {
 	f, set := functionOf[func(Finding) error](user)
 	return C.ggufx_status(set.guard(false, func() error {
 		return f(findingOf(finding))
 	}))
 }
 
-//export ggufxGoCall5
-func ggufxGoCall5(user unsafe.Pointer, data unsafe.Pointer, n C.size_t) C.ggufx_status {
+//export ggufxGoCall4
+func ggufxGoCall4(user unsafe.Pointer, data unsafe.Pointer, n C.size_t) C.ggufx_status {
 	f, set := functionOf[io.Writer](user)
 	return C.ggufx_status(set.guard(true, func() error {
 		_, err := f.Write(unsafe.Slice((*byte)(data), int(n)))
@@ -57,8 +48,8 @@ func ggufxGoCall5(user unsafe.Pointer, data unsafe.Pointer, n C.size_t) C.ggufx_
 	}))
 }
 
-//export ggufxGoCall6
-func ggufxGoCall6(user unsafe.Pointer, data unsafe.Pointer, n C.size_t) C.ggufx_status {
+//export ggufxGoCall5
+func ggufxGoCall5(user unsafe.Pointer, data unsafe.Pointer, n C.size_t) C.ggufx_status {
 	f, set := functionOf[io.Reader](user)
 	return C.ggufx_status(set.guard(true, func() error {
 		_, err := io.ReadFull(f, unsafe.Slice((*byte)(data), int(n)))
@@ -66,48 +57,48 @@ func ggufxGoCall6(user unsafe.Pointer, data unsafe.Pointer, n C.size_t) C.ggufx_
 	}))
 }
 
-//export ggufxGoCall7
-func ggufxGoCall7(user unsafe.Pointer, index C.size_t, tensor *C.ggufx_job_tensor) C.ggufx_status {
+//export ggufxGoCall6
+func ggufxGoCall6(user unsafe.Pointer, index C.size_t, tensor *C.ggufx_job_tensor) C.ggufx_status {
 	f, set := functionOf[func(int, JobTensor) error](user)
 	return C.ggufx_status(set.guard(false, func() error {
 		return f(int(index), jobTensorOf(tensor))
 	}))
 }
 
-//export ggufxGoCall8
-func ggufxGoCall8(user unsafe.Pointer, running *C.ggufx_measure_facts) C.ggufx_status {
+//export ggufxGoCall7
+func ggufxGoCall7(user unsafe.Pointer, running *C.ggufx_measure_facts) C.ggufx_status {
 	f, set := functionOf[func(MeasureFacts) error](user)
 	return C.ggufx_status(set.guard(false, func() error {
 		return f(measureFactsOf(running))
 	}))
 }
 
-//export ggufxGoCall9
-func ggufxGoCall9(user unsafe.Pointer, rows *C.ggufx_measure_row, n C.size_t) C.ggufx_status {
+//export ggufxGoCall8
+func ggufxGoCall8(user unsafe.Pointer, rows *C.ggufx_measure_row, n C.size_t) C.ggufx_status {
 	f, set := functionOf[func([]MeasureRow) error](user)
 	return C.ggufx_status(set.guard(false, func() error {
 		return f(structsOf(rows, int(n), measureRowOf))
 	}))
 }
 
-//export ggufxGoCall10
-func ggufxGoCall10(user unsafe.Pointer, running *C.ggufx_perplexity_facts) C.int32_t {
+//export ggufxGoCall9
+func ggufxGoCall9(user unsafe.Pointer, running *C.ggufx_perplexity_facts) C.int32_t {
 	f, set := functionOf[func(PerplexityFacts) error](user)
 	return C.int32_t(set.guard(false, func() error {
 		return f(perplexityFactsOf(running))
 	}))
 }
 
-//export ggufxGoCall11
-func ggufxGoCall11(user unsafe.Pointer, candidates *C.ggufx_candidate, n C.size_t) C.int32_t {
+//export ggufxGoCall10
+func ggufxGoCall10(user unsafe.Pointer, candidates *C.ggufx_candidate, n C.size_t) C.int32_t {
 	f, set := functionOf[func([]Candidate) error](user)
 	return C.int32_t(set.guard(false, func() error {
 		return f(unsafe.Slice((*Candidate)(unsafe.Pointer(candidates)), int(n)))
 	}))
 }
 
-//export ggufxGoCall12
-func ggufxGoCall12(user unsafe.Pointer, out *C.int32_t, most C.size_t, text *C.int32_t, nText C.size_t,
+//export ggufxGoCall11
+func ggufxGoCall11(user unsafe.Pointer, out *C.int32_t, most C.size_t, text *C.int32_t, nText C.size_t,
 	last C.int32_t) C.size_t {
 	f, set := functionOf[func([]int32, []int32, int32) int](user)
 	n := 0
@@ -119,8 +110,8 @@ func ggufxGoCall12(user unsafe.Pointer, out *C.int32_t, most C.size_t, text *C.i
 	return C.size_t(n)
 }
 
-//export ggufxGoCall13
-func ggufxGoCall13(user unsafe.Pointer, part C.uint32_t, data unsafe.Pointer, n C.size_t) C.ggufx_status {
+//export ggufxGoCall12
+func ggufxGoCall12(user unsafe.Pointer, part C.uint32_t, data unsafe.Pointer, n C.size_t) C.ggufx_status {
 	f, set := functionOf[func(uint32, []byte) error](user)
 	return C.ggufx_status(set.guard(true, func() error {
 		return f(uint32(part), unsafe.Slice((*byte)(data), int(n)))

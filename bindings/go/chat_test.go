@@ -27,22 +27,26 @@ const (
 )
 
 type event struct {
-	kind ggufx.ChatEventKind
-	call uint64
+	kind ggufx.EventKind
+	call int
 	text string
 }
 
-// events of a parser; neighbours of one kind are one.
-type events []event
-
-func (all *events) add(kind ggufx.ChatEventKind, call uint64, text string) error {
-	last := len(*all) - 1
-	if last >= 0 && (*all)[last].kind == kind && (*all)[last].call == call {
-		(*all)[last].text += text
-	} else {
-		*all = append(*all, event{kind, call, text})
+// eventsOf takes the events of a parser; neighbours of one kind are one.
+func eventsOf(t *testing.T, parser *ggufx.ChatParser) []event {
+	var all []event
+	for {
+		e := must[ggufx.Event](t)(parser.Poll())
+		last := len(all) - 1
+		if e.Kind == ggufx.EventKindNone {
+			return all
+		}
+		if last >= 0 && all[last].kind == e.Kind && all[last].call == int(e.Index) {
+			all[last].text += e.Text
+		} else {
+			all = append(all, event{e.Kind, int(e.Index), e.Text})
+		}
 	}
-	return nil
 }
 
 func newChat(t *testing.T, rt *ggufx.Runtime, f *ggufx.File, options ggufx.ChatOptions) *ggufx.Chat {
@@ -114,7 +118,7 @@ func TestATemplateShowsItsFormats(t *testing.T) {
 	ok(t, closed.Close())
 	_, err := closed.Info()
 	fails(t, err, ggufx.StatusArgument)
-	_, err = rt.NewChatParser(&ggufx.ChatParserOptions{Chat: closed, Event: new(events).add})
+	_, err = rt.NewChatParser(&ggufx.ChatParserOptions{Chat: closed})
 	fails(t, err, ggufx.StatusArgument)
 }
 
@@ -122,9 +126,8 @@ func TestAnOutputIsSplitIntoReasoningAnswerAndCalls(t *testing.T) {
 	rt := newRuntime(t)
 	said := `hm</think>Hi[CALL]f[ID]x7[ARGS]{"a":1}[END][CALL]g[ARGS]{}[END]`
 	chat := newChat(t, rt, nil, ggufx.ChatOptions{Text: calls})
-	var told events
 	parser := must[*ggufx.ChatParser](t)(rt.NewChatParser(
-		&ggufx.ChatParserOptions{Chat: chat, Prompt: "...<think>\n", Tools: tools, Event: told.add}))
+		&ggufx.ChatParserOptions{Chat: chat, Prompt: "...<think>\n", Tools: tools}))
 	ok(t, chat.Close()) // the parser keeps the format
 	info := must[ggufx.ChatParserFacts](t)(parser.Info())
 	check(t, info == ggufx.ChatParserFacts{Flags: ggufx.ChatParserStateReasoning, ReasoningClose: "</think>"}, info)
@@ -132,10 +135,11 @@ func TestAnOutputIsSplitIntoReasoningAnswerAndCalls(t *testing.T) {
 		ok(t, parser.Feed(said[i:i+1]))
 	}
 	ok(t, parser.Finish())
-	check(t, reflect.DeepEqual(told, events{{ggufx.ChatEventKindReasoning, 0, "hm"},
-		{ggufx.ChatEventKindAnswer, 0, "Hi"}, {ggufx.ChatEventKindCallName, 0, "f"}, {ggufx.ChatEventKindCallID, 0, "x7"},
-		{ggufx.ChatEventKindCallArguments, 0, `{"a":1}`}, {ggufx.ChatEventKindCallName, 1, "g"},
-		{ggufx.ChatEventKindCallArguments, 1, "{}"}}), told)
+	told := eventsOf(t, parser)
+	check(t, reflect.DeepEqual(told, []event{{ggufx.EventKindReasoning, 0, "hm"},
+		{ggufx.EventKindText, 0, "Hi"}, {ggufx.EventKindToolCall, 0, "f"}, {ggufx.EventKindToolID, 0, "x7"},
+		{ggufx.EventKindToolArguments, 0, `{"a":1}`}, {ggufx.EventKindToolCall, 1, "g"},
+		{ggufx.EventKindToolArguments, 1, "{}"}}), told)
 	info = must[ggufx.ChatParserFacts](t)(parser.Info())
 	check(t, info == ggufx.ChatParserFacts{Calls: 2}, info)
 	fails(t, parser.Feed("x"), ggufx.StatusState)
@@ -148,19 +152,20 @@ func TestToolsNeedAKnownFormat(t *testing.T) {
 	rt := newRuntime(t)
 	written := `Hi[CALL]f[ARGS]{"a":1}[END]`
 	answers := func(chat *ggufx.Chat, options ggufx.ChatParserOptions) {
-		var told events
-		options.Chat, options.Event = chat, told.add
-		ok(t, must[*ggufx.ChatParser](t)(rt.NewChatParser(&options)).Feed(written))
-		check(t, reflect.DeepEqual(told, events{{ggufx.ChatEventKindAnswer, 0, written}}), told)
+		options.Chat = chat
+		parser := must[*ggufx.ChatParser](t)(rt.NewChatParser(&options))
+		ok(t, parser.Feed(written))
+		told := eventsOf(t, parser)
+		check(t, reflect.DeepEqual(told, []event{{ggufx.EventKindText, 0, written}}), told)
 	}
 	for _, chat := range []*ggufx.Chat{newChat(t, rt, nil, ggufx.ChatOptions{Text: "{{ tools }}"}), nil} {
-		_, err := rt.NewChatParser(&ggufx.ChatParserOptions{Chat: chat, Tools: tools, Event: new(events).add})
+		_, err := rt.NewChatParser(&ggufx.ChatParserOptions{Chat: chat, Tools: tools})
 		fails(t, err, ggufx.StatusUnsupported)
 		answers(chat, ggufx.ChatParserOptions{})
 		answers(chat, ggufx.ChatParserOptions{Tools: tools, Flags: ggufx.ChatParserNoCalls})
 	}
 	known := newChat(t, rt, nil, ggufx.ChatOptions{Text: calls})
 	answers(known, ggufx.ChatParserOptions{Flags: ggufx.ChatParserNoCalls})
-	_, err := rt.NewChatParser(&ggufx.ChatParserOptions{Chat: known, Tools: "{", Event: new(events).add})
+	_, err := rt.NewChatParser(&ggufx.ChatParserOptions{Chat: known, Tools: "{"})
 	fails(t, err, ggufx.StatusMalformed)
 }

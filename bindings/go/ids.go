@@ -152,17 +152,6 @@ const (
 	ChatNotationQuoted ChatNotation = 2
 )
 
-// ChatEventKind: Kinds of parser events.
-type ChatEventKind uint32
-
-const (
-	ChatEventKindAnswer        ChatEventKind = 1
-	ChatEventKindReasoning     ChatEventKind = 2
-	ChatEventKindCallName      ChatEventKind = 3
-	ChatEventKindCallArguments ChatEventKind = 4
-	ChatEventKindCallID        ChatEventKind = 5
-)
-
 // ChatParserFlags: Flags of a parser.
 type ChatParserFlags uint32
 
@@ -248,6 +237,35 @@ const (
 	EstimateFits         EstimateFlags = 4
 	EstimateNeedsImatrix EstimateFlags = 8
 	EstimateNoGraph      EstimateFlags = 16
+)
+
+// EventKind: Kind of an event.
+type EventKind uint32
+
+const (
+	EventKindNone          EventKind = 0
+	EventKindText          EventKind = 1
+	EventKindReasoning     EventKind = 2
+	EventKindToolCall      EventKind = 3
+	EventKindToolArguments EventKind = 4
+	EventKindPrompt        EventKind = 5
+	EventKindEnd           EventKind = 6
+	EventKindToolID        EventKind = 7
+)
+
+// End: Reason for which a generation has ended.
+type End uint32
+
+const (
+	EndNone      End = 0
+	EndEog       End = 1
+	EndStop      End = 2
+	EndLength    End = 3
+	EndContext   End = 4
+	EndGrammar   End = 5
+	EndCancelled End = 6
+	EndError     End = 7
+	EndToolCall  End = 8
 )
 
 // IOMode: How tensor data are loaded.
@@ -342,35 +360,6 @@ const (
 	ToolChoiceAuto     ToolChoice = 0
 	ToolChoiceNone     ToolChoice = 1
 	ToolChoiceRequired ToolChoice = 2
-)
-
-// EventKind: Kind of an event.
-type EventKind uint32
-
-const (
-	EventKindNone          EventKind = 0
-	EventKindText          EventKind = 1
-	EventKindReasoning     EventKind = 2
-	EventKindToolCall      EventKind = 3
-	EventKindToolArguments EventKind = 4
-	EventKindPrompt        EventKind = 5
-	EventKindEnd           EventKind = 6
-	EventKindToolID        EventKind = 7
-)
-
-// End: Reason for which a generation has ended.
-type End uint32
-
-const (
-	EndNone      End = 0
-	EndEog       End = 1
-	EndStop      End = 2
-	EndLength    End = 3
-	EndContext   End = 4
-	EndGrammar   End = 5
-	EndCancelled End = 6
-	EndError     End = 7
-	EndToolCall  End = 8
 )
 
 // ForkFlags: Flags of ggufx_fork_options.

@@ -555,8 +555,7 @@ func (r *Runtime) NewChat(file *File, options *ChatOptions) (*Chat, error) {
 	return &Chat{run.hold(unsafe.Pointer(*made), destroyChat, nil, r.handle)}, nil
 }
 
-// NewChatParser creates a parser. event must be set. The template may be destroyed before the
-// parser.
+// NewChatParser creates a parser. The template may be destroyed before the parser.
 //
 // Errors: StatusArgument, StatusMemory, StatusMalformed, StatusLimit, StatusUnsupported.
 func (r *Runtime) NewChatParser(options *ChatParserOptions) (*ChatParser, error) {
@@ -1061,7 +1060,7 @@ func destroyChatParser(p unsafe.Pointer) { C.ggufx_chat_parser_destroy((*C.ggufx
 // Feed parses the next bytes of the output, which must include special tokens
 // (DetokenizeKeepSpecial).
 //
-// Events are reported within the call. The pieces into which the output is split do not change the
+// The events wait for ChatParser.Poll. The pieces into which the output is split do not change the
 // text of a kind or call. Bytes that may become a marker are held back, and a call until it is
 // complete (at most 16 MiB). Invalid UTF-8 becomes U+FFFD. Line breaks beside markers are dropped.
 // An incomplete call is text of the answer.
@@ -1081,7 +1080,7 @@ func destroyChatParser(p unsafe.Pointer) { C.ggufx_chat_parser_destroy((*C.ggufx
 //
 // An unclosed call within reasoning ends the reasoning, unless text follows it.
 //
-// Errors: StatusArgument, StatusMemory, StatusCancelled, StatusState.
+// Errors: StatusArgument, StatusMemory, StatusState.
 func (c *ChatParser) Feed(text string) error {
 	run := begin()
 	defer run.end()
@@ -1092,9 +1091,9 @@ func (c *ChatParser) Feed(text string) error {
 	return run.done(C.ggufx_chat_parser_feed(cParser, chars(text), C.size_t(len(text)), run.e))
 }
 
-// Finish ends the output and reports the bytes that were held back.
+// Finish ends the output; bytes that were held back become events.
 //
-// Errors: StatusArgument, StatusMemory, StatusCancelled, StatusState.
+// Errors: StatusArgument, StatusMemory, StatusState.
 func (c *ChatParser) Finish() error {
 	run := begin()
 	defer run.end()
@@ -1103,6 +1102,24 @@ func (c *ChatParser) Finish() error {
 		return run.err
 	}
 	return run.done(C.ggufx_chat_parser_finish(cParser, run.e))
+}
+
+// Poll takes the next event; EventKindNone when there is none.
+//
+// Errors: StatusArgument.
+func (c *ChatParser) Poll() (Event, error) {
+	run := begin()
+	defer run.end()
+	cParser := c.enter(run, alone)
+	if run.err != nil {
+		return Event{}, run.err
+	}
+	var out C.ggufx_event
+	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
+	if err := run.done(C.ggufx_chat_parser_poll(&out, cParser, run.e)); err != nil {
+		return Event{}, err
+	}
+	return eventOf(&out), nil
 }
 
 // Info describes the position of a parser in the output.
@@ -1601,7 +1618,7 @@ func (f *File) Validate(flags ValidateFlags, report func(finding Finding) error,
 	run := begin()
 	defer run.end()
 	cFile := f.enter(run, shared)
-	cReport, cReportUser := run.callback(report, C.ggufxGoCall4)
+	cReport, cReportUser := run.callback(report, C.ggufxGoCall3)
 	progress := run.watch(watch)
 	if run.err != nil {
 		return run.err
@@ -1964,7 +1981,7 @@ func (g *Generator) Save(write io.Writer) error {
 	run := begin()
 	defer run.end()
 	cGenerator := g.enter(run, shared)
-	cWrite, cWriteUser := run.callback(write, C.ggufxGoCall5)
+	cWrite, cWriteUser := run.callback(write, C.ggufxGoCall4)
 	if run.err != nil {
 		return run.err
 	}
@@ -2941,7 +2958,7 @@ func (kv *KVCache) Save(sequence uint32, write io.Writer) error {
 	run := begin()
 	defer run.end()
 	cKV := kv.enter(run, shared)
-	cWrite, cWriteUser := run.callback(write, C.ggufxGoCall5)
+	cWrite, cWriteUser := run.callback(write, C.ggufxGoCall4)
 	if run.err != nil {
 		return run.err
 	}
@@ -2966,7 +2983,7 @@ func (kv *KVCache) Load(sequence uint32, read io.Reader) error {
 	run := begin()
 	defer run.end()
 	cKV := kv.enter(run, alone)
-	cRead, cReadUser := run.callback(read, C.ggufxGoCall6)
+	cRead, cReadUser := run.callback(read, C.ggufxGoCall5)
 	if run.err != nil {
 		return run.err
 	}
@@ -3406,7 +3423,7 @@ func (s *Session) LoadGenerator(options *GeneratorOptions, read io.Reader) (*Gen
 	defer run.end()
 	cSession := s.enter(run, alone)
 	cOptions := one[C.ggufx_generator_options](run, options)
-	cRead, cReadUser := run.callback(read, C.ggufxGoCall6)
+	cRead, cReadUser := run.callback(read, C.ggufxGoCall5)
 	if run.err != nil {
 		return nil, run.err
 	}
@@ -3629,7 +3646,7 @@ func (s *Session) Save(sequence uint32, write io.Writer) error {
 	run := begin()
 	defer run.end()
 	cSession := s.enter(run, shared)
-	cWrite, cWriteUser := run.callback(write, C.ggufxGoCall5)
+	cWrite, cWriteUser := run.callback(write, C.ggufxGoCall4)
 	if run.err != nil {
 		return run.err
 	}
@@ -3655,7 +3672,7 @@ func (s *Session) Load(sequence uint32, read io.Reader) error {
 	run := begin()
 	defer run.end()
 	cSession := s.enter(run, alone)
-	cRead, cReadUser := run.callback(read, C.ggufxGoCall6)
+	cRead, cReadUser := run.callback(read, C.ggufxGoCall5)
 	if run.err != nil {
 		return run.err
 	}
@@ -3891,7 +3908,7 @@ func (s *Session) Perplexity(tokens []int32, nContext uint32, bos int32,
 	var cReport *[0]byte
 	var cReportUser unsafe.Pointer
 	if report != nil {
-		cReport, cReportUser = run.callback(report, C.ggufxGoCall10)
+		cReport, cReportUser = run.callback(report, C.ggufxGoCall9)
 	}
 	if run.err != nil {
 		return PerplexityFacts{}, run.err
@@ -4479,7 +4496,7 @@ func (w *Writer) WriteStream(write func(part uint32, data []byte) error, options
 	run := begin()
 	defer run.end()
 	cWriter := w.enter(run, alone)
-	cWrite, cWriteUser := run.callback(write, C.ggufxGoCall13)
+	cWrite, cWriteUser := run.callback(write, C.ggufxGoCall12)
 	cOptions := one[C.ggufx_write_options](run, options)
 	if run.err != nil {
 		return run.err

@@ -77,17 +77,16 @@ struct ggufx_writer {
 /* Go functions, in callbacks_safe.go. */
 extern uint64_t ggufxGoCall1(void *user, char *key, void *out, uint64_t capacity);
 extern void ggufxGoCall2(void *user, char *key, void *data, uint64_t n_bytes);
-extern int32_t ggufxGoCall3(void *user, uint32_t kind, uint64_t call, char *text, size_t length);
-extern int32_t ggufxGoCall4(void *user, ggufx_finding *finding);
+extern int32_t ggufxGoCall3(void *user, ggufx_finding *finding);
+extern int32_t ggufxGoCall4(void *user, void *data, size_t n);
 extern int32_t ggufxGoCall5(void *user, void *data, size_t n);
-extern int32_t ggufxGoCall6(void *user, void *data, size_t n);
-extern int32_t ggufxGoCall7(void *user, size_t index, ggufx_job_tensor *tensor);
-extern int32_t ggufxGoCall8(void *user, ggufx_measure_facts *running);
-extern int32_t ggufxGoCall9(void *user, ggufx_measure_row *rows, size_t n);
-extern int32_t ggufxGoCall10(void *user, ggufx_perplexity_facts *running);
-extern int32_t ggufxGoCall11(void *user, ggufx_candidate *candidates, size_t n);
-extern size_t ggufxGoCall12(void *user, int32_t *out, size_t most, int32_t *text, size_t n_text,
+extern int32_t ggufxGoCall6(void *user, size_t index, ggufx_job_tensor *tensor);
+extern int32_t ggufxGoCall7(void *user, ggufx_measure_facts *running);
+extern int32_t ggufxGoCall8(void *user, ggufx_measure_row *rows, size_t n);
+extern int32_t ggufxGoCall9(void *user, ggufx_perplexity_facts *running);
+extern int32_t ggufxGoCall10(void *user, ggufx_candidate *candidates, size_t n);
+extern size_t ggufxGoCall11(void *user, int32_t *out, size_t most, int32_t *text, size_t n_text,
                             int32_t last);
-extern int32_t ggufxGoCall13(void *user, uint32_t part, void *data, size_t n);
+extern int32_t ggufxGoCall12(void *user, uint32_t part, void *data, size_t n);
 
 #endif

@@ -310,9 +310,6 @@ type ChatParserOptions struct {
 	Prompt string
 	// JSON array of the request's tools, for parameter types
 	Tools string
-	// Gets a piece of text, which is never empty and has whole characters. `call` is the index of
-	// the tool call, from 0. A result other than StatusOk ends the current library call with it.
-	Event func(kind ChatEventKind, call uint64, text string) error
 }
 
 func (o *ChatParserOptions) write(run *running, to *C.ggufx_chat_parser_options) {
@@ -323,9 +320,6 @@ func (o *ChatParserOptions) write(run *running, to *C.ggufx_chat_parser_options)
 	}
 	to.prompt.data, to.prompt.size = run.copied(o.Prompt)
 	to.tools.data, to.tools.size = run.copied(o.Tools)
-	if o.Event != nil {
-		to.event, to.user = run.keep(o.Event, C.ggufxGoCall3)
-	}
 }
 
 // ChatParserFacts: result of ChatParser.Info.
@@ -631,6 +625,69 @@ func estimateFactsOf(from *C.ggufx_estimate_facts) (to EstimateFacts) {
 	to.Layers = uint32(from.n_layers)
 	to.RankWeightBytes = uint64(from.rank_weight_bytes)
 	to.ReceivedBytes = uint64(from.received_bytes)
+	return to
+}
+
+// Logprob is a token with its log-probability. It never grows.
+type Logprob struct {
+	// Token of the vocabulary
+	ID int32
+	// Natural logarithm, before samplers and grammar
+	Logprob float32
+}
+
+func logprobOf(from *C.ggufx_logprob) (to Logprob) {
+	to.ID = int32(from.id)
+	to.Logprob = float32(from.logprob)
+	return to
+}
+
+// EventToken is a token of an event. It never grows.
+type EventToken struct {
+	// Token of the vocabulary
+	ID int32
+	// As in Logprob, with GeneratorLogprobs or n_logprobs; else 0, as is that of the first token of
+	// a prompt
+	Logprob float32
+	// Position of its first byte among all bytes of the output
+	Offset uint64
+	// The likeliest, by rank
+	Top []Logprob
+}
+
+func eventTokenOf(from *C.ggufx_event_token) (to EventToken) {
+	to.ID = int32(from.id)
+	to.Logprob = float32(from.logprob)
+	to.Offset = uint64(from.offset)
+	to.Top = structsOf(from.top, int(from.n_top), logprobOf)
+	return to
+}
+
+// Event is an event. Texts have whole characters: invalid UTF-8 becomes U+FFFD. They contain no part
+// of a stop string and no end-of-generation token. A parser gives TEXT, REASONING, TOOL_CALL,
+// TOOL_ID and TOOL_ARGUMENTS, without tokens.
+type Event struct {
+	Kind EventKind
+	// Why it has ended, for END
+	End End
+	// With EndError; text is its message
+	Status Status
+	// Number of the tool call, or of the stop string
+	Index uint32
+	// Valid until the next call with the same object
+	Text string
+	// As long: tokens whose last byte was shown by this event. END has those that were not shown,
+	// such as an end-of-generation token, without those of the stop string
+	Tokens []EventToken
+}
+
+func eventOf(from *C.ggufx_event) (to Event) {
+	to.Kind = EventKind(from.kind)
+	to.End = End(from.end)
+	to.Status = Status(from.status)
+	to.Index = uint32(from.index)
+	to.Text = string(view(from.text.data, from.text.size))
+	to.Tokens = structsOf(from.tokens, int(from.n_tokens), eventTokenOf)
 	return to
 }
 
@@ -962,68 +1019,6 @@ func (o *Prompt) write(run *running, to *C.ggufx_prompt) {
 	}
 	to.n_tokens = C.size_t(len(o.Tokens))
 	to.n_parts = C.size_t(len(o.Parts))
-}
-
-// Logprob is a token with its log-probability. It never grows.
-type Logprob struct {
-	// Token of the vocabulary
-	ID int32
-	// Natural logarithm, before samplers and grammar
-	Logprob float32
-}
-
-func logprobOf(from *C.ggufx_logprob) (to Logprob) {
-	to.ID = int32(from.id)
-	to.Logprob = float32(from.logprob)
-	return to
-}
-
-// EventToken is a token of an event. It never grows.
-type EventToken struct {
-	// Token of the vocabulary
-	ID int32
-	// As in Logprob, with GeneratorLogprobs or n_logprobs; else 0, as is that of the first token of
-	// a prompt
-	Logprob float32
-	// Position of its first byte among all bytes of the output
-	Offset uint64
-	// The likeliest, by rank
-	Top []Logprob
-}
-
-func eventTokenOf(from *C.ggufx_event_token) (to EventToken) {
-	to.ID = int32(from.id)
-	to.Logprob = float32(from.logprob)
-	to.Offset = uint64(from.offset)
-	to.Top = structsOf(from.top, int(from.n_top), logprobOf)
-	return to
-}
-
-// Event is an event. Texts have whole characters: invalid UTF-8 becomes U+FFFD. They contain no part
-// of a stop string and no end-of-generation token.
-type Event struct {
-	Kind EventKind
-	// Why it has ended, for END
-	End End
-	// With EndError; text is its message
-	Status Status
-	// Number of the tool call, or of the stop string
-	Index uint32
-	// Valid until the next call with this generator
-	Text string
-	// As long: tokens whose last byte was shown by this event. END has those that were not shown,
-	// such as an end-of-generation token, without those of the stop string
-	Tokens []EventToken
-}
-
-func eventOf(from *C.ggufx_event) (to Event) {
-	to.Kind = EventKind(from.kind)
-	to.End = End(from.end)
-	to.Status = Status(from.status)
-	to.Index = uint32(from.index)
-	to.Text = string(view(from.text.data, from.text.size))
-	to.Tokens = structsOf(from.tokens, int(from.n_tokens), eventTokenOf)
-	return to
 }
 
 // StepItem is a generator's part in a step.
@@ -1366,7 +1361,7 @@ func (o *JobRunOptions) write(run *running, to *C.ggufx_job_run_options) {
 	to.flags = C.uint32_t(o.Flags)
 	to.progress = run.watch(&o.Watch)
 	if o.TensorDone != nil {
-		to.tensor_done, to.user = run.callback(o.TensorDone, C.ggufxGoCall7)
+		to.tensor_done, to.user = run.callback(o.TensorDone, C.ggufxGoCall6)
 	}
 	to.shard = C.uint32_t(o.Shard)
 	to.n_shards = C.uint32_t(o.Shards)
@@ -1685,18 +1680,18 @@ func (o *MeasureOptions) write(run *running, to *C.ggufx_measure_options) {
 	to.stride = C.uint32_t(o.Stride)
 	to.save_path = run.optional(o.SavePath)
 	if o.Write != nil {
-		to.write, to.write_user = run.callback(o.Write, C.ggufxGoCall5)
+		to.write, to.write_user = run.callback(o.Write, C.ggufxGoCall4)
 	}
 	to.base_path = run.optional(o.BasePath)
 	if o.Read != nil {
-		to.read, to.read_user = run.callback(o.Read, C.ggufxGoCall6)
+		to.read, to.read_user = run.callback(o.Read, C.ggufxGoCall5)
 	}
 	if o.Report != nil {
-		to.report, to.report_user = run.callback(o.Report, C.ggufxGoCall8)
+		to.report, to.report_user = run.callback(o.Report, C.ggufxGoCall7)
 	}
 	to.progress = run.watch(&o.Watch)
 	if o.Rows != nil {
-		to.rows, to.rows_user = run.callback(o.Rows, C.ggufxGoCall9)
+		to.rows, to.rows_user = run.callback(o.Rows, C.ggufxGoCall8)
 	}
 	to.base_chunk = C.uint64_t(o.BaseChunk)
 }
@@ -2120,7 +2115,7 @@ func (o *SamplerLink) write(run *running, to *C.ggufx_sampler_link) {
 	to.breakers = (*C.int32_t)(place(run, o.Breakers))
 	to.biases = list[C.ggufx_logit_bias](run, o.Biases)
 	if o.Link != nil {
-		to.link, to.user = run.keep(o.Link, C.ggufxGoCall11)
+		to.link, to.user = run.keep(o.Link, C.ggufxGoCall10)
 	}
 	to.n_breakers = C.size_t(len(o.Breakers))
 	to.n_biases = C.size_t(len(o.Biases))
@@ -2169,7 +2164,7 @@ func (o *SpeculatorOptions) write(run *running, to *C.ggufx_speculator_options) 
 		run.held = append(run.held, o.Draft.handle)
 	}
 	if o.Guess != nil {
-		to.guess, to.user = run.keep(o.Guess, C.ggufxGoCall12)
+		to.guess, to.user = run.keep(o.Guess, C.ggufxGoCall11)
 	}
 	to.stops = (*C.int32_t)(place(run, o.Stops))
 	to.n_draft = C.uint32_t(o.NumDraft)

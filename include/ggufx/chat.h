@@ -17,6 +17,7 @@
 #ifndef GGUFX_CHAT_H
 #define GGUFX_CHAT_H
 
+#include "event.h"
 #include "file.h"
 #include "model.h"
 
@@ -264,16 +265,6 @@ GGUFX_API ggufx_status ggufx_chat_info(ggufx_chat_facts *out, const ggufx_chat *
  * Exclusive. */
 typedef struct ggufx_chat_parser ggufx_chat_parser;
 
-/* Kinds of parser events. */
-typedef uint32_t ggufx_chat_event_kind;
-enum {
-    GGUFX_CHAT_ANSWER = 1,
-    GGUFX_CHAT_REASONING = 2,
-    GGUFX_CHAT_CALL_NAME = 3,      /* name of a tool, in one piece: starts a call */
-    GGUFX_CHAT_CALL_ARGUMENTS = 4, /* arguments of a call, a JSON object */
-    GGUFX_CHAT_CALL_ID = 5 /* id of a call that the model wrote; one piece, before the arguments */
-};
-
 /* Flags of a parser. */
 typedef uint32_t ggufx_chat_parser_flags;
 #define GGUFX_CHAT_PARSER_NO_CALLS 1u       /* tool calls are text of the answer */
@@ -285,14 +276,9 @@ typedef struct ggufx_chat_parser_options {
     const ggufx_chat *chat; /* template that decides the format; NULL: all output is answer */
     ggufx_text prompt; /* the rendered prompt, or its end, which may open reasoning or a call */
     ggufx_text tools;  /* JSON array of the request's tools, for parameter types */
-    /* Gets a piece of text, which is never empty and has whole characters. `call` is the index of
-     * the tool call, from 0. A result other than GGUFX_OK ends the current library call with it. */
-    ggufx_status (*event)(void *user, ggufx_chat_event_kind kind, uint64_t call, const char *text,
-                          size_t length);
-    void *user; /* first argument of event */
 } ggufx_chat_parser_options;
 
-/* Creates a parser. options->event must be set. The template may be destroyed before the parser.
+/* Creates a parser. The template may be destroyed before the parser.
  * Errors: ARGUMENT, LIMIT and MALFORMED (tools), MEMORY, UNSUPPORTED (tools are given, but the
  * format of calls is not known; GGUFX_CHAT_PARSER_NO_CALLS leaves them in the answer).
  * Threads: any number at once.   Since: 0.1. */
@@ -306,8 +292,8 @@ GGUFX_API void ggufx_chat_parser_destroy(ggufx_chat_parser *parser);
  * Parses the next bytes of the output, which must include special tokens
  * (GGUFX_DETOKENIZE_KEEP_SPECIAL).
  *
- * Events are reported within the call. The pieces into which the output is split do not change the
- * text of a kind or call. Bytes that may become a marker are held back, and a call until it is
+ * The events wait for ggufx_chat_parser_poll. The pieces into which the output is split do not
+ * change the text of a kind or call. Bytes that may become a marker are held back, and a call until it is
  * complete (at most 16 MiB). Invalid UTF-8 becomes U+FFFD. Line breaks beside markers are dropped.
  * An incomplete call is text of the answer.
  *
@@ -326,14 +312,18 @@ GGUFX_API void ggufx_chat_parser_destroy(ggufx_chat_parser *parser);
  *
  * An unclosed call within reasoning ends the reasoning, unless text follows it.
  *
- * Errors: ARGUMENT, CANCELLED, MEMORY, STATE (after finish, or after a failed call).
+ * Errors: ARGUMENT, MEMORY, STATE (after finish, or after a failed call).
  * Threads: exclusive on parser.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_chat_parser_feed(ggufx_chat_parser *parser, const char *text,
                                               size_t length, ggufx_error *error);
-/* Ends the output and reports the bytes that were held back. Errors: as ggufx_chat_parser_feed.
+/* Ends the output; bytes that were held back become events. Errors: as ggufx_chat_parser_feed.
  * Threads: exclusive on parser.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_chat_parser_finish(ggufx_chat_parser *parser, ggufx_error *error);
+/* Takes the next event; GGUFX_EVENT_NONE when there is none. out->struct_size must be set.
+ * Errors: ARGUMENT.   Threads: exclusive on parser.   Allocates: no.   Since: 0.1. */
+GGUFX_API ggufx_status ggufx_chat_parser_poll(ggufx_event *out, ggufx_chat_parser *parser,
+                                              ggufx_error *error);
 
 /* State of a parser. */
 typedef uint32_t ggufx_chat_parser_state_flags;

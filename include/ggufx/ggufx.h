@@ -38,6 +38,7 @@
  * Generation:
  *
  *   generator.h  generate text with a model: events of one or many sequences
+ *   event.h      events of generators and parsers
  *   grammar.h    constrained decoding by GBNF grammars and JSON Schema
  *   sampler.h    sampler chain, log-probabilities, stop strings
  *   speculate.h  speculative decoding
@@ -58,6 +59,7 @@
 #include "device.h"
 #include "embed.h"
 #include "estimate.h"
+#include "event.h"
 #include "file.h"
 #include "generator.h"
 #include "grammar.h"

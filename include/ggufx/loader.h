@@ -61,6 +61,7 @@ extern "C" {
     X(chat_parser_destroy) \
     X(chat_parser_feed) \
     X(chat_parser_finish) \
+    X(chat_parser_poll) \
     X(chat_parser_info) \
     X(device_list) \
     X(device_open) \
@@ -307,6 +308,7 @@ typedef struct ggufx_functions {
     void (*chat_parser_destroy)(ggufx_chat_parser *parser);
     ggufx_status (*chat_parser_feed)(ggufx_chat_parser *parser, const char *text, size_t length, ggufx_error *error);
     ggufx_status (*chat_parser_finish)(ggufx_chat_parser *parser, ggufx_error *error);
+    ggufx_status (*chat_parser_poll)(ggufx_event *out, ggufx_chat_parser *parser, ggufx_error *error);
     ggufx_status (*chat_parser_info)(ggufx_chat_parser_facts *out, const ggufx_chat_parser *parser, ggufx_error *error);
     ggufx_status (*device_list)(ggufx_device_facts *out, size_t capacity, size_t *out_needed, const ggufx_runtime *rt, const ggufx_device_options *options, ggufx_error *error);
     ggufx_status (*device_open)(ggufx_device **out, const ggufx_runtime *rt, const char *id, const ggufx_device_options *options, ggufx_error *error);

@@ -6,6 +6,7 @@
 #include "chat/chat.hpp"
 #include "chat/output.hpp"
 #include "generate/chat/output_tokens.hpp"
+#include "generate/events.hpp"
 #include "model/tokenizer/tokenizer.hpp"
 
 namespace ggufx::abi {
@@ -72,9 +73,13 @@ size_t tokenize_rendered(model::Ids &ids, const chat::Output &output, const Prog
 
 struct ggufx_chat_parser {
     ggufx::abi::Tag tag = ggufx::abi::Tag::chat_parser;
-    ggufx::chat::OutputParser parser;
+    ggufx::generate::EventQueue queue;
+    ggufx::chat::OutputParser parser; // its events go to the queue
     ggufx_chat_parser(const ggufx::Ref<ggufx::Host> &host,
                       ggufx::Ref<ggufx::chat::OutputFormat> format,
-                      const ggufx::chat::ParserOptions &options, const ggufx::chat::Sink &sink)
-        : parser(host, std::move(format), options, sink) {}
+                      const ggufx::chat::ParserOptions &options)
+        : queue(host.get()), parser(host, std::move(format), options, {&queue, add_event}) {}
+
+private:
+    static void add_event(void *queue, uint32_t kind, uint64_t call, std::string_view text);
 };

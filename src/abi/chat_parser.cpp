@@ -1,6 +1,7 @@
 // Parser of model output: the second part of include/ggufx/chat.h.
 // SPDX-License-Identifier: MIT
 #include "abi/chat_handles.hpp"
+#include "abi/generator_handle.hpp"
 #include "abi/guard.hpp"
 #include "abi/model_handles.hpp"
 #include "abi/options.hpp"
@@ -12,7 +13,8 @@ using namespace ggufx::abi;
 
 static_assert(GGUFX_CHAT_CALL_TAGGED == static_cast<int>(chat::CallShape::tagged));
 static_assert(GGUFX_CHAT_NOTATION_QUOTED == static_cast<int>(chat::Notation::quoted));
-static_assert(GGUFX_CHAT_CALL_ID == static_cast<int>(chat::EventKind::id));
+static_assert(GGUFX_EVENT_TEXT == static_cast<int>(chat::EventKind::answer));
+static_assert(GGUFX_EVENT_TOOL_ID == static_cast<int>(chat::EventKind::id));
 
 extern "C" ggufx_status ggufx_chat_info(ggufx_chat_facts *out, const ggufx_chat *chat,
                                         ggufx_error *error) {
@@ -59,7 +61,6 @@ extern "C" ggufx_status ggufx_chat_parser_create(ggufx_chat_parser **out, const 
         const auto o =
             import_options(options, GGUFX_CHAT_PARSER_NO_CALLS | GGUFX_CHAT_PARSER_KEEP_REASONING,
                            "ggufx_chat_parser_options");
-        require(o.event, "event must be set");
         require(!o.chat || alive(o.chat, Tag::chat), "chat must be a template");
         const chat::ParserOptions parser = {(o.flags & GGUFX_CHAT_PARSER_NO_CALLS) == 0,
                                             (o.flags & GGUFX_CHAT_PARSER_KEEP_REASONING) == 0,
@@ -72,9 +73,17 @@ extern "C" ggufx_status ggufx_chat_parser_create(ggufx_chat_parser **out, const 
             fail(Status::unsupported, {},
                  "the template does not show how its models write tool calls (use a template that "
                  "does, or GGUFX_CHAT_PARSER_NO_CALLS)");
-        *out = make<ggufx_chat_parser>(*rt->host, rt->host, std::move(format), parser,
-                                       chat::Sink{o.user, o.event});
+        *out = make<ggufx_chat_parser>(*rt->host, rt->host, std::move(format), parser);
     });
+}
+
+void ggufx_chat_parser::add_event(void *queue, uint32_t kind, uint64_t call,
+                                  std::string_view text) {
+    generate::Event event;
+    event.kind = static_cast<generate::EventKind>(kind);
+    event.index = static_cast<uint32_t>(call);
+    event.text = text;
+    static_cast<generate::EventQueue *>(queue)->add(event, 0);
 }
 
 extern "C" void ggufx_chat_parser_destroy(ggufx_chat_parser *parser) {
@@ -96,6 +105,17 @@ extern "C" ggufx_status ggufx_chat_parser_finish(ggufx_chat_parser *parser, gguf
     return guard(error, [&] {
         require(alive(parser, Tag::chat_parser), "parser must be set");
         parser->parser.finish();
+    });
+}
+
+extern "C" ggufx_status ggufx_chat_parser_poll(ggufx_event *out, ggufx_chat_parser *parser,
+                                               ggufx_error *error) {
+    return guard(error, [&] {
+        require(out && alive(parser, Tag::chat_parser), "out and parser must be set");
+        check_output(out, "ggufx_event");
+        generate::Event event;
+        (void)parser->queue.take(event);
+        put_event(out, event);
     });
 }
 

@@ -274,9 +274,7 @@ extern "C" ggufx_status ggufx_generator_load(ggufx_generator **out, ggufx_sessio
 
 // ---- events
 
-namespace {
-
-void put_event(ggufx_event *out, const generate::Event &event) {
+void ggufx::abi::put_event(ggufx_event *out, const generate::Event &event) {
     ggufx_event facts = {};
     facts.kind = static_cast<ggufx_event_kind>(event.kind);
     facts.end = static_cast<ggufx_end>(event.end);
@@ -287,8 +285,6 @@ void put_event(ggufx_event *out, const generate::Event &event) {
     facts.n_tokens = event.n_tokens;
     export_struct(out, facts, "ggufx_event");
 }
-
-} // namespace
 
 extern "C" ggufx_status ggufx_generator_poll(ggufx_event *out, ggufx_generator *generator,
                                              ggufx_error *error) {

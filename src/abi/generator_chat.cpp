@@ -100,11 +100,11 @@ public:
     void release() override { release_part(parser_.host(), this); }
 
 private:
-    static int32_t tell(void *user, uint32_t kind, uint64_t call, const char *text, size_t length) {
+    static void tell(void *user, uint32_t kind, uint64_t call, std::string_view text) {
         const auto &self = *static_cast<const ParserPart *>(user);
-        return self.is_silent_ ? 0 : self.sink_.event(self.sink_.user, kind, call, text, length);
+        if (!self.is_silent_) self.sink_.event(self.sink_.user, kind, call, text);
     }
-    static int32_t ignore(void *, uint32_t, uint64_t, const char *, size_t) { return 0; }
+    static void ignore(void *, uint32_t, uint64_t, std::string_view) {}
 
     const generate::OutputSink sink_;
     bool is_silent_ = true;
@@ -249,8 +249,7 @@ bool leaves_reasoning_open(const ggufx_chat &chat, const ggufx_chat_request &req
     chat::ParserOptions options;
     options.calls = false;
     options.prompt = continued.substr(0, n);
-    const chat::Sink sink = {
-        nullptr, [](void *, uint32_t, uint64_t, const char *, size_t) { return int32_t{0}; }};
+    const chat::Sink sink = {nullptr, [](void *, uint32_t, uint64_t, std::string_view) {}};
     chat::OutputParser parser(host, chat.format, options, sink);
     parser.feed(continued.substr(n));
     const std::string_view close = parser.reasoning_close();

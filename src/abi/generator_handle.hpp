@@ -35,6 +35,9 @@ struct ggufx_generator {
 
 namespace ggufx::abi {
 
+// Writes an event to the struct of a caller. Throws. (generator.cpp)
+void put_event(ggufx_event *out, const generate::Event &event);
+
 // These throw. (generator_chat.cpp, without_chat.cpp)
 Ref<generate::Grammar> import_grammar(const ggufx_grammar *grammar,
                                       const ggufx_tokenizer *tokenizer, uint64_t n_vocab);

@@ -75,6 +75,11 @@ extern "C" ggufx_status ggufx_chat_parser_finish(ggufx_chat_parser *, ggufx_erro
     return guard(error, refuse_chats);
 }
 
+extern "C" ggufx_status ggufx_chat_parser_poll(ggufx_event *, ggufx_chat_parser *,
+                                               ggufx_error *error) {
+    return guard(error, refuse_chats);
+}
+
 void ggufx::abi::release_chat(ggufx_chat *) {
     // no objects exist
 }

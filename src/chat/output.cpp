@@ -116,9 +116,7 @@ std::string_view OutputParser::reasoning_close() const {
 void OutputParser::tell(EventKind kind, std::string_view text) {
     if (text.empty()) return;
     const bool of_call = kind != EventKind::answer && kind != EventKind::reasoning;
-    const int32_t result = sink_.event(sink_.user, static_cast<uint32_t>(kind),
-                                       of_call ? n_calls_ : 0, text.data(), text.size());
-    if (result != 0) fail(ended_by_host(result), {}, "the event callback ended the call");
+    sink_.event(sink_.user, static_cast<uint32_t>(kind), of_call ? n_calls_ : 0, text);
 }
 
 void OutputParser::flush() {

@@ -7,14 +7,14 @@
 
 namespace ggufx::chat {
 
-enum class EventKind : uint32_t { answer = 1, reasoning = 2, name = 3, arguments = 4, id = 5 };
+// Values of GGUFX_EVENT_*.
+enum class EventKind : uint32_t { answer = 1, reasoning = 2, name = 3, arguments = 4, id = 7 };
 
-// Receiver of events. Texts are whole UTF-8 characters; `call` counts the tool calls from 0. A
-// non-zero result stops the parser.
+// Receiver of events. Texts are whole UTF-8 characters, and not empty; `call` counts the tool calls
+// from 0. Exceptions pass through the parser.
 struct Sink {
     void *user = nullptr;
-    int32_t (*event)(void *user, uint32_t kind, uint64_t call, const char *text,
-                     size_t length) = nullptr;
+    void (*event)(void *user, uint32_t kind, uint64_t call, std::string_view text) = nullptr;
 };
 
 struct ParserOptions {
@@ -29,7 +29,7 @@ public:
     // Throws the errors of read_json for tools, and std::bad_alloc.
     OutputParser(const Ref<Host> &host, Ref<OutputFormat> format, const ParserOptions &options,
                  const Sink &sink);
-    // Parses bytes, split anywhere. Throws Error (cancelled) / std::bad_alloc; the parser then
+    // Parses bytes, split anywhere. Throws std::bad_alloc; the parser then
     // accepts no more input.
     void feed(std::string_view bytes);
     void finish(); // end of the output: held bytes become events

@@ -42,14 +42,10 @@ protected:
     ~Grammar() = default;
 };
 
-// Kinds of parsed text, as chat::EventKind.
-enum class OutputKind : uint32_t { answer = 1, reasoning = 2, name = 3, arguments = 4, id = 5 };
-
-// Receiver of parsed text. A non-zero result stops the parser.
+// Receiver of parsed text: values of EventKind. Exceptions pass through the parser.
 struct OutputSink {
     void *user = nullptr;
-    int32_t (*event)(void *user, uint32_t kind, uint64_t call, const char *text,
-                     size_t length) = nullptr;
+    void (*event)(void *user, uint32_t kind, uint64_t call, std::string_view text) = nullptr;
 };
 
 // Splits one output into answer, reasoning and tool calls.

@@ -206,20 +206,15 @@ void Text::tell(EventKind kind, uint32_t index, std::string_view text) {
     queue_->add(event, tokenizer_ ? n_shown_ : UINT64_MAX);
 }
 
-int32_t Text::on_output(void *user, uint32_t kind, uint64_t call, const char *text, size_t length) {
-    constexpr EventKind kKinds[] = {EventKind::none,           EventKind::text,
-                                    EventKind::reasoning,      EventKind::tool_call,
-                                    EventKind::tool_arguments, EventKind::tool_id};
+void Text::on_output(void *user, uint32_t kind, uint64_t call, std::string_view text) {
     Text &self = *static_cast<Text *>(user);
-    if (self.has_only_call()) return 0; // later text is no part of the output
-    std::string_view shown(text, length);
-    if (kind >= static_cast<uint32_t>(OutputKind::name))
-        self.strays_.clear();
+    if (self.has_only_call()) return; // later text is no part of the output
+    const auto of = static_cast<EventKind>(kind);
+    if (of == EventKind::text || of == EventKind::reasoning)
+        text = self.strays_.without(text);
     else
-        shown = self.strays_.without(shown);
-    // Exceptions pass through the parser, which is C++ too.
-    if (!shown.empty()) self.tell(kKinds[kind], static_cast<uint32_t>(call), shown);
-    return 0;
+        self.strays_.clear();
+    if (!text.empty()) self.tell(of, static_cast<uint32_t>(call), text);
 }
 
 } // namespace ggufx::generate

@@ -73,8 +73,7 @@ private:
     void release(size_t n, TokenUse use);
     void put(std::string_view text);
     void tell(EventKind kind, uint32_t index, std::string_view text);
-    static int32_t on_output(void *self, uint32_t kind, uint64_t call, const char *text,
-                             size_t length);
+    static void on_output(void *self, uint32_t kind, uint64_t call, std::string_view text);
 
     Ref<Host> host_;
     const model::Tokenizer *tokenizer_;

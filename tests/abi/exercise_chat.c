@@ -7,15 +7,6 @@
 
 #include <string.h>
 
-static int32_t on_event(void *user, uint32_t kind, uint64_t call, const char *text, size_t length) {
-    CALLED();
-    exercise *e = user;
-    exercise_mix(e, &kind, 1, 4);
-    exercise_mix(e, &call, 1, 8);
-    exercise_mix(e, text, length, 1);
-    return 0;
-}
-
 static ggufx_status run_render(exercise *e, const ggufx_chat *chat) {
     static const char json[] = "[{\"role\":\"user\",\"content\":\"Hi\"}]";
     const ggufx_functions *a = e->api;
@@ -41,13 +32,18 @@ static ggufx_status run_parser(exercise *e, const ggufx_runtime *rt, const ggufx
     ggufx_chat_parser *parser = NULL;
     ggufx_chat_parser_options options = {.struct_size = sizeof options};
     ggufx_chat_parser_facts facts = {.struct_size = sizeof facts};
+    ggufx_event event = {.struct_size = sizeof event};
     options.chat = chat;
-    options.user = e;
-    options.event = on_event;
     TRY(a->chat_parser_create(&parser, rt, &options, &e->error));
     TRY(a->chat_parser_feed(parser, said, 20, &e->error));
     TRY(a->chat_parser_feed(parser, said + 20, sizeof said - 21, &e->error));
     TRY(a->chat_parser_finish(parser, &e->error));
+    do {
+        TRY(a->chat_parser_poll(&event, parser, &e->error));
+        exercise_mix(e, &event.kind, 1, 4);
+        exercise_mix(e, &event.index, 1, 4);
+        exercise_mix(e, event.text.data, event.text.size, 1);
+    } while (event.kind != GGUFX_EVENT_NONE);
     TRY(a->chat_parser_info(&facts, parser, &e->error));
     MUST(facts.n_calls == 1 && facts.flags == 0);
 end:

@@ -3,6 +3,7 @@
  * first byte selects the format, the second one the chunks.
  * SPDX-License-Identifier: MIT
  */
+#include "../parser_events.h"
 #include "../text_of.h"
 #include "chat_main.h"
 
@@ -102,17 +103,15 @@ static void put(told *t, const char *text, size_t n) {
     t->n += n;
 }
 
-static int32_t on_event(void *user, uint32_t kind, uint64_t call, const char *text, size_t length) {
-    told *t = user;
-    if (length == 0 || ((uint8_t)text[0] & 0xc0) == 0x80) abort();
-    if (kind != t->kind || call != t->call) {
-        const char head[3] = {0, (char)kind, (char)call};
+static void note(told *t, const ggufx_event *event) {
+    if (event->text.size == 0 || ((uint8_t)event->text.data[0] & 0xc0) == 0x80) abort();
+    if (event->kind != t->kind || event->index != t->call) {
+        const char head[3] = {0, (char)event->kind, (char)event->index};
         put(t, head, 3);
     }
-    t->kind = kind;
-    t->call = call;
-    put(t, text, length);
-    return 0;
+    t->kind = event->kind;
+    t->call = event->index;
+    put(t, event->text.data, event->text.size);
 }
 
 static void make_chats(void) {
@@ -130,14 +129,13 @@ static told parse(const uint8_t *data, size_t size, uint8_t format, size_t piece
     told t = {0};
     options.chat = chats[format % N_FORMATS];
     if (format / N_FORMATS % 2 == 0 && format % N_FORMATS > 0) { options.tools = text_of(tools); }
-    options.user = &t;
-    options.event = on_event;
     if (ggufx_chat_parser_create(&parser, rt, &options, NULL) != GGUFX_OK) abort();
     for (size_t i = 0; i < size; i += piece) {
         const size_t n = piece < size - i ? piece : size - i;
         if (ggufx_chat_parser_feed(parser, (const char *)data + i, n, NULL) != GGUFX_OK) abort();
     }
     if (ggufx_chat_parser_finish(parser, NULL) != GGUFX_OK) abort();
+    for (ggufx_event event; next_event(&event, parser);) note(&t, &event);
     ggufx_chat_parser_destroy(parser);
     return t;
 }

@@ -4,6 +4,7 @@
 // call format; with the argument "stored", those of published models in ${GGUFX_TEST_DATA}.
 // usage: chat_calls CALLS.json | stored
 // SPDX-License-Identifier: MIT
+#include "../parser_events.h"
 #include "../text_of.h"
 #include "oracle.hpp"
 
@@ -109,22 +110,20 @@ struct Parsed {
     uint32_t kind = 0;
 };
 
-int32_t on_event(void *user, uint32_t kind, uint64_t call, const char *text, size_t length) {
-    Parsed &out = *static_cast<Parsed *>(user);
-    const std::string piece(text, length);
-    if (kind != out.kind || kind == GGUFX_CHAT_CALL_NAME)
-        out.log += "\n" + std::to_string(kind) + "/" + std::to_string(call) + ":";
+void note(Parsed &out, const ggufx_event &event) {
+    const std::string piece(event.text.data, event.text.size);
+    if (event.kind != out.kind || event.kind == GGUFX_EVENT_TOOL_CALL)
+        out.log += "\n" + std::to_string(event.kind) + "/" + std::to_string(event.index) + ":";
     out.log += piece;
-    out.kind = kind;
-    if (kind == GGUFX_CHAT_ANSWER) out.content += piece;
-    if (kind == GGUFX_CHAT_REASONING) out.reasoning += piece;
-    if (kind == GGUFX_CHAT_CALL_NAME) {
+    out.kind = event.kind;
+    if (event.kind == GGUFX_EVENT_TEXT) out.content += piece;
+    if (event.kind == GGUFX_EVENT_REASONING) out.reasoning += piece;
+    if (event.kind == GGUFX_EVENT_TOOL_CALL) {
         out.calls.push_back({"", piece, nullptr});
         out.arguments.emplace_back();
     }
-    if (kind == GGUFX_CHAT_CALL_ID) out.calls.back().id = piece;
-    if (kind == GGUFX_CHAT_CALL_ARGUMENTS) out.arguments.back() += piece;
-    return 0;
+    if (event.kind == GGUFX_EVENT_TOOL_ID) out.calls.back().id = piece;
+    if (event.kind == GGUFX_EVENT_TOOL_ARGUMENTS) out.arguments.back() += piece;
 }
 
 // Parses chunks of `step` bytes; 0: random lengths.
@@ -138,8 +137,6 @@ Parsed parse(const Chat &chat, const std::string &prompt, const std::string &tex
     options.chat = chat.get();
     options.prompt = {prompt.data(), prompt.size()};
     options.tools = text_of(kTools);
-    options.user = &out;
-    options.event = on_event;
     must(ggufx_chat_parser_create(&parser, g_runtime, &options, &error), error, "parser");
     std::mt19937 random(static_cast<unsigned>(text.size()));
     for (size_t i = 0, n; i < text.size(); i += n) {
@@ -147,6 +144,7 @@ Parsed parse(const Chat &chat, const std::string &prompt, const std::string &tex
         must(ggufx_chat_parser_feed(parser, text.data() + i, n, &error), error, "feed");
     }
     must(ggufx_chat_parser_finish(parser, &error), error, "finish");
+    for (ggufx_event event; next_event(&event, parser);) note(out, event);
     ggufx_chat_parser_destroy(parser);
     for (size_t i = 0; i < out.calls.size(); i++)
         out.calls[i].arguments = Json::parse(out.arguments[i], nullptr, false);

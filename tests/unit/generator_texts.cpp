@@ -3,6 +3,7 @@
 // log-probabilities and ends are compared with a loop over the low-level functions.
 // usage: generator_texts MODEL
 // SPDX-License-Identifier: MIT
+#include "../parser_events.h"
 #include "generator_calls.hpp"
 
 #include <algorithm>
@@ -78,16 +79,13 @@ std::string repaired(const std::string &bytes) {
     ggufx_chat_parser_options options;
     options = {};
     options.struct_size = sizeof options;
-    options.user = &out;
-    options.event = [](void *user, uint32_t, uint64_t, const char *text, size_t n) -> int32_t {
-        static_cast<std::string *>(user)->append(text, n);
-        return 0;
-    };
     ggufx_chat_parser *parser = nullptr;
     ggufx_error error;
     must(ggufx_chat_parser_create(&parser, g_runtime, &options, &error), error, "parser");
     must(ggufx_chat_parser_feed(parser, bytes.data(), bytes.size(), &error), error, "feed");
     must(ggufx_chat_parser_finish(parser, &error), error, "finish");
+    for (ggufx_event event; next_event(&event, parser);)
+        out.append(event.text.data, event.text.size);
     ggufx_chat_parser_destroy(parser);
     return out;
 }

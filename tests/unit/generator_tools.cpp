@@ -3,6 +3,7 @@
 // events in the text.
 // usage: generator_tools MODEL CALLS.json
 // SPDX-License-Identifier: MIT
+#include "../parser_events.h"
 #include "generator_calls.hpp"
 
 #include "oracle.hpp"
@@ -145,20 +146,17 @@ Found parse(const Template &chat, const Wanted &wanted, const std::string &text)
     options.struct_size = sizeof options;
     options.chat = chat.handle;
     options.tools = {wanted.tools.data(), wanted.tools.size()};
-    options.user = &out;
-    options.event = [](void *user, uint32_t kind, uint64_t call, const char *piece,
-                       size_t n) -> int32_t {
-        Found &found = *static_cast<Found *>(user);
-        found.n_calls = static_cast<size_t>(call) + (kind >= GGUFX_CHAT_CALL_NAME);
-        if (kind == GGUFX_CHAT_CALL_NAME) found.name.append(piece, n);
-        if (kind == GGUFX_CHAT_CALL_ARGUMENTS) found.arguments.append(piece, n);
-        return 0;
-    };
     ggufx_chat_parser *parser = nullptr;
     ggufx_error error;
     must(ggufx_chat_parser_create(&parser, g_runtime, &options, &error), error, "parser");
     must(ggufx_chat_parser_feed(parser, text.data(), text.size(), &error), error, "feed");
     must(ggufx_chat_parser_finish(parser, &error), error, "finish");
+    for (ggufx_event event; next_event(&event, parser);) {
+        const std::string_view piece(event.text.data, event.text.size);
+        out.n_calls = event.index + (event.kind >= GGUFX_EVENT_TOOL_CALL);
+        if (event.kind == GGUFX_EVENT_TOOL_CALL) out.name += piece;
+        if (event.kind == GGUFX_EVENT_TOOL_ARGUMENTS) out.arguments += piece;
+    }
     ggufx_chat_parser_destroy(parser);
     return out;
 }

@@ -2,6 +2,7 @@
  * Cost of rendering and compiling at 1 x and 4 x the size: turns, keys, tokens of a template.
  * SPDX-License-Identifier: MIT
  */
+#include "../parser_events.h"
 #include "../text_of.h"
 #include "cost.h"
 #include "ok.h"
@@ -113,11 +114,6 @@ typedef struct told_job {
     size_t n;
 } told_job;
 
-static int32_t on_event(void *user, uint32_t kind, uint64_t call, const char *text, size_t length) {
-    (void)user, (void)kind, (void)call, (void)text, (void)length;
-    return 0;
-}
-
 static void *output_of(size_t n, const char *format, const char *head, const char *text) {
     told_job *j = calloc(1, sizeof *j);
     ggufx_chat_parser_options options = {.struct_size = sizeof options};
@@ -125,7 +121,6 @@ static void *output_of(size_t n, const char *format, const char *head, const cha
     char *all = malloc(n_head + n * length);
     ggufx_chat *const chat = chat_of(format);
     options.chat = chat;
-    options.event = on_event;
     OK(ggufx_chat_parser_create(&j->parser, rt, &options, ok_error()));
     ggufx_chat_destroy(chat);
     memcpy(all, head, n_head);
@@ -157,9 +152,11 @@ OUTPUT(many_calls, "<tool_call>", "",
 
 static void tell(void *work) {
     told_job *j = work;
-    for (size_t i = 0; i < j->n; i += 7)
+    for (size_t i = 0; i < j->n; i += 7) {
         assert_int_equal(
             ggufx_chat_parser_feed(j->parser, j->text + i, j->n - i < 7 ? j->n - i : 7, NULL), 0);
+        for (ggufx_event event; next_event(&event, j->parser);) {}
+    }
     OK(ggufx_chat_parser_finish(j->parser, ok_error()));
 }
 

@@ -3,6 +3,7 @@
  * without markers.
  * SPDX-License-Identifier: MIT
  */
+#include "../parser_events.h"
 #include "../text_of.h"
 #include "chat_fixture.h"
 #include "ok.h"
@@ -18,30 +19,31 @@ typedef struct told {
     size_t n;
     uint32_t kind;
     uint64_t call;
-    unsigned stop_at, count;
 } told;
 
-static int32_t on_event(void *user, uint32_t kind, uint64_t call, const char *text, size_t length) {
-    told *t = user;
-    if (t->stop_at && ++t->count == t->stop_at) return 1;
-    assert_true(length > 0);
-    assert_true(((uint8_t)text[0] & 0xc0) != 0x80); /* not within a character */
-    assert_true(kind >= 1 && kind <= 5);
-    assert_true(t->n + length + 32 < sizeof t->text);
-    if (kind != t->kind || call != t->call) {
-        t->n += (size_t)sprintf(t->text + t->n, "%s%c", t->n ? "\n" : "", "?ARNJI"[kind]);
-        if (kind >= 3) t->n += (size_t)sprintf(t->text + t->n, "%d", (int)call);
+static void note(told *t, const ggufx_event *event) {
+    const uint32_t kind = event->kind;
+    assert_true(event->text.size > 0 && !event->tokens);
+    assert_true(((uint8_t)event->text.data[0] & 0xc0) != 0x80); /* not within a character */
+    assert_true((kind >= 1 && kind <= 4) || kind == GGUFX_EVENT_TOOL_ID);
+    assert_true(t->n + event->text.size + 32 < sizeof t->text);
+    if (kind != t->kind || event->index != t->call) {
+        t->n += (size_t)sprintf(t->text + t->n, "%s%c", t->n ? "\n" : "", "?ARNJ??I"[kind]);
+        if (kind >= 3) t->n += (size_t)sprintf(t->text + t->n, "%d", (int)event->index);
         t->text[t->n++] = ':';
     }
-    memcpy(t->text + t->n, text, length);
-    t->n += length;
+    memcpy(t->text + t->n, event->text.data, event->text.size);
+    t->n += event->text.size;
     t->text[t->n] = 0;
     t->kind = kind;
-    t->call = call;
-    return 0;
+    t->call = event->index;
 }
 
-static ggufx_status create_parser(ggufx_chat_parser **parser, told *t, const ggufx_runtime *rt,
+static void take_events(told *t, ggufx_chat_parser *parser) {
+    for (ggufx_event event; next_event(&event, parser);) note(t, &event);
+}
+
+static ggufx_status create_parser(ggufx_chat_parser **parser, const ggufx_runtime *rt,
                                   const char *template_text, const char *prompt, const char *tools,
                                   ggufx_error *error) {
     ggufx_chat_options of = {.struct_size = sizeof of};
@@ -54,24 +56,28 @@ static ggufx_status create_parser(ggufx_chat_parser **parser, told *t, const ggu
     options.chat = chat;
     options.prompt = text_of(prompt);
     options.tools = text_of(tools);
-    options.user = t;
-    options.event = on_event;
     status = ggufx_chat_parser_create(parser, rt, &options, error);
     ggufx_chat_destroy(chat); /* the parser keeps its references */
     return status;
 }
 
-static ggufx_chat_parser *parser_of(told *t, const char *template_text, const char *prompt,
+static ggufx_chat_parser *parser_of(const char *template_text, const char *prompt,
                                     const char *tools) {
     ggufx_chat_parser *parser = NULL;
     ggufx_error error;
-    if (create_parser(&parser, t, chat_rt, template_text, prompt, tools, &error))
+    if (create_parser(&parser, chat_rt, template_text, prompt, tools, &error))
         fail_msg("%s", error.message);
     return parser;
 }
 
-static void feed(ggufx_chat_parser *parser, const char *text, size_t n) {
+static void feed(told *t, ggufx_chat_parser *parser, const char *text, size_t n) {
     OK(ggufx_chat_parser_feed(parser, text, n, ok_error()));
+    take_events(t, parser);
+}
+
+static void finish(told *t, ggufx_chat_parser *parser) {
+    OK(ggufx_chat_parser_finish(parser, ok_error()));
+    take_events(t, parser);
 }
 
 /* Reasoning stays unchanged, for every split into chunks. */
@@ -101,13 +107,11 @@ static void test_reasoning_may_stay_in_the_answer(void **state) {
             options.chat = chat;
             options.prompt =
                 (ggufx_text){rows[i].prompt, rows[i].prompt ? strlen(rows[i].prompt) : 0};
-            options.user = &t;
-            options.event = on_event;
             OK(ggufx_chat_parser_create(&parser, chat_rt, &options, ok_error()));
             ggufx_chat_destroy(chat);
             for (size_t at = 0; at < length; at += step)
-                feed(parser, rows[i].text + at, length - at < step ? length - at : step);
-            OK(ggufx_chat_parser_finish(parser, ok_error()));
+                feed(&t, parser, rows[i].text + at, length - at < step ? length - at : step);
+            finish(&t, parser);
             assert_string_equal(t.text, rows[i].want);
             ggufx_chat_parser_destroy(parser);
         }
@@ -310,16 +314,16 @@ static void test_every_cut_of_an_output_gives_the_same_events(void **state) {
         const size_t n = strlen(o->text);
         for (size_t cut = 0; cut <= n + 1; cut++) { /* n + 1: byte by byte */
             told t = {0};
-            ggufx_chat_parser *parser = parser_of(&t, o->template_text, o->prompt,
-                                                  has_calls(o->template_text) ? TOOLS : NULL);
+            ggufx_chat_parser *parser =
+                parser_of(o->template_text, o->prompt, has_calls(o->template_text) ? TOOLS : NULL);
             char how[32];
             snprintf(how, sizeof how, "cut %d", (int)cut);
             if (cut <= n) {
-                feed(parser, o->text, cut);
-                feed(parser, o->text + cut, n - cut);
+                feed(&t, parser, o->text, cut);
+                feed(&t, parser, o->text + cut, n - cut);
             }
-            for (size_t k = 0; cut > n && k < n; k++) feed(parser, o->text + k, 1);
-            OK(ggufx_chat_parser_finish(parser, ok_error()));
+            for (size_t k = 0; cut > n && k < n; k++) feed(&t, parser, o->text + k, 1);
+            finish(&t, parser);
             assert_int_equal(ggufx_chat_parser_finish(parser, NULL), GGUFX_E_STATE);
             assert_int_equal(ggufx_chat_parser_feed(parser, "x", 1, NULL), GGUFX_E_STATE);
             ggufx_chat_parser_destroy(parser);
@@ -331,12 +335,12 @@ static void test_every_cut_of_an_output_gives_the_same_events(void **state) {
 static void test_an_answer_is_passed_on_at_once(void **state) {
     told t = {0};
     (void)state;
-    ggufx_chat_parser *parser = parser_of(&t, THINK HERMES, NULL, NULL);
-    feed(parser, "Hel", 3);
+    ggufx_chat_parser *parser = parser_of(THINK HERMES, NULL, NULL);
+    feed(&t, parser, "Hel", 3);
     assert_string_equal(t.text, "A:Hel");
-    feed(parser, "lo <", 4);
+    feed(&t, parser, "lo <", 4);
     assert_string_equal(t.text, "A:Hello ");
-    feed(parser, "b", 1);
+    feed(&t, parser, "b", 1);
     assert_string_equal(t.text, "A:Hello <b");
     ggufx_chat_parser_destroy(parser);
 }
@@ -353,8 +357,8 @@ static void test_text_after_a_call_is_passed_on_at_once(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         told t = {0};
-        ggufx_chat_parser *parser = parser_of(&t, cases[i].template_text, NULL, NULL);
-        feed(parser, cases[i].text, strlen(cases[i].text));
+        ggufx_chat_parser *parser = parser_of(cases[i].template_text, NULL, NULL);
+        feed(&t, parser, cases[i].text, strlen(cases[i].text));
         check(&cases[i], &t, "one feed");
         ggufx_chat_parser_destroy(parser);
     }
@@ -401,20 +405,19 @@ static void test_formats_are_known_by_the_markers_of_a_template(void **state) {
 }
 
 static void test_tools_of_an_unknown_format_are_refused(void **state) {
-    told t = {0};
     ggufx_chat_parser *parser = NULL;
     ggufx_error error;
     (void)state;
-    assert_int_equal(create_parser(&parser, &t, chat_rt, "{{ tools }}", NULL, TOOLS, &error),
+    assert_int_equal(create_parser(&parser, chat_rt, "{{ tools }}", NULL, TOOLS, &error),
                      GGUFX_E_UNSUPPORTED);
     assert_non_null(strstr(error.message, "GGUFX_CHAT_PARSER_NO_CALLS"));
     assert_null(parser);
-    assert_int_equal(create_parser(&parser, &t, chat_rt, "{{ tools }}", NULL, " [ ]\n", &error),
+    assert_int_equal(create_parser(&parser, chat_rt, "{{ tools }}", NULL, " [ ]\n", &error),
                      GGUFX_OK);
     ggufx_chat_parser_destroy(parser);
     /* It names the marker of a known form, and writes calls in another one. */
     assert_int_equal(
-        create_parser(&parser, &t, chat_rt,
+        create_parser(&parser, chat_rt,
                       "{{ tools }}{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}"
                       "<tool_call><{{ c.function.name }}>{% for k, v in "
                       "c.function.arguments.items() %}<{{ k }}>{{ v }}</{{ k }}>{% endfor %}"
@@ -428,12 +431,12 @@ static void test_a_parser_says_where_it_is(void **state) {
     told t = {0};
     ggufx_chat_parser_facts facts = {.struct_size = sizeof facts};
     (void)state;
-    ggufx_chat_parser *parser = parser_of(&t, THINK HERMES, "<think>\n", NULL);
+    ggufx_chat_parser *parser = parser_of(THINK HERMES, "<think>\n", NULL);
     assert_int_equal(ggufx_chat_parser_info(&facts, NULL, NULL), GGUFX_E_ARGUMENT);
     OK(ggufx_chat_parser_info(&facts, parser, ok_error()));
     assert_int_equal(facts.flags, GGUFX_CHAT_PARSER_REASONING);
     assert_string_equal(facts.reasoning_close, "</think>");
-    feed(parser, "a</think><tool_call>{\"name\":\"f\"}</tool_call>", 43);
+    feed(&t, parser, "a</think><tool_call>{\"name\":\"f\"}</tool_call>", 43);
     OK(ggufx_chat_parser_info(&facts, parser, ok_error()));
     assert_int_equal(facts.flags, 0);
     assert_string_equal(facts.reasoning_close, "");
@@ -445,10 +448,8 @@ static void test_a_parser_says_where_it_is(void **state) {
 static void test_calls_of_the_parser_are_checked(void **state) {
     ggufx_chat_parser_options options = {.struct_size = sizeof options};
     ggufx_chat_parser *parser = NULL;
-    told t = {.stop_at = 1};
     (void)state;
-    assert_int_equal(ggufx_chat_parser_create(&parser, chat_rt, &options, NULL), GGUFX_E_ARGUMENT);
-    options.event = on_event;
+    ggufx_event event = {.struct_size = sizeof event};
     assert_int_equal(ggufx_chat_parser_create(NULL, chat_rt, &options, NULL), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_chat_parser_create(&parser, NULL, &options, NULL), GGUFX_E_ARGUMENT);
     options.flags = 4;
@@ -460,10 +461,14 @@ static void test_calls_of_the_parser_are_checked(void **state) {
     assert_int_equal(ggufx_chat_parser_create(&parser, chat_rt, &options, NULL), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_chat_parser_feed(NULL, "", 0, NULL), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_chat_parser_finish(NULL, NULL), GGUFX_E_ARGUMENT);
-    parser = parser_of(&t, NULL, NULL, NULL);
+    parser = parser_of(NULL, NULL, NULL);
     assert_int_equal(ggufx_chat_parser_feed(parser, NULL, 1, NULL), GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_chat_parser_feed(parser, "x", 1, NULL), GGUFX_E_CANCELLED);
-    assert_int_equal(ggufx_chat_parser_feed(parser, "x", 1, NULL), GGUFX_E_STATE);
+    assert_int_equal(ggufx_chat_parser_poll(NULL, parser, NULL), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_chat_parser_poll(&event, NULL, NULL), GGUFX_E_ARGUMENT);
+    OK(ggufx_chat_parser_poll(&event, parser, ok_error()));
+    assert_int_equal(event.kind, GGUFX_EVENT_NONE);
+    event.struct_size = 4;
+    assert_int_equal(ggufx_chat_parser_poll(&event, parser, NULL), GGUFX_E_ARGUMENT);
     ggufx_chat_parser_destroy(parser);
     ggufx_chat_parser_destroy(NULL);
 }
@@ -474,10 +479,9 @@ static ggufx_status parse_all(void *context, ggufx_runtime *rt, ggufx_error *err
      * tested. */
     for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i += 9) {
         ggufx_chat_parser *parser = NULL;
-        told t = {0};
         const char *const tools = has_calls(outputs[i].template_text) ? TOOLS : NULL;
-        ggufx_status status = create_parser(&parser, &t, rt, outputs[i].template_text,
-                                            outputs[i].prompt, tools, error);
+        ggufx_status status =
+            create_parser(&parser, rt, outputs[i].template_text, outputs[i].prompt, tools, error);
         if (status != GGUFX_OK) return status;
         status = ggufx_chat_parser_feed(parser, outputs[i].text, strlen(outputs[i].text), error);
         if (status == GGUFX_OK) status = ggufx_chat_parser_finish(parser, error);

@@ -120,26 +120,6 @@ namespace Ggufx
         }
 
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        private delegate int ChatParserOptionsEventFn(void* user, uint kind, ulong call, byte* text, UIntPtr length);
-        internal static readonly IntPtr ChatParserOptionsEvent = Functions.Keep(new ChatParserOptionsEventFn(OnChatParserOptionsEvent));
-
-        [MonoPInvokeCallback(typeof(ChatParserOptionsEventFn))]
-        private static int OnChatParserOptionsEvent(void* user, uint kind, ulong call, byte* text, UIntPtr length)
-        {
-            var callback = Callback.Of(user);
-            if (callback.Stopped) return (int)Status.Cancelled;
-            try
-            {
-                return ((Func<ChatEventKind, ulong, string, bool>)callback.Function)((ChatEventKind)kind, call, Native.Text(text,
-                    length)) ? (int)Status.Ok : (int)Status.Cancelled;
-            }
-            catch (Exception e)
-            {
-                return callback.Ended(e);
-            }
-        }
-
-        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         private delegate int JobRunOptionsTensorDoneFn(void* user, UIntPtr index, NativeJobTensor* tensor);
         internal static readonly IntPtr JobRunOptionsTensorDone = Functions.Keep(new JobRunOptionsTensorDoneFn(OnJobRunOptionsTensorDone));
 

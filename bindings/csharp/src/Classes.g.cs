@@ -576,25 +576,22 @@ namespace Ggufx
         /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
         public void Dispose() { _made.Dispose(); }
 
-        /// <summary>Creates a parser. options.Event must be set. The template may be destroyed before the parser.</summary>
+        /// <summary>Creates a parser. The template may be destroyed before the parser.</summary>
         /// <exception cref="GgufxException">Argument, Memory, Malformed, Limit, Unsupported.</exception>
         public ChatParser(Runtime rt, ChatParserOptions options = null)
         {
             NativeChatParserOptions optionsNative;
             NativeError e;
             using (var scope = options == null ? null : Scope.New())
-            {
-                Scope.End(scope, NativeMethods.ggufx_chat_parser_create(out _made, rt.Handle,
+                Check.Ok(NativeMethods.ggufx_chat_parser_create(out _made, rt.Handle,
                     ChatParserOptions.Of(options, &optionsNative, scope), &e), &e);
-                if (scope != null) scope.Stay(_made);
-            }
         }
 
         /// <summary>Parses the next bytes of the output, which must include special tokens
         /// (DetokenizeFlags.KeepSpecial).</summary>
-        /// <exception cref="GgufxException">Argument, Memory, Cancelled, State.</exception>
+        /// <exception cref="GgufxException">Argument, Memory, State.</exception>
         /// <remarks>
-        /// <para>Events are reported within the call. The pieces into which the output is split do not change the text of a kind
+        /// <para>The events wait for ChatParser.Poll. The pieces into which the output is split do not change the text of a kind
         /// or call. Bytes that may become a marker are held back, and a call until it is complete (at most 16 MiB). Invalid UTF-8
         /// becomes U+FFFD. Line breaks beside markers are dropped. An incomplete call is text of the answer.</para>
         /// <para>Arguments become a JSON object:</para>
@@ -627,13 +624,28 @@ namespace Ggufx
             }
         }
 
-        /// <summary>Ends the output and reports the bytes that were held back.</summary>
-        /// <exception cref="GgufxException">Argument, Memory, Cancelled, State.</exception>
+        /// <summary>Ends the output; bytes that were held back become events.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, State.</exception>
         public void Finish()
         {
             NativeError e;
             using (Handle.Changing())
                 Check.Ok(NativeMethods.ggufx_chat_parser_finish(Handle, &e), &e);
+        }
+
+        /// <summary>Takes the next event; EventKind.None when there is none.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public Event Poll()
+        {
+            NativeError e;
+            using (Handle.Changing())
+            using (new Hold(Handle))
+            {
+                var resultNative = default(NativeEvent);
+                resultNative.struct_size = (uint)sizeof(NativeEvent);
+                Check.Ok(NativeMethods.ggufx_chat_parser_poll(&resultNative, Handle, &e), &e);
+                return new Event(&resultNative);
+            }
         }
 
         /// <summary>Describes the position of a parser in the output.</summary>

@@ -246,21 +246,6 @@ namespace Ggufx
         Quoted = 2,
     }
 
-    /// <summary>Kinds of parser events.</summary>
-    public enum ChatEventKind : uint
-    {
-        /// <summary>GGUFX_CHAT_ANSWER.</summary>
-        Answer = 1,
-        /// <summary>GGUFX_CHAT_REASONING.</summary>
-        Reasoning = 2,
-        /// <summary>Name of a tool, in one piece: starts a call.</summary>
-        CallName = 3,
-        /// <summary>Arguments of a call, a JSON object.</summary>
-        CallArguments = 4,
-        /// <summary>Id of a call that the model wrote; one piece, before the arguments.</summary>
-        CallId = 5,
-    }
-
     /// <summary>Flags of a parser.</summary>
     [Flags]
     public enum ChatParserFlags : uint
@@ -392,6 +377,50 @@ namespace Ggufx
         /// <summary>Model does not support this architecture. The bytes of model, caches and sessions are those of a llama model
         /// of this shape; all layers keep the whole context.</summary>
         NoGraph = 16,
+    }
+
+    /// <summary>Kind of an event.</summary>
+    public enum EventKind : uint
+    {
+        /// <summary>Nothing yet.</summary>
+        None = 0,
+        /// <summary>A piece of the answer.</summary>
+        Text = 1,
+        /// <summary>A piece of the reasoning.</summary>
+        Reasoning = 2,
+        /// <summary>A tool call begins: text is the name of the function.</summary>
+        ToolCall = 3,
+        /// <summary>A piece of its arguments, a JSON object.</summary>
+        ToolArguments = 4,
+        /// <summary>The prompt was computed.</summary>
+        Prompt = 5,
+        /// <summary>The last event.</summary>
+        End = 6,
+        /// <summary>The id of a tool call, if the model wrote one.</summary>
+        ToolId = 7,
+    }
+
+    /// <summary>Reason for which a generation has ended.</summary>
+    public enum End : uint
+    {
+        /// <summary>It has not.</summary>
+        None = 0,
+        /// <summary>An end-of-generation token.</summary>
+        Eog = 1,
+        /// <summary>A stop string.</summary>
+        Stop = 2,
+        /// <summary>MaxTokens.</summary>
+        Length = 3,
+        /// <summary>The context is full.</summary>
+        Context = 4,
+        /// <summary>The grammar allows no further token.</summary>
+        Grammar = 5,
+        /// <summary>Generator.Cancel.</summary>
+        Cancelled = 6,
+        /// <summary>A fault of this generator alone.</summary>
+        Error = 7,
+        /// <summary>The one tool call is complete: see ChatPromptOptions.</summary>
+        ToolCall = 8,
     }
 
     /// <summary>How tensor data are loaded.</summary>
@@ -540,50 +569,6 @@ namespace Ggufx
         None = 1,
         /// <summary>The output is one tool call, after reasoning.</summary>
         Required = 2,
-    }
-
-    /// <summary>Kind of an event.</summary>
-    public enum EventKind : uint
-    {
-        /// <summary>Nothing yet: step again.</summary>
-        None = 0,
-        /// <summary>A piece of the answer.</summary>
-        Text = 1,
-        /// <summary>A piece of the reasoning.</summary>
-        Reasoning = 2,
-        /// <summary>A tool call begins: text is the name of the function.</summary>
-        ToolCall = 3,
-        /// <summary>A piece of its arguments, a JSON object.</summary>
-        ToolArguments = 4,
-        /// <summary>The prompt was computed.</summary>
-        Prompt = 5,
-        /// <summary>The last event.</summary>
-        End = 6,
-        /// <summary>The id of a tool call, if the model wrote one.</summary>
-        ToolId = 7,
-    }
-
-    /// <summary>Reason for which a generation has ended.</summary>
-    public enum End : uint
-    {
-        /// <summary>It has not.</summary>
-        None = 0,
-        /// <summary>An end-of-generation token.</summary>
-        Eog = 1,
-        /// <summary>A stop string.</summary>
-        Stop = 2,
-        /// <summary>MaxTokens.</summary>
-        Length = 3,
-        /// <summary>The context is full.</summary>
-        Context = 4,
-        /// <summary>The grammar allows no further token.</summary>
-        Grammar = 5,
-        /// <summary>Generator.Cancel.</summary>
-        Cancelled = 6,
-        /// <summary>A fault of this generator alone.</summary>
-        Error = 7,
-        /// <summary>The one tool call is complete: see ChatPromptOptions.</summary>
-        ToolCall = 8,
     }
 
     /// <summary>Flags of ForkOptions.</summary>

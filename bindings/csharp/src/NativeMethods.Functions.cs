@@ -112,6 +112,9 @@ namespace Ggufx
         internal static extern int ggufx_chat_parser_finish(ChatParserHandle parser, NativeError*
             error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_chat_parser_poll(NativeEvent* out_, ChatParserHandle
+            parser, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_chat_parser_info(NativeChatParserFacts* out_,
             ChatParserHandle parser, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]

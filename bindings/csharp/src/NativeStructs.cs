@@ -237,8 +237,6 @@ namespace Ggufx
         internal IntPtr chat;
         internal NativeText prompt;
         internal NativeText tools;
-        internal IntPtr event_;
-        internal void* user;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -383,6 +381,37 @@ namespace Ggufx
         internal uint n_layers;
         internal ulong rank_weight_bytes;
         internal ulong received_bytes;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeLogprob
+    {
+        internal int id;
+        internal float logprob;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeEventToken
+    {
+        internal int id;
+        internal float logprob;
+        internal ulong offset;
+        internal NativeLogprob* top;
+        internal UIntPtr n_top;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeEvent
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint kind;
+        internal uint end;
+        internal int status;
+        internal uint index;
+        internal NativeText text;
+        internal NativeEventToken* tokens;
+        internal UIntPtr n_tokens;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -555,37 +584,6 @@ namespace Ggufx
         internal NativePromptPart* parts;
         internal UIntPtr n_parts;
         internal IntPtr chat;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeLogprob
-    {
-        internal int id;
-        internal float logprob;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeEventToken
-    {
-        internal int id;
-        internal float logprob;
-        internal ulong offset;
-        internal NativeLogprob* top;
-        internal UIntPtr n_top;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeEvent
-    {
-        internal uint struct_size;
-        internal uint flags;
-        internal uint kind;
-        internal uint end;
-        internal int status;
-        internal uint index;
-        internal NativeText text;
-        internal NativeEventToken* tokens;
-        internal UIntPtr n_tokens;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1342,6 +1340,9 @@ namespace Ggufx
             { "ggufx_embedder_facts", sizeof(NativeEmbedderFacts) },
             { "ggufx_estimate_options", sizeof(NativeEstimateOptions) },
             { "ggufx_estimate_facts", sizeof(NativeEstimateFacts) },
+            { "ggufx_logprob", sizeof(NativeLogprob) },
+            { "ggufx_event_token", sizeof(NativeEventToken) },
+            { "ggufx_event", sizeof(NativeEvent) },
             { "ggufx_open_options", sizeof(NativeOpenOptions) },
             { "ggufx_io", sizeof(NativeIo) },
             { "ggufx_file_facts", sizeof(NativeFileFacts) },
@@ -1354,9 +1355,6 @@ namespace Ggufx
             { "ggufx_chat_prompt_options", sizeof(NativeChatPromptOptions) },
             { "ggufx_prompt_part", sizeof(NativePromptPart) },
             { "ggufx_prompt", sizeof(NativePrompt) },
-            { "ggufx_logprob", sizeof(NativeLogprob) },
-            { "ggufx_event_token", sizeof(NativeEventToken) },
-            { "ggufx_event", sizeof(NativeEvent) },
             { "ggufx_step_item", sizeof(NativeStepItem) },
             { "ggufx_step_options", sizeof(NativeStepOptions) },
             { "ggufx_fork_options", sizeof(NativeForkOptions) },

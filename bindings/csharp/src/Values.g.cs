@@ -450,9 +450,6 @@ namespace Ggufx
         public string Prompt { get; set; }
         /// <summary>JSON array of the request's tools, for parameter types.</summary>
         public string Tools { get; set; }
-        /// <summary>Gets a piece of text, which is never empty and has whole characters. call is the index of the tool call, from
-        /// 0. A result other than Status.Ok ends the current library call with it.</summary>
-        public Func<ChatEventKind, ulong, string, bool> Event { get; set; }
 
         internal unsafe void Fill(NativeChatParserOptions* o, Scope scope)
         {
@@ -462,8 +459,6 @@ namespace Ggufx
             o->chat = scope.Object(Chat == null ? null : Chat.Handle);
             o->prompt.data = scope.Text(Prompt, out o->prompt.size);
             o->tools.data = scope.Text(Tools, out o->tools.size);
-            o->event_ = Event == null ? IntPtr.Zero : Callbacks.ChatParserOptionsEvent;
-            if (Event != null) o->user = scope.Kept(Event);
         }
 
         internal static unsafe NativeChatParserOptions* Of(ChatParserOptions from, NativeChatParserOptions* o, Scope scope)
@@ -809,6 +804,86 @@ namespace Ggufx
             Layers = o->n_layers;
             RankWeightBytes = o->rank_weight_bytes;
             ReceivedBytes = o->received_bytes;
+        }
+    }
+
+    /// <summary>A token with its log-probability. It never grows.</summary>
+    public sealed partial class Logprob
+    {
+        /// <summary>Token of the vocabulary.</summary>
+        public int Id { get; private set; }
+        /// <summary>Natural logarithm, before samplers and grammar.</summary>
+        public float Value { get; private set; }
+
+        internal unsafe Logprob(NativeLogprob* o)
+        {
+            Id = o->id;
+            Value = o->logprob;
+        }
+
+        internal static unsafe Logprob[] All(NativeLogprob* from, int n)
+        {
+            var all = new Logprob[n];
+            for (int i = 0; i < n; i++) all[i] = new Logprob(&from[i]);
+            return all;
+        }
+    }
+
+    /// <summary>A token of an event. It never grows.</summary>
+    public sealed partial class EventToken
+    {
+        /// <summary>Token of the vocabulary.</summary>
+        public int Id { get; private set; }
+        /// <summary>As in Logprob, with GeneratorFlags.Logprobs or Logprobs; else 0, as is that of the first token of a
+        /// prompt.</summary>
+        public float Logprob { get; private set; }
+        /// <summary>Position of its first byte among all bytes of the output.</summary>
+        public ulong Offset { get; private set; }
+        /// <summary>The likeliest, by rank.</summary>
+        public Logprob[] Top { get; private set; }
+
+        internal unsafe EventToken(NativeEventToken* o)
+        {
+            Id = o->id;
+            Logprob = o->logprob;
+            Offset = o->offset;
+            Top = Ggufx.Logprob.All(o->top, checked((int)o->n_top));
+        }
+
+        internal static unsafe EventToken[] All(NativeEventToken* from, int n)
+        {
+            var all = new EventToken[n];
+            for (int i = 0; i < n; i++) all[i] = new EventToken(&from[i]);
+            return all;
+        }
+    }
+
+    /// <summary>An event. Texts have whole characters: invalid UTF-8 becomes U+FFFD. They contain no part of a stop string and no
+    /// end-of-generation token. A parser gives TEXT, REASONING, TOOL_CALL, TOOL_ID and TOOL_ARGUMENTS, without tokens.</summary>
+    public sealed partial class Event
+    {
+        /// <summary>Kind.</summary>
+        public EventKind Kind { get; private set; }
+        /// <summary>Why it has ended, for END.</summary>
+        public End End { get; private set; }
+        /// <summary>With End.Error; text is its message.</summary>
+        public Status Status { get; private set; }
+        /// <summary>Number of the tool call, or of the stop string.</summary>
+        public uint Index { get; private set; }
+        /// <summary>Valid until the next call with the same object.</summary>
+        public string Text { get; private set; }
+        /// <summary>As long: tokens whose last byte was shown by this event. END has those that were not shown, such as an
+        /// end-of-generation token, without those of the stop string.</summary>
+        public EventToken[] Tokens { get; private set; }
+
+        internal unsafe Event(NativeEvent* o)
+        {
+            Kind = (EventKind)o->kind;
+            End = (End)o->end;
+            Status = (Status)o->status;
+            Index = o->index;
+            Text = Native.Text(o->text.data, o->text.size);
+            Tokens = EventToken.All(o->tokens, checked((int)o->n_tokens));
         }
     }
 
@@ -1206,86 +1281,6 @@ namespace Ggufx
             if (from == null) return null;
             from.Fill(o, scope);
             return o;
-        }
-    }
-
-    /// <summary>A token with its log-probability. It never grows.</summary>
-    public sealed partial class Logprob
-    {
-        /// <summary>Token of the vocabulary.</summary>
-        public int Id { get; private set; }
-        /// <summary>Natural logarithm, before samplers and grammar.</summary>
-        public float Value { get; private set; }
-
-        internal unsafe Logprob(NativeLogprob* o)
-        {
-            Id = o->id;
-            Value = o->logprob;
-        }
-
-        internal static unsafe Logprob[] All(NativeLogprob* from, int n)
-        {
-            var all = new Logprob[n];
-            for (int i = 0; i < n; i++) all[i] = new Logprob(&from[i]);
-            return all;
-        }
-    }
-
-    /// <summary>A token of an event. It never grows.</summary>
-    public sealed partial class EventToken
-    {
-        /// <summary>Token of the vocabulary.</summary>
-        public int Id { get; private set; }
-        /// <summary>As in Logprob, with GeneratorFlags.Logprobs or Logprobs; else 0, as is that of the first token of a
-        /// prompt.</summary>
-        public float Logprob { get; private set; }
-        /// <summary>Position of its first byte among all bytes of the output.</summary>
-        public ulong Offset { get; private set; }
-        /// <summary>The likeliest, by rank.</summary>
-        public Logprob[] Top { get; private set; }
-
-        internal unsafe EventToken(NativeEventToken* o)
-        {
-            Id = o->id;
-            Logprob = o->logprob;
-            Offset = o->offset;
-            Top = Ggufx.Logprob.All(o->top, checked((int)o->n_top));
-        }
-
-        internal static unsafe EventToken[] All(NativeEventToken* from, int n)
-        {
-            var all = new EventToken[n];
-            for (int i = 0; i < n; i++) all[i] = new EventToken(&from[i]);
-            return all;
-        }
-    }
-
-    /// <summary>An event. Texts have whole characters: invalid UTF-8 becomes U+FFFD. They contain no part of a stop string and no
-    /// end-of-generation token.</summary>
-    public sealed partial class Event
-    {
-        /// <summary>Kind.</summary>
-        public EventKind Kind { get; private set; }
-        /// <summary>Why it has ended, for END.</summary>
-        public End End { get; private set; }
-        /// <summary>With End.Error; text is its message.</summary>
-        public Status Status { get; private set; }
-        /// <summary>Number of the tool call, or of the stop string.</summary>
-        public uint Index { get; private set; }
-        /// <summary>Valid until the next call with this generator.</summary>
-        public string Text { get; private set; }
-        /// <summary>As long: tokens whose last byte was shown by this event. END has those that were not shown, such as an
-        /// end-of-generation token, without those of the stop string.</summary>
-        public EventToken[] Tokens { get; private set; }
-
-        internal unsafe Event(NativeEvent* o)
-        {
-            Kind = (EventKind)o->kind;
-            End = (End)o->end;
-            Status = (Status)o->status;
-            Index = o->index;
-            Text = Native.Text(o->text.data, o->text.size);
-            Tokens = EventToken.All(o->tokens, checked((int)o->n_tokens));
         }
     }
 

@@ -85,29 +85,23 @@ public static partial class Tests
         var closed = Of(Calls);
         closed.Dispose();
         Throws<ObjectDisposedException>(() => That(closed.Info == null));
-        Throws<ObjectDisposedException>(() => new ChatParser(Rt, new ChatParserOptions { Chat = closed, Event = (kind, call, text) => true }));
+        Throws<ObjectDisposedException>(() => new ChatParser(Rt, new ChatParserOptions { Chat = closed }));
     }
 
     static void TestAnOutputIsSplitIntoReasoningAnswerAndCalls()
     {
         string said = "hm</think>Hi[CALL]f[ID]x7[ARGS]{\"a\":1}[END][CALL]g[ARGS]{}[END]";
         var chat = Of(Calls);
-        var events = new List<KeyValuePair<string, string>>();
-        Func<ChatEventKind, ulong, string, bool> add = (kind, call, text) =>
-        {
-            events.Add(new KeyValuePair<string, string>(kind + "/" + call, text));
-            return true;
-        };
-        using (var parser = new ChatParser(Rt, new ChatParserOptions { Chat = chat, Prompt = "...<think>\n", Tools = Tools, Event = add }))
+        using (var parser = new ChatParser(Rt, new ChatParserOptions { Chat = chat, Prompt = "...<think>\n", Tools = Tools }))
         {
             chat.Dispose(); // the parser keeps the format
             That(Reasoning(parser) && parser.Info.Calls == 0 && parser.Info.ReasoningClose == "</think>");
             foreach (byte b in Encoding.UTF8.GetBytes(said)) parser.Feed(new[] { b });
             parser.Feed("");
             parser.Finish();
-            var texts = events.GroupBy(t => t.Key).Select(g => g.Key + ":" + string.Concat(g.Select(t => t.Value)));
-            var want = new[] { ChatEventKind.Reasoning + "/0:hm", ChatEventKind.Answer + "/0:Hi", ChatEventKind.CallName + "/0:f", ChatEventKind.CallId + "/0:x7",
-                ChatEventKind.CallArguments + "/0:{\"a\":1}", ChatEventKind.CallName + "/1:g", ChatEventKind.CallArguments + "/1:{}" };
+            var texts = Events(parser).GroupBy(e => e.Kind + "/" + e.Index).Select(g => g.Key + ":" + string.Concat(g.Select(e => e.Text)));
+            var want = new[] { EventKind.Reasoning + "/0:hm", EventKind.Text + "/0:Hi", EventKind.ToolCall + "/0:f", EventKind.ToolId + "/0:x7",
+                EventKind.ToolArguments + "/0:{\"a\":1}", EventKind.ToolCall + "/1:g", EventKind.ToolArguments + "/1:{}" };
             That(texts.SequenceEqual(want), string.Join(" ", texts));
             That(!Reasoning(parser) && parser.Info.Calls == 2 && parser.Info.ReasoningClose == "");
             Fails(Status.State, () => parser.Feed("x"));
@@ -116,29 +110,20 @@ public static partial class Tests
 
     static bool Reasoning(ChatParser parser) { return (parser.Info.Flags & ChatParserStateFlags.Reasoning) != 0; }
 
-    static string Answer(ChatParserOptions options, string text)
+    static List<Event> Events(ChatParser parser)
     {
-        string answer = "";
-        options.Event = (kind, call, part) =>
-        {
-            answer += part;
-            return kind == ChatEventKind.Answer;
-        };
-        new ChatParser(Rt, options).Feed(text);
-        return answer;
+        var all = new List<Event>();
+        for (Event e = parser.Poll(); e.Kind != EventKind.None; e = parser.Poll()) all.Add(e);
+        return all;
     }
 
-    static void TestEventsMayStopOrThrow()
+    static string Answer(ChatParserOptions options, string text)
     {
-        var options = new ChatParserOptions { Event = (kind, call, text) => false };
-        Fails(Status.Cancelled, () => new ChatParser(Rt, options).Feed("x"));
-        options.Event = (kind, call, text) => { throw new FormatException("of the program"); };
         var parser = new ChatParser(Rt, options);
-        options = null;
-        GC.Collect();
-        GC.WaitForPendingFinalizers(); // the parser keeps the function
-        That(Throws<FormatException>(() => parser.Feed("x")).Message == "of the program");
-        Fails(Status.Argument, () => new ChatParser(Rt));
+        parser.Feed(text);
+        var events = Events(parser);
+        That(events.All(e => e.Kind == EventKind.Text));
+        return string.Concat(events.Select(e => e.Text));
     }
 
     static void TestToolsNeedAKnownFormat()
@@ -147,11 +132,11 @@ public static partial class Tests
         var known = Of(Calls);
         foreach (Chat chat in new[] { Of("{{ tools }}"), null })
         {
-            Fails(Status.Unsupported, () => new ChatParser(Rt, new ChatParserOptions { Chat = chat, Tools = Tools, Event = (kind, call, text) => true }));
+            Fails(Status.Unsupported, () => new ChatParser(Rt, new ChatParserOptions { Chat = chat, Tools = Tools }));
             That(Answer(new ChatParserOptions { Chat = chat }, written) == written);
             That(Answer(new ChatParserOptions { Chat = chat, Tools = Tools, Flags = ChatParserFlags.NoCalls }, written) == written);
         }
         That(Answer(new ChatParserOptions { Chat = known, Flags = ChatParserFlags.NoCalls }, written) == written);
-        Fails(Status.Malformed, () => new ChatParser(Rt, new ChatParserOptions { Chat = known, Tools = "{", Event = (kind, call, text) => true }));
+        Fails(Status.Malformed, () => new ChatParser(Rt, new ChatParserOptions { Chat = known, Tools = "{" }));
     }
 }

@@ -364,16 +364,12 @@ class ggufx_chat_parser_options(Checked):
     chat: int | None
     prompt: ggufx_text
     tools: ggufx_text
-    event: int | None
-    user: int | None
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
         ("chat", c_void_p),
         ("prompt", ggufx_text),
         ("tools", ggufx_text),
-        ("event", c_void_p),
-        ("user", c_void_p),
     ]
 
 
@@ -622,6 +618,53 @@ class ggufx_estimate_facts(Structure):
         ("n_layers", c_uint32),
         ("rank_weight_bytes", c_uint64),
         ("received_bytes", c_uint64),
+    ]
+
+
+class ggufx_logprob(Checked):
+    id: int
+    logprob: float
+    _fields_ = [
+        ("id", c_int32),
+        ("logprob", c_float),
+    ]
+
+
+class ggufx_event_token(Checked):
+    id: int
+    logprob: float
+    offset: int
+    top: int | None
+    n_top: int
+    _fields_ = [
+        ("id", c_int32),
+        ("logprob", c_float),
+        ("offset", c_uint64),
+        ("top", c_void_p),
+        ("n_top", c_size_t),
+    ]
+
+
+class ggufx_event(Checked):
+    struct_size: int
+    flags: int
+    kind: int
+    end: int
+    status: int
+    index: int
+    text: ggufx_text
+    tokens: int | None
+    n_tokens: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("kind", c_uint32),
+        ("end", c_uint32),
+        ("status", c_int32),
+        ("index", c_uint32),
+        ("text", ggufx_text),
+        ("tokens", c_void_p),
+        ("n_tokens", c_size_t),
     ]
 
 
@@ -906,53 +949,6 @@ class ggufx_prompt(Checked):
         ("parts", c_void_p),
         ("n_parts", c_size_t),
         ("chat", c_void_p),
-    ]
-
-
-class ggufx_logprob(Checked):
-    id: int
-    logprob: float
-    _fields_ = [
-        ("id", c_int32),
-        ("logprob", c_float),
-    ]
-
-
-class ggufx_event_token(Checked):
-    id: int
-    logprob: float
-    offset: int
-    top: int | None
-    n_top: int
-    _fields_ = [
-        ("id", c_int32),
-        ("logprob", c_float),
-        ("offset", c_uint64),
-        ("top", c_void_p),
-        ("n_top", c_size_t),
-    ]
-
-
-class ggufx_event(Checked):
-    struct_size: int
-    flags: int
-    kind: int
-    end: int
-    status: int
-    index: int
-    text: ggufx_text
-    tokens: int | None
-    n_tokens: int
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("flags", c_uint32),
-        ("kind", c_uint32),
-        ("end", c_uint32),
-        ("status", c_int32),
-        ("index", c_uint32),
-        ("text", ggufx_text),
-        ("tokens", c_void_p),
-        ("n_tokens", c_size_t),
     ]
 
 
@@ -2154,6 +2150,9 @@ STRUCTS: list[type[Structure]] = [
     ggufx_embedder_facts,
     ggufx_estimate_options,
     ggufx_estimate_facts,
+    ggufx_logprob,
+    ggufx_event_token,
+    ggufx_event,
     ggufx_open_options,
     ggufx_io,
     ggufx_file_facts,
@@ -2166,9 +2165,6 @@ STRUCTS: list[type[Structure]] = [
     ggufx_chat_prompt_options,
     ggufx_prompt_part,
     ggufx_prompt,
-    ggufx_logprob,
-    ggufx_event_token,
-    ggufx_event,
     ggufx_step_item,
     ggufx_step_options,
     ggufx_fork_options,
@@ -2265,6 +2261,7 @@ class Functions:
     ggufx_chat_parser_destroy: Callable[..., None]
     ggufx_chat_parser_feed: Callable[..., int]
     ggufx_chat_parser_finish: Callable[..., int]
+    ggufx_chat_parser_poll: Callable[..., int]
     ggufx_chat_parser_info: Callable[..., int]
     ggufx_device_list: Callable[..., int]
     ggufx_device_open: Callable[..., int]
@@ -2520,6 +2517,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_chat_parser_destroy": (None, ["ggufx_chat_parser"]),
     "ggufx_chat_parser_feed": (c_int32, ["ggufx_chat_parser", c_void_p, c_size_t, c_void_p]),
     "ggufx_chat_parser_finish": (c_int32, ["ggufx_chat_parser", c_void_p]),
+    "ggufx_chat_parser_poll": (c_int32, [c_void_p, "ggufx_chat_parser", c_void_p]),
     "ggufx_chat_parser_info": (c_int32, [c_void_p, "ggufx_chat_parser", c_void_p]),
     "ggufx_device_list": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_runtime", c_void_p,
         c_void_p]),

@@ -20,11 +20,10 @@ from ._keep import (Keep, Room, Structs, asked_twice)
 from ._library import (lib)
 from ._error import (present)
 from .errors import (check)
-from .ids import (AdapterKind, BatchFlags, ChatCallForm, ChatEventKind, ChatFeatures, ChatNotation,
-    ChatParserStateFlags, CpuFeatures, DecodeFlags, DeviceFlags, End, EstimateFlags, EventKind, Fma,
-    GeneratorState, ImatrixFormat, Isa, JobReason, KvType, LayerFlags, LayerKind, LogLevel, MatcherFlags,
-    MeasureFlags, MetaType, ModelFlags, Pooling, PreFlags, Status, TensorType, TokenFlags, TokenizerFlags,
-    TypeFlags)
+from .ids import (AdapterKind, BatchFlags, ChatCallForm, ChatFeatures, ChatNotation, ChatParserStateFlags,
+    CpuFeatures, DecodeFlags, DeviceFlags, End, EstimateFlags, EventKind, Fma, GeneratorState, ImatrixFormat,
+    Isa, JobReason, KvType, LayerFlags, LayerKind, LogLevel, MatcherFlags, MeasureFlags, MetaType, ModelFlags,
+    Pooling, PreFlags, Status, TensorType, TokenFlags, TokenizerFlags, TypeFlags)
 
 __all__ = [
     "Adapter",
@@ -137,11 +136,10 @@ __all__ = [
     "version",
 ]
 
-_CALL_1 = callback(c_int32, c_uint32, c_uint64, c_void_p, c_size_t)
-_CALL_2 = callback(c_int32, c_size_t, c_void_p)
-_CALL_3 = callback(c_int32, c_void_p, c_size_t)
-_CALL_4 = callback(c_int32, c_void_p)
-_CALL_5 = callback(c_int32, c_uint32, c_void_p, c_size_t)
+_CALL_1 = callback(c_int32, c_size_t, c_void_p)
+_CALL_2 = callback(c_int32, c_void_p, c_size_t)
+_CALL_3 = callback(c_int32, c_void_p)
+_CALL_4 = callback(c_int32, c_uint32, c_void_p, c_size_t)
 
 
 def _pairs(kind: Callable[[Any, Any], Any], of: Mapping[str, object] | None) -> list[Any] | None:
@@ -832,19 +830,74 @@ class ChatParserOptions:
     """The rendered prompt, or its end, which may open reasoning or a call."""
     tools: Any = None
     """JSON array of the request's tools, for parameter types."""
-    event: Callable[[ChatEventKind, int, str], object] | None = None
-    """Gets a piece of text, which is never empty and has whole characters. `call` is the index of
-    the tool call, from 0. A result other than Status.OK ends the current library call with it.
-    """
 
-    def _fill(self, o: _raw.ggufx_chat_parser_options, keep: Following) -> None:
+    def _fill(self, o: _raw.ggufx_chat_parser_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
         o.flags = self.flags
         o.chat = keep.object(self.chat, "ggufx_chat")
         o.prompt.data, o.prompt.size = keep.text(self.prompt)
         o.tools.data, o.tools.size = keep.json(self.tools)
-        o.event, o.user = keep.stays(_CALL_1, self.event, lambda f, kind_, call_, text_,
-            length_: f(ChatEventKind(kind_), call_, text_at(text_, length_)))
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event. Texts have whole characters: invalid UTF-8 becomes U+FFFD. They contain no part of a
+    stop string and no end-of-generation token. A parser gives TEXT, REASONING, TOOL_CALL, TOOL_ID
+    and TOOL_ARGUMENTS, without tokens.
+    """
+
+    kind: EventKind
+    end: End
+    """Why it has ended, for END."""
+    status: Status
+    """With End.ERROR; text is its message."""
+    index: int
+    """Number of the tool call, or of the stop string."""
+    text: str
+    """Valid until the next call with the same object."""
+    tokens: tuple[EventToken, ...]
+    """As long: tokens whose last byte was shown by this event. END has those that were not shown,
+    such as an end-of-generation token, without those of the stop string.
+    """
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_event) -> Event:
+        return cls(EventKind(o.kind), End(o.end), Status(o.status), o.index, text_at(o.text.data, o.text.size),
+            structs_at(_raw.ggufx_event_token, o.tokens, o.n_tokens, EventToken._of))
+
+
+@dataclass(frozen=True)
+class EventToken:
+    """A token of an event. It never grows."""
+
+    id: int
+    """Token of the vocabulary."""
+    logprob: float
+    """As in Logprob, with GeneratorFlags.LOGPROBS or n_logprobs; else 0, as is that of the
+    first token of a prompt.
+    """
+    offset: int
+    """Position of its first byte among all bytes of the output."""
+    top: tuple[Logprob, ...]
+    """The likeliest, by rank."""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_event_token) -> EventToken:
+        return cls(o.id, o.logprob, o.offset, structs_at(_raw.ggufx_logprob, o.top, o.n_top, Logprob._of))
+
+
+@dataclass(frozen=True)
+class Logprob:
+    """A token with its log-probability. It never grows."""
+
+    id: int
+    """Token of the vocabulary."""
+    logprob: float
+    """Natural logarithm, before samplers and grammar."""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_logprob) -> Logprob:
+        return cls(o.id, o.logprob)
 
 
 @dataclass(frozen=True)
@@ -1144,66 +1197,6 @@ class PromptPart:
         o.text.data, o.text.size = keep.text(self.text)
         o.tokens, o.n_tokens = keep.array(self.tokens, I32, "tokens")
         o.rows, o.n_rows = keep.array(self.rows, F32, "rows")
-
-
-@dataclass(frozen=True)
-class Event:
-    """An event. Texts have whole characters: invalid UTF-8 becomes U+FFFD. They contain no part of a
-    stop string and no end-of-generation token.
-    """
-
-    kind: EventKind
-    end: End
-    """Why it has ended, for END."""
-    status: Status
-    """With End.ERROR; text is its message."""
-    index: int
-    """Number of the tool call, or of the stop string."""
-    text: str
-    """Valid until the next call with this generator."""
-    tokens: tuple[EventToken, ...]
-    """As long: tokens whose last byte was shown by this event. END has those that were not shown,
-    such as an end-of-generation token, without those of the stop string.
-    """
-
-    @classmethod
-    def _of(cls, o: _raw.ggufx_event) -> Event:
-        return cls(EventKind(o.kind), End(o.end), Status(o.status), o.index, text_at(o.text.data, o.text.size),
-            structs_at(_raw.ggufx_event_token, o.tokens, o.n_tokens, EventToken._of))
-
-
-@dataclass(frozen=True)
-class EventToken:
-    """A token of an event. It never grows."""
-
-    id: int
-    """Token of the vocabulary."""
-    logprob: float
-    """As in Logprob, with GeneratorFlags.LOGPROBS or n_logprobs; else 0, as is that of the
-    first token of a prompt.
-    """
-    offset: int
-    """Position of its first byte among all bytes of the output."""
-    top: tuple[Logprob, ...]
-    """The likeliest, by rank."""
-
-    @classmethod
-    def _of(cls, o: _raw.ggufx_event_token) -> EventToken:
-        return cls(o.id, o.logprob, o.offset, structs_at(_raw.ggufx_logprob, o.top, o.n_top, Logprob._of))
-
-
-@dataclass(frozen=True)
-class Logprob:
-    """A token with its log-probability. It never grows."""
-
-    id: int
-    """Token of the vocabulary."""
-    logprob: float
-    """Natural logarithm, before samplers and grammar."""
-
-    @classmethod
-    def _of(cls, o: _raw.ggufx_logprob) -> Logprob:
-        return cls(o.id, o.logprob)
 
 
 @dataclass
@@ -1511,7 +1504,7 @@ class JobRunOptions:
         o.struct_size = sizeof(o)
         o.flags = self.flags
         o.progress = keep.follow(self.progress)
-        o.tensor_done, o.user = keep.on(_CALL_2, self.tensor_done, lambda f, index_,
+        o.tensor_done, o.user = keep.on(_CALL_1, self.tensor_done, lambda f, index_,
             tensor_: f(index_, JobTensor._of(cast(tensor_, POINTER(_raw.ggufx_job_tensor)).contents)))
         o.shard = self.shard
         o.n_shards = self.n_shards
@@ -1867,13 +1860,13 @@ class MeasureOptions:
         o.struct_size = sizeof(o)
         o.stride = self.stride
         o.save_path = keep.path(self.save_path)
-        o.write, o.write_user = keep.on(_CALL_3, self.write, lambda f, data_, n_: f(string_at(data_, n_)))
+        o.write, o.write_user = keep.on(_CALL_2, self.write, lambda f, data_, n_: f(string_at(data_, n_)))
         o.base_path = keep.path(self.base_path)
-        o.read, o.read_user = keep.on(_CALL_3, self.read, lambda f, data_, n_: fill_whole(data_, n_, f))
-        o.report, o.report_user = keep.on(_CALL_4, self.report, lambda f,
+        o.read, o.read_user = keep.on(_CALL_2, self.read, lambda f, data_, n_: fill_whole(data_, n_, f))
+        o.report, o.report_user = keep.on(_CALL_3, self.report, lambda f,
             running_: f(MeasureFacts._of(cast(running_, POINTER(_raw.ggufx_measure_facts)).contents)))
         o.progress = keep.follow(self.progress)
-        o.rows, o.rows_user = keep.on(_CALL_3, self.rows, lambda f, rows_,
+        o.rows, o.rows_user = keep.on(_CALL_2, self.rows, lambda f, rows_,
             n_: f(tuple(MeasureRow._of(o) for o in cast(rows_, POINTER(_raw.ggufx_measure_row))[:n_])))
         o.base_chunk = self.base_chunk
 
@@ -2073,7 +2066,7 @@ class SamplerLink:
         o.version = self.version
         o.breakers, o.n_breakers = keep.array(self.breakers, I32, "breakers")
         o.biases, o.n_biases = keep.structs(_raw.ggufx_logit_bias, self.biases)
-        o.link, o.user = keep.stays(_CALL_3, self.link, lambda f, candidates_,
+        o.link, o.user = keep.stays(_CALL_2, self.link, lambda f, candidates_,
             n_: f(records(_raw.ggufx_candidate, candidates_, n_)))
 
 
@@ -2691,22 +2684,22 @@ class ChatParser(Object):
     _mutable = True
 
     def __init__(self, rt: Runtime, *, flags: int = 0, chat: Chat | None = None, prompt: Text | None = None,
-            tools: Any = None, event: Callable[[ChatEventKind, int, str], object] | None = None) -> None:
-        """Creates a parser. options->event must be set. The template may be destroyed before the parser."""
+            tools: Any = None) -> None:
+        """Creates a parser. The template may be destroyed before the parser."""
         e = _raw.ggufx_error()
-        with Following() as call_:
+        with Keep() as call_:
             options_ = call_.struct(_raw.ggufx_chat_parser_options,
-                ChatParserOptions(flags=flags, chat=chat, prompt=prompt, tools=tools, event=event))
+                ChatParserOptions(flags=flags, chat=chat, prompt=prompt, tools=tools))
             own = KINDS["ggufx_chat_parser"]()
-            call_.end(lib.ggufx_chat_parser_create(byref(own), rt._handle, options_, byref(e)), e)
-            self._take(own, rt, callbacks=call_.callbacks)
+            check(lib.ggufx_chat_parser_create(byref(own), rt._handle, options_, byref(e)), e)
+            self._take(own, rt)
 
     def feed(self, text: Text) -> None:
         """Parses the next bytes of the output, which must include special tokens
         (DetokenizeFlags.KEEP_SPECIAL).
 
-        Events are reported within the call. The pieces into which the output is split do not change the
-        text of a kind or call. Bytes that may become a marker are held back, and a call until it is
+        The events wait for ChatParser.poll. The pieces into which the output is split do not
+        change the text of a kind or call. Bytes that may become a marker are held back, and a call until it is
         complete (at most 16 MiB). Invalid UTF-8 becomes U+FFFD. Line breaks beside markers are dropped.
         An incomplete call is text of the answer.
 
@@ -2731,10 +2724,19 @@ class ChatParser(Object):
             self._check(lib.ggufx_chat_parser_feed(self._handle, text_, len(text_), byref(e)), e)
 
     def finish(self) -> None:
-        """Ends the output and reports the bytes that were held back."""
+        """Ends the output; bytes that were held back become events."""
         e = _raw.ggufx_error()
         with self._turns.changing:
             self._check(lib.ggufx_chat_parser_finish(self._handle, byref(e)), e)
+
+    def poll(self) -> Event:
+        """Takes the next event; EventKind.NONE when there is none."""
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            own = self._handle
+            out = _raw.ggufx_event(struct_size=sizeof(_raw.ggufx_event))
+            self._check(lib.ggufx_chat_parser_poll(byref(out), own, byref(e)), e)
+            return Event._of(out)
 
     @property
     def info(self) -> ChatParserFacts:
@@ -3034,7 +3036,7 @@ class File(Object):
         """
         e = _raw.ggufx_error()
         with Following() as call_:
-            report_, user_ = call_.on(_CALL_4, report, lambda f,
+            report_, user_ = call_.on(_CALL_3, report, lambda f,
                 finding_: f(Finding._of(cast(finding_, POINTER(_raw.ggufx_finding)).contents)))
             call_.end(lib.ggufx_validate(self._handle, flags, report_, user_, call_.follow(progress), byref(e)), e)
 
@@ -3232,7 +3234,7 @@ class Generator(Object):
         """
         e = _raw.ggufx_error()
         with self._turns.reading, Following() as call_:
-            write_, user_ = call_.on(_CALL_3, write, lambda f, data_, n_: f(string_at(data_, n_)))
+            write_, user_ = call_.on(_CALL_2, write, lambda f, data_, n_: f(string_at(data_, n_)))
             call_.end(lib.ggufx_generator_save(self._handle, write_, user_, byref(e)), e)
 
     @classmethod
@@ -3254,7 +3256,7 @@ class Generator(Object):
                 GeneratorOptions(flags=flags, sequence=sequence, max_tokens=max_tokens, tokenizer=tokenizer,
                 sampler=sampler, grammar=grammar, chat=chat, stops=stops, draft=draft, n_logprobs=n_logprobs,
                 max_reasoning=max_reasoning))
-            read_, user_ = call_.on(_CALL_3, read, lambda f, data_, n_: fill_whole(data_, n_, f))
+            read_, user_ = call_.on(_CALL_2, read, lambda f, data_, n_: fill_whole(data_, n_, f))
             own = KINDS["ggufx_generator"]()
             call_.end(lib.ggufx_generator_load(byref(own), session._handle, options_, read_, user_, byref(e)), e)
             return cls._made(own, session)
@@ -3988,7 +3990,7 @@ class KvCache(KvShapes):
         """
         e = _raw.ggufx_error()
         with self._turns.reading, Following() as call_:
-            write_, user_ = call_.on(_CALL_3, write, lambda f, data_, n_: f(string_at(data_, n_)))
+            write_, user_ = call_.on(_CALL_2, write, lambda f, data_, n_: f(string_at(data_, n_)))
             call_.end(lib.ggufx_kv_save(self._handle, sequence, write_, user_, byref(e)), e)
 
     def load(self, sequence: int, read: Callable[[int], Buffer]) -> None:
@@ -4003,7 +4005,7 @@ class KvCache(KvShapes):
         """
         e = _raw.ggufx_error()
         with self._turns.changing, Following() as call_:
-            read_, user_ = call_.on(_CALL_3, read, lambda f, data_, n_: fill_whole(data_, n_, f))
+            read_, user_ = call_.on(_CALL_2, read, lambda f, data_, n_: fill_whole(data_, n_, f))
             self._check(lib.ggufx_kv_load(self._handle, sequence, read_, user_, byref(e)), e, call_)
 
     def save_path(self, sequence: int, path: Path) -> None:
@@ -4328,7 +4330,7 @@ class Session(SessionShapes):
         """
         e = _raw.ggufx_error()
         with self._turns.reading, Following() as call_:
-            write_, user_ = call_.on(_CALL_3, write, lambda f, data_, n_: f(string_at(data_, n_)))
+            write_, user_ = call_.on(_CALL_2, write, lambda f, data_, n_: f(string_at(data_, n_)))
             call_.end(lib.ggufx_session_save(self._handle, sequence, write_, user_, byref(e)), e)
 
     def load(self, sequence: int, read: Callable[[int], Buffer]) -> None:
@@ -4344,7 +4346,7 @@ class Session(SessionShapes):
         """
         e = _raw.ggufx_error()
         with self._turns.changing, Following() as call_:
-            read_, user_ = call_.on(_CALL_3, read, lambda f, data_, n_: fill_whole(data_, n_, f))
+            read_, user_ = call_.on(_CALL_2, read, lambda f, data_, n_: fill_whole(data_, n_, f))
             self._check(lib.ggufx_session_load(self._handle, sequence, read_, user_, byref(e)), e, call_)
 
     def save_path(self, sequence: int, path: Path) -> None:
@@ -4551,7 +4553,7 @@ class Session(SessionShapes):
         with self._turns.changing, Following() as call_:
             own = self._handle
             tokens_ = numbers(tokens, I32, "tokens")
-            report_, user_ = call_.on(_CALL_4, report, lambda f,
+            report_, user_ = call_.on(_CALL_3, report, lambda f,
                 running_: f(PerplexityFacts._of(cast(running_, POINTER(_raw.ggufx_perplexity_facts)).contents)))
             out = _raw.ggufx_perplexity_facts(struct_size=sizeof(_raw.ggufx_perplexity_facts))
             self._check(lib.ggufx_perplexity(byref(out), own, address(tokens_), tokens_.size, n_context,
@@ -4919,7 +4921,7 @@ class Writer(Object):
         """
         e = _raw.ggufx_error()
         with self._turns.changing, Following() as call_:
-            write_, user_ = call_.on(_CALL_5, write, lambda f, part_, data_, n_: f(part_, string_at(data_, n_)))
+            write_, user_ = call_.on(_CALL_4, write, lambda f, part_, data_, n_: f(part_, string_at(data_, n_)))
             options_ = call_.struct(_raw.ggufx_write_options,
                 WriteOptions(flags=flags, progress=progress, max_part_bytes=max_part_bytes, max_part_tensors=max_part_tensors))
             self._check(lib.ggufx_writer_write_stream(self._handle, write_, user_, options_, byref(e)), e, call_)

@@ -143,16 +143,6 @@ class ChatNotation(_Id):
     QUOTED = 2
 
 
-class ChatEventKind(_Id):
-    """Kinds of parser events."""
-
-    ANSWER = 1
-    REASONING = 2
-    CALL_NAME = 3
-    CALL_ARGUMENTS = 4
-    CALL_ID = 5
-
-
 class ChatParserFlags(_Flags):
     """Flags of a parser."""
 
@@ -229,6 +219,33 @@ class EstimateFlags(_Flags):
     FITS = 4
     NEEDS_IMATRIX = 8
     NO_GRAPH = 16
+
+
+class EventKind(_Id):
+    """Kind of an event."""
+
+    NONE = 0
+    TEXT = 1
+    REASONING = 2
+    TOOL_CALL = 3
+    TOOL_ARGUMENTS = 4
+    PROMPT = 5
+    END = 6
+    TOOL_ID = 7
+
+
+class End(_Id):
+    """Reason for which a generation has ended."""
+
+    NONE = 0
+    EOG = 1
+    STOP = 2
+    LENGTH = 3
+    CONTEXT = 4
+    GRAMMAR = 5
+    CANCELLED = 6
+    ERROR = 7
+    TOOL_CALL = 8
 
 
 class IoMode(_Id):
@@ -315,33 +332,6 @@ class ToolChoice(_Id):
     AUTO = 0
     NONE = 1
     REQUIRED = 2
-
-
-class EventKind(_Id):
-    """Kind of an event."""
-
-    NONE = 0
-    TEXT = 1
-    REASONING = 2
-    TOOL_CALL = 3
-    TOOL_ARGUMENTS = 4
-    PROMPT = 5
-    END = 6
-    TOOL_ID = 7
-
-
-class End(_Id):
-    """Reason for which a generation has ended."""
-
-    NONE = 0
-    EOG = 1
-    STOP = 2
-    LENGTH = 3
-    CONTEXT = 4
-    GRAMMAR = 5
-    CANCELLED = 6
-    ERROR = 7
-    TOOL_CALL = 8
 
 
 class ForkFlags(_Flags):

@@ -4,15 +4,13 @@ SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
-import gc
 import itertools
-import weakref
 from typing import Any
 
 import ggufx
 from ggufx import (
-    Chat, ChatEventKind, ChatFlags, ChatMessage, ChatParser, ChatParserFacts, ChatParserFlags, ChatParserStateFlags,
-    ChatRequest, ChatRun, Status, Tokenizer, TokenizeFlags, chat_format_name)
+    Chat, ChatFlags, ChatMessage, ChatParser, ChatParserFacts, ChatParserFlags, ChatParserStateFlags,
+    ChatRequest, ChatRun, EventKind, Status, Tokenizer, TokenizeFlags, chat_format_name)
 
 from .common import Case
 
@@ -75,41 +73,23 @@ class Chats(Case):
     def test_an_output_is_split_into_reasoning_answer_and_calls(self) -> None:
         chat = Chat(self.rt, text=CALLS)
         said = 'hm</think>Hi[CALL]f[ID]x7[ARGS]{"a":1}[END][CALL]g[ARGS]{}[END]'
-        texts: dict[tuple[ChatEventKind, int], str] = {}
-
-        def event(kind: ChatEventKind, call: int, text: str) -> None:
-            texts[kind, call] = texts.get((kind, call), "") + text
-
-        parser = ChatParser(self.rt, chat=chat, prompt="...<think>\n", tools=TOOLS, event=event)
+        parser = ChatParser(self.rt, chat=chat, prompt="...<think>\n", tools=TOOLS)
         chat.close()  # the parser keeps the format
         self.assertEqual(parser.info, ChatParserFacts(ggufx.ChatParserStateFlags.REASONING, 0, "</think>"))
         for c in said:
             parser.feed(c)
         parser.finish()
+        texts: dict[tuple[EventKind, int], str] = {}
+        while (event := parser.poll()).kind != EventKind.NONE:
+            texts[event.kind, event.index] = texts.get((event.kind, event.index), "") + event.text
         self.assertEqual(list(texts.items()), [
-            ((ChatEventKind.REASONING, 0), "hm"), ((ChatEventKind.ANSWER, 0), "Hi"),
-            ((ChatEventKind.CALL_NAME, 0), "f"), ((ChatEventKind.CALL_ID, 0), "x7"),
-            ((ChatEventKind.CALL_ARGUMENTS, 0), '{"a":1}'),
-            ((ChatEventKind.CALL_NAME, 1), "g"), ((ChatEventKind.CALL_ARGUMENTS, 1), "{}")])
+            ((EventKind.REASONING, 0), "hm"), ((EventKind.TEXT, 0), "Hi"),
+            ((EventKind.TOOL_CALL, 0), "f"), ((EventKind.TOOL_ID, 0), "x7"),
+            ((EventKind.TOOL_ARGUMENTS, 0), '{"a":1}'),
+            ((EventKind.TOOL_CALL, 1), "g"), ((EventKind.TOOL_ARGUMENTS, 1), "{}")])
         self.assertEqual(parser.info, ChatParserFacts(ChatParserStateFlags(0), 2, ""))
         self.fails(Status.STATE, parser.feed, "x")
         self.assertEqual(int(ChatFlags.GENERATE), 1)
-
-    def test_an_event_may_stop_or_raise(self) -> None:
-        parser = ChatParser(self.rt, event=lambda kind, call, text: False)
-        self.fails(Status.CANCELLED, parser.feed, "Hi")
-
-        def broken(kind: ChatEventKind, call: int, text: str) -> None:
-            raise KeyError("of the program")
-        parser, held = ChatParser(self.rt, event=broken), weakref.ref(broken)
-        with self.assertRaises(KeyError):
-            parser.feed("Hi")
-        del broken
-        self.assertIsNotNone(held())
-        parser.close()
-        del parser
-        gc.collect()
-        self.assertIsNone(held())
 
     def test_tools_need_a_known_format(self) -> None:
         unknown, written = Chat(self.rt, text="{{ tools }}"), 'Hi[CALL]f[ARGS]{"a":1}[END]'
@@ -125,8 +105,10 @@ class Chats(Case):
             self.answer("", chat=known)
 
     def answer(self, text: str, **how: Any) -> str:
-        """What is answer, of an output."""
-        parts: list[str] = []
-        parser = ChatParser(self.rt, **how, event=lambda kind, call, text: parts.append(text))
+        """Returns the text events of an output."""
+        parser = ChatParser(self.rt, **how)
         parser.feed(text)
-        return "".join(parts)
+        answer = ""
+        while (event := parser.poll()).kind == EventKind.TEXT:
+            answer += event.text
+        return answer

@@ -56,8 +56,7 @@ Vector<char> open_reasoning(const Ref<Host> &host, const Ref<chat::OutputFormat>
                             std::string_view prompt) {
     chat::ParserOptions options;
     options.prompt = prompt;
-    const chat::Sink sink = {
-        nullptr, [](void *, uint32_t, uint64_t, const char *, size_t) { return int32_t{0}; }};
+    const chat::Sink sink = {nullptr, [](void *, uint32_t, uint64_t, std::string_view) {}};
     const chat::OutputParser parser(host, format, options, sink);
     Vector<char> out{HostAllocator<char>(host.get())};
     add_text(out, parser.reasoning_close());

@@ -2,6 +2,7 @@
 #include "generate/chat/forced_call.hpp"
 
 #include "chat/json.hpp"
+#include "generate/events.hpp"
 #include "generate/utf8.hpp"
 
 #include <algorithm>
@@ -49,8 +50,7 @@ Constraint::Next ForcedCall::next() {
 
 void ForcedCall::put(std::string_view json) {
     if (json.empty() || !sink_->event) return;
-    sink_->event(sink_->user, static_cast<uint32_t>(OutputKind::arguments), 0, json.data(),
-                 json.size());
+    sink_->event(sink_->user, static_cast<uint32_t>(EventKind::tool_arguments), 0, json);
 }
 
 void ForcedCall::put_string(std::string_view text) {
@@ -74,12 +74,12 @@ void ForcedCall::begin(const OutputSink &sink) {
 
 void ForcedCall::tell_name() {
     has_begun_ = true;
-    const auto tell = [&](OutputKind kind, std::string_view text) {
+    const auto tell = [&](EventKind kind, std::string_view text) {
         if (!text.empty() && sink_->event)
-            sink_->event(sink_->user, static_cast<uint32_t>(kind), 0, text.data(), text.size());
+            sink_->event(sink_->user, static_cast<uint32_t>(kind), 0, text);
     };
-    tell(OutputKind::name, function_->name);
-    tell(OutputKind::id, call_.id);
+    tell(EventKind::tool_call, function_->name);
+    tell(EventKind::tool_id, call_.id);
     if (!call_.syntax.is_object) put("{");
 }
 

@@ -67,12 +67,11 @@ private:
         Chars answer{HostAllocator<char>(host_.get())};
         chat::ParserOptions options;
         options.calls = calls;
-        const chat::Sink sink = {
-            &answer, [](void *user, uint32_t kind, uint64_t, const char *piece, size_t length) {
-                if (kind == static_cast<uint32_t>(chat::EventKind::answer))
-                    append(*static_cast<Chars *>(user), {piece, length});
-                return int32_t{0};
-            }};
+        const chat::Sink sink = {&answer,
+                                 [](void *user, uint32_t kind, uint64_t, std::string_view piece) {
+                                     if (kind == static_cast<uint32_t>(chat::EventKind::answer))
+                                         append(*static_cast<Chars *>(user), piece);
+                                 }};
         chat::OutputParser parser(host_, format_, options, sink);
         parser.feed(text);
         closes_ = parser.reasoning_close();

@@ -71,6 +71,8 @@ functions! {
         error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_chat_parser_finish(parser: *mut ggufx_chat_parser, error: *mut ggufx_error) ->
         ggufx_status;
+    fn ggufx_chat_parser_poll(out: *mut ggufx_event, parser: *mut ggufx_chat_parser, error: *mut
+        ggufx_error) -> ggufx_status;
     fn ggufx_chat_parser_info(out: *mut ggufx_chat_parser_facts, parser: *const ggufx_chat_parser,
         error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_device_list(out: *mut ggufx_device_facts, capacity: usize, out_needed: *mut usize, rt:

@@ -373,9 +373,6 @@ pub struct ggufx_chat_parser_options {
     pub chat: *const ggufx_chat,
     pub prompt: ggufx_text,
     pub tools: ggufx_text,
-    pub event: Option<unsafe extern "C" fn(user: *mut c_void, kind: u32, call: u64, text: *const
-        c_char, length: usize) -> ggufx_status>,
-    pub user: *mut c_void,
 }
 
 #[repr(C)]
@@ -522,6 +519,37 @@ pub struct ggufx_estimate_facts {
     pub n_layers: u32,
     pub rank_weight_bytes: u64,
     pub received_bytes: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_logprob {
+    pub id: i32,
+    pub logprob: f32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_event_token {
+    pub id: i32,
+    pub logprob: f32,
+    pub offset: u64,
+    pub top: *const ggufx_logprob,
+    pub n_top: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_event {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub kind: u32,
+    pub end: u32,
+    pub status: ggufx_status,
+    pub index: u32,
+    pub text: ggufx_text,
+    pub tokens: *const ggufx_event_token,
+    pub n_tokens: usize,
 }
 
 #[repr(C)]
@@ -698,37 +726,6 @@ pub struct ggufx_prompt {
     pub parts: *const ggufx_prompt_part,
     pub n_parts: usize,
     pub chat: *const ggufx_chat_prompt,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct ggufx_logprob {
-    pub id: i32,
-    pub logprob: f32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct ggufx_event_token {
-    pub id: i32,
-    pub logprob: f32,
-    pub offset: u64,
-    pub top: *const ggufx_logprob,
-    pub n_top: usize,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct ggufx_event {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub kind: u32,
-    pub end: u32,
-    pub status: ggufx_status,
-    pub index: u32,
-    pub text: ggufx_text,
-    pub tokens: *const ggufx_event_token,
-    pub n_tokens: usize,
 }
 
 #[repr(C)]
@@ -1498,6 +1495,9 @@ pub const SIZES: [(&str, usize); 98] = [
     ("ggufx_embedder_facts\0", size_of::<ggufx_embedder_facts>()),
     ("ggufx_estimate_options\0", size_of::<ggufx_estimate_options>()),
     ("ggufx_estimate_facts\0", size_of::<ggufx_estimate_facts>()),
+    ("ggufx_logprob\0", size_of::<ggufx_logprob>()),
+    ("ggufx_event_token\0", size_of::<ggufx_event_token>()),
+    ("ggufx_event\0", size_of::<ggufx_event>()),
     ("ggufx_open_options\0", size_of::<ggufx_open_options>()),
     ("ggufx_io\0", size_of::<ggufx_io>()),
     ("ggufx_file_facts\0", size_of::<ggufx_file_facts>()),
@@ -1510,9 +1510,6 @@ pub const SIZES: [(&str, usize); 98] = [
     ("ggufx_chat_prompt_options\0", size_of::<ggufx_chat_prompt_options>()),
     ("ggufx_prompt_part\0", size_of::<ggufx_prompt_part>()),
     ("ggufx_prompt\0", size_of::<ggufx_prompt>()),
-    ("ggufx_logprob\0", size_of::<ggufx_logprob>()),
-    ("ggufx_event_token\0", size_of::<ggufx_event_token>()),
-    ("ggufx_event\0", size_of::<ggufx_event>()),
     ("ggufx_step_item\0", size_of::<ggufx_step_item>()),
     ("ggufx_step_options\0", size_of::<ggufx_step_options>()),
     ("ggufx_fork_options\0", size_of::<ggufx_fork_options>()),

@@ -704,14 +704,30 @@ impl Chat {
     }
 }
 
+handle! {
+    /// Splits the output of a model into answer, reasoning and tool calls, while it is generated.
+    /// Exclusive.
+    ChatParser(ggufx_chat_parser, ggufx_chat_parser_destroy)
+}
+
 impl ChatParser {
+    /// Creates a parser. The template may be destroyed before the parser.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `MALFORMED`, `LIMIT`, `UNSUPPORTED`.
+    pub fn new(rt: &Runtime, options: ChatParserOptions<'_>) -> Result<Self> {
+        let options = options.raw();
+        let mut out = null_mut();
+        check(|e| unsafe { sys::ggufx_chat_parser_create(&mut out, rt.as_raw(), &options, e) })?;
+        Ok(ChatParser::of_raw(out))
+    }
+
     /// Parses the next bytes of the output, which must include special tokens
     /// ([`DetokenizeFlags::KEEP_SPECIAL`]).
     ///
-    /// Events are reported within the call. The pieces into which the output is split do not change
-    /// the text of a kind or call. Bytes that may become a marker are held back, and a call until
-    /// it is complete (at most 16 MiB). Invalid UTF-8 becomes U+FFFD. Line breaks beside markers
-    /// are dropped. An incomplete call is text of the answer.
+    /// The events wait for [`ChatParser::poll`]. The pieces into which the output is split do not
+    /// change the text of a kind or call. Bytes that may become a marker are held back, and a call
+    /// until it is complete (at most 16 MiB). Invalid UTF-8 becomes U+FFFD. Line breaks beside
+    /// markers are dropped. An incomplete call is text of the answer.
     ///
     /// Arguments become a JSON object:
     ///
@@ -728,7 +744,7 @@ impl ChatParser {
     ///
     /// An unclosed call within reasoning ends the reasoning, unless text follows it.
     ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `CANCELLED`, `STATE`.
+    /// Errors: `ARGUMENT`, `MEMORY`, `STATE`.
     pub fn feed(&mut self, text: impl AsRef<[u8]>) -> Result<()> {
         let text = text.as_ref();
         check(|e| unsafe {
@@ -736,11 +752,20 @@ impl ChatParser {
         })
     }
 
-    /// Ends the output and reports the bytes that were held back.
+    /// Ends the output; bytes that were held back become events.
     ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `CANCELLED`, `STATE`.
+    /// Errors: `ARGUMENT`, `MEMORY`, `STATE`.
     pub fn finish(&mut self) -> Result<()> {
         check(|e| unsafe { sys::ggufx_chat_parser_finish(self.as_raw(), e) })
+    }
+
+    /// Takes the next event; [`EventKind::NONE`] when there is none.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn poll(&mut self) -> Result<Event<'_>> {
+        let mut out = sized!(ggufx_event);
+        check(|e| unsafe { sys::ggufx_chat_parser_poll(&mut out, self.as_raw(), e) })?;
+        Ok(unsafe { Event::of(&out) })
     }
 
     /// Describes the position of a parser in the output.

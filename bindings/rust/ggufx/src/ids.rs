@@ -141,16 +141,6 @@ id! {
     QUOTED = GGUFX_CHAT_NOTATION_QUOTED,
 }
 
-id! {
-    /// Kinds of parser events (`ggufx_chat_event_kind`).
-    ChatEventKind: u32
-    ANSWER = GGUFX_CHAT_ANSWER,
-    REASONING = GGUFX_CHAT_REASONING,
-    CALL_NAME = GGUFX_CHAT_CALL_NAME,
-    CALL_ARGUMENTS = GGUFX_CHAT_CALL_ARGUMENTS,
-    CALL_ID = GGUFX_CHAT_CALL_ID,
-}
-
 bits! {
     /// Flags of a parser (`ggufx_chat_parser_flags`).
     ChatParserFlags: u32
@@ -227,6 +217,33 @@ bits! {
     FITS = GGUFX_ESTIMATE_FITS,
     NEEDS_IMATRIX = GGUFX_ESTIMATE_NEEDS_IMATRIX,
     NO_GRAPH = GGUFX_ESTIMATE_NO_GRAPH,
+}
+
+id! {
+    /// Kind of an event (`ggufx_event_kind`).
+    EventKind: u32
+    NONE = GGUFX_EVENT_NONE,
+    TEXT = GGUFX_EVENT_TEXT,
+    REASONING = GGUFX_EVENT_REASONING,
+    TOOL_CALL = GGUFX_EVENT_TOOL_CALL,
+    TOOL_ARGUMENTS = GGUFX_EVENT_TOOL_ARGUMENTS,
+    PROMPT = GGUFX_EVENT_PROMPT,
+    END = GGUFX_EVENT_END,
+    TOOL_ID = GGUFX_EVENT_TOOL_ID,
+}
+
+id! {
+    /// Reason for which a generation has ended (`ggufx_end`).
+    End: u32
+    NONE = GGUFX_END_NONE,
+    EOG = GGUFX_END_EOG,
+    STOP = GGUFX_END_STOP,
+    LENGTH = GGUFX_END_LENGTH,
+    CONTEXT = GGUFX_END_CONTEXT,
+    GRAMMAR = GGUFX_END_GRAMMAR,
+    CANCELLED = GGUFX_END_CANCELLED,
+    ERROR = GGUFX_END_ERROR,
+    TOOL_CALL = GGUFX_END_TOOL_CALL,
 }
 
 id! {
@@ -313,33 +330,6 @@ id! {
     AUTO = GGUFX_TOOL_CHOICE_AUTO,
     NONE = GGUFX_TOOL_CHOICE_NONE,
     REQUIRED = GGUFX_TOOL_CHOICE_REQUIRED,
-}
-
-id! {
-    /// Kind of an event (`ggufx_event_kind`).
-    EventKind: u32
-    NONE = GGUFX_EVENT_NONE,
-    TEXT = GGUFX_EVENT_TEXT,
-    REASONING = GGUFX_EVENT_REASONING,
-    TOOL_CALL = GGUFX_EVENT_TOOL_CALL,
-    TOOL_ARGUMENTS = GGUFX_EVENT_TOOL_ARGUMENTS,
-    PROMPT = GGUFX_EVENT_PROMPT,
-    END = GGUFX_EVENT_END,
-    TOOL_ID = GGUFX_EVENT_TOOL_ID,
-}
-
-id! {
-    /// Reason for which a generation has ended (`ggufx_end`).
-    End: u32
-    NONE = GGUFX_END_NONE,
-    EOG = GGUFX_END_EOG,
-    STOP = GGUFX_END_STOP,
-    LENGTH = GGUFX_END_LENGTH,
-    CONTEXT = GGUFX_END_CONTEXT,
-    GRAMMAR = GGUFX_END_GRAMMAR,
-    CANCELLED = GGUFX_END_CANCELLED,
-    ERROR = GGUFX_END_ERROR,
-    TOOL_CALL = GGUFX_END_TOOL_CALL,
 }
 
 bits! {

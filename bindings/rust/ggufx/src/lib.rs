@@ -25,7 +25,6 @@
 #![allow(clippy::too_many_arguments)]
 
 mod calls;
-mod chat;
 mod embedder;
 mod error;
 mod file;
@@ -51,7 +50,6 @@ mod watch;
 mod writer;
 
 pub use calls::*;
-pub use chat::{ChatEvent, ChatParser};
 pub use error::{Error, Result};
 pub use ggufx_sys as sys;
 pub use hooks::{Allocator, Executor, LogSink};

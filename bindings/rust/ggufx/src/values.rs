@@ -898,6 +898,79 @@ impl ChatParserOptions<'_> {
     }
 }
 
+/// An event. Texts have whole characters: invalid UTF-8 becomes U+FFFD. They contain no part of a
+/// stop string and no end-of-generation token. A parser gives TEXT, REASONING, TOOL_CALL, TOOL_ID
+/// and TOOL_ARGUMENTS, without tokens.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event<'a> {
+    /// Kind.
+    pub kind: EventKind,
+    /// Why it has ended, for END
+    pub end: End,
+    /// With [`End::ERROR`]; text is its message
+    pub status: Status,
+    /// Number of the tool call, or of the stop string
+    pub index: u32,
+    /// Valid until the next call with the same object
+    pub text: &'a [u8],
+    /// As long: tokens whose last byte was shown by this event. END has those that were not shown,
+    /// such as an end-of-generation token, without those of the stop string
+    pub tokens: Vec<EventToken>,
+}
+
+impl<'a> Event<'a> {
+    pub(crate) unsafe fn of(o: &sys::ggufx_event) -> Self {
+        Event {
+            kind: EventKind(o.kind),
+            end: End(o.end),
+            status: Status(o.status),
+            index: o.index,
+            text: items(o.text.data.cast(), o.text.size),
+            tokens: list(items(o.tokens, o.n_tokens), EventToken::of),
+        }
+    }
+}
+
+/// A token of an event. It never grows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventToken {
+    /// Token of the vocabulary
+    pub id: i32,
+    /// As in [`Logprob`], with [`GeneratorFlags::LOGPROBS`] or `n_logprobs`; else 0, as is that of
+    /// the first token of a prompt
+    pub logprob: f32,
+    /// Position of its first byte among all bytes of the output
+    pub offset: u64,
+    /// The likeliest, by rank
+    pub top: Vec<Logprob>,
+}
+
+impl EventToken {
+    pub(crate) unsafe fn of(o: &sys::ggufx_event_token) -> Self {
+        EventToken {
+            id: o.id,
+            logprob: o.logprob,
+            offset: o.offset,
+            top: list(items(o.top, o.n_top), Logprob::of),
+        }
+    }
+}
+
+/// A token with its log-probability. It never grows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Logprob {
+    /// Token of the vocabulary
+    pub id: i32,
+    /// Natural logarithm, before samplers and grammar
+    pub logprob: f32,
+}
+
+impl Logprob {
+    pub(crate) unsafe fn of(o: &sys::ggufx_logprob) -> Self {
+        Logprob { id: o.id, logprob: o.logprob }
+    }
+}
+
 /// Chat parser facts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChatParserFacts<'a> {
@@ -1291,78 +1364,6 @@ impl PromptPart<'_> {
         o.rows = optional(filled(self.rows));
         o.n_rows = self.rows.len();
         o
-    }
-}
-
-/// An event. Texts have whole characters: invalid UTF-8 becomes U+FFFD. They contain no part of a
-/// stop string and no end-of-generation token.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Event<'a> {
-    /// Kind.
-    pub kind: EventKind,
-    /// Why it has ended, for END
-    pub end: End,
-    /// With [`End::ERROR`]; text is its message
-    pub status: Status,
-    /// Number of the tool call, or of the stop string
-    pub index: u32,
-    /// Valid until the next call with this generator
-    pub text: &'a [u8],
-    /// As long: tokens whose last byte was shown by this event. END has those that were not shown,
-    /// such as an end-of-generation token, without those of the stop string
-    pub tokens: Vec<EventToken>,
-}
-
-impl<'a> Event<'a> {
-    pub(crate) unsafe fn of(o: &sys::ggufx_event) -> Self {
-        Event {
-            kind: EventKind(o.kind),
-            end: End(o.end),
-            status: Status(o.status),
-            index: o.index,
-            text: items(o.text.data.cast(), o.text.size),
-            tokens: list(items(o.tokens, o.n_tokens), EventToken::of),
-        }
-    }
-}
-
-/// A token of an event. It never grows.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EventToken {
-    /// Token of the vocabulary
-    pub id: i32,
-    /// As in [`Logprob`], with [`GeneratorFlags::LOGPROBS`] or `n_logprobs`; else 0, as is that of
-    /// the first token of a prompt
-    pub logprob: f32,
-    /// Position of its first byte among all bytes of the output
-    pub offset: u64,
-    /// The likeliest, by rank
-    pub top: Vec<Logprob>,
-}
-
-impl EventToken {
-    pub(crate) unsafe fn of(o: &sys::ggufx_event_token) -> Self {
-        EventToken {
-            id: o.id,
-            logprob: o.logprob,
-            offset: o.offset,
-            top: list(items(o.top, o.n_top), Logprob::of),
-        }
-    }
-}
-
-/// A token with its log-probability. It never grows.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Logprob {
-    /// Token of the vocabulary
-    pub id: i32,
-    /// Natural logarithm, before samplers and grammar
-    pub logprob: f32,
-}
-
-impl Logprob {
-    pub(crate) unsafe fn of(o: &sys::ggufx_logprob) -> Self {
-        Logprob { id: o.id, logprob: o.logprob }
     }
 }
 
