@@ -183,6 +183,7 @@ type ChatMessage struct {
 }
 
 func (o *ChatMessage) write(run *running, to *C.ggufx_chat_message) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_chat_message{}))
 	to.role.data, to.role.size = run.copied(o.Role)
 	to.content.data, to.content.size = run.copied(o.Content)
 	to.parts.data, to.parts.size = run.copied(o.Parts)
@@ -220,7 +221,6 @@ type ChatRequest struct {
 
 func (o *ChatRequest) write(run *running, to *C.ggufx_chat_request) {
 	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_chat_request{}))
-	to.message_size = C.size_t(unsafe.Sizeof(C.ggufx_chat_message{}))
 	to.flags = C.uint32_t(o.Flags)
 	to.messages = list[C.ggufx_chat_message](run, o.Messages)
 	to.messages_json.data, to.messages_json.size = run.copied(o.MessagesJSON)

@@ -75,6 +75,8 @@ GGUFX_API const char *ggufx_chat_format_name(size_t index);
 /* A message of a conversation. Texts are UTF-8. `more` has further members that templates read:
  * name, tool_call_id, reasoning_content. */
 typedef struct ggufx_chat_message {
+    uint32_t struct_size;  /* that of the first message is the distance of all */
+    uint32_t flags;        /* 0 */
     ggufx_text role;       /* "system", "user", "assistant" or "tool" */
     ggufx_text content;    /* absent: null, unless there are parts */
     ggufx_text parts;      /* JSON array in place of content: [{"type": "text", "text": "..."}] */
@@ -98,7 +100,6 @@ typedef struct ggufx_chat_request {
     ggufx_chat_flags flags;
     const ggufx_chat_message *messages; /* [n_messages] */
     size_t n_messages;
-    size_t message_size; /* bytes from one message to the next; 0 = sizeof(ggufx_chat_message) */
     ggufx_text messages_json;    /* JSON array of all messages, in place of `messages` */
     ggufx_text tools;            /* JSON array of functions */
     ggufx_text documents;        /* JSON array */

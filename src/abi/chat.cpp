@@ -125,24 +125,15 @@ chat::Message import_message(const ggufx_chat_message &m) {
 void import_messages(Vector<chat::Message> &out, const ggufx_chat_request &r) {
     require(r.messages || r.n_messages == 0, "messages must be set");
     require(!(r.n_messages > 0 && r.messages_json.data), "messages are given twice");
-    const size_t stride = r.message_size ? r.message_size : sizeof(ggufx_chat_message);
-    if (stride < sizeof(ggufx_chat_message) || stride % alignof(ggufx_chat_message) != 0 ||
-        stride > kMostStructBytes) {
-        fail(Status::argument, {}, "message_size is %" PRIu64 ": a message has %" PRIu64 " bytes",
-             static_cast<uint64_t>(stride), static_cast<uint64_t>(sizeof(ggufx_chat_message)));
-    }
     constexpr size_t kMostMessages = 1 << 24;
     if (r.n_messages > kMostMessages) {
         fail(Status::limit, {}, "%" PRIu64 " messages, the limit is %" PRIu64,
              static_cast<uint64_t>(r.n_messages), static_cast<uint64_t>(kMostMessages));
     }
     out.reserve(r.n_messages);
-    const auto *const bytes = reinterpret_cast<const uint8_t *>(r.messages);
-    for (size_t i = 0; i < r.n_messages; i++) {
-        ggufx_chat_message message;
-        memcpy(&message, bytes + i * stride, sizeof message);
-        out.push_back(import_message(message));
-    }
+    const StructList<ggufx_chat_message> messages(r.messages, r.n_messages, 0,
+                                                  "ggufx_chat_message");
+    for (size_t i = 0; i < r.n_messages; i++) out.push_back(import_message(messages.at(i)));
 }
 
 chat::Request import_request(const ggufx_chat_request &r, const Vector<chat::Message> &messages) {

@@ -76,6 +76,7 @@ void use_in_a_chat(const ggufx_tokenizer *tokenizer, const char *text, size_t le
         return made;
     }();
     ggufx_chat_message message = {};
+    message.struct_size = sizeof message;
     ggufx_chat_request request = {};
     request.struct_size = sizeof request;
     message.content = {text, length};

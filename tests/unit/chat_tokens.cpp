@@ -114,6 +114,7 @@ struct Said {
 Said tokens_of(const Chat &chat, const Made &made, const std::string &content, uint32_t flags = 0) {
     Said out;
     ggufx_chat_message message = {};
+    message.struct_size = sizeof message;
     ggufx_chat_request request = {};
     request.struct_size = sizeof request;
     message.role = text_of("user");
@@ -395,6 +396,7 @@ void test_a_progress_hook_ends_the_tokenization() {
     for (int i = 0; i < 2000; i++) text += "<|start|>some words to be merged, one after another";
     const Chat chat(text);
     ggufx_chat_message message = {};
+    message.struct_size = sizeof message;
     message.role = {message.content.data = "user", message.content.size = 4};
     const auto run = [&](Polls &polls, bool tokenizes) {
         ggufx_progress progress = {};

@@ -11,20 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT(t)                                                                                    \
-    { (t), sizeof(t) - 1 }
-#define NONE                                                                                       \
-    {NULL, 0}, {NULL, 0}, {                                                                        \
-        NULL, 0                                                                                    \
-    }
+static ggufx_chat_message message(const char *role, const char *content) {
+    const ggufx_chat_message out = {
+        .struct_size = sizeof out, .role = text_of(role), .content = text_of(content)};
+    return out;
+}
 
 static const char loop[] = "{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m.content }}"
                            "</>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
 
 static void test_messages_are_rendered_by_the_template(void **state) {
     const ggufx_chat_message messages[] = {
-        {TEXT("system"), TEXT("Be kind."), NONE},
-        {TEXT("user"), TEXT("Hi </> <s>"), NONE},
+        message("system", "Be kind."),
+        message("user", "Hi </> <s>"),
     };
     ggufx_chat_request request = {.struct_size = sizeof request};
     char who[128];
@@ -44,7 +43,7 @@ static void test_members_of_a_message(void **state) {
     static const char text[] =
         "{% for m in messages %}{{ m.content[0].text }}|{{ m.tool_calls[0].function.name }}|"
         "{{ m.name }}|{{ m.content is none }}{% endfor %}";
-    ggufx_chat_message m[2] = {{TEXT("user"), TEXT("unused"), NONE}};
+    ggufx_chat_message m[2] = {message("user", "unused"), message("assistant", NULL)};
     ggufx_chat_request request = {.struct_size = sizeof request};
     (void)state;
     m[0].parts = text_of("[{\"type\":\"text\",\"text\":\"Look\"}]");
@@ -56,7 +55,6 @@ static void test_members_of_a_message(void **state) {
     assert_int_equal(r.status, GGUFX_OK);
     assert_string_equal(r.text, "Look|f|Ann|False");
     rendered_free(&r);
-    m[1].role = text_of("assistant");
     request.messages = m + 1;
     r = render_with("{{ messages[0].content is none }}{{ messages[0].tool_calls is defined }}",
                     &request);
@@ -275,7 +273,7 @@ static void test_calls_are_checked(void **state) {
     ggufx_chat *chat = NULL;
     ggufx_error error;
     size_t n = 0;
-    const ggufx_chat_message bad = {TEXT("user"), TEXT("\xc3"), NONE};
+    ggufx_chat_message bad = message("user", "\xc3");
     (void)state;
     assert_int_equal(ggufx_chat_create(&chat, chat_rt, NULL, &options, &error), GGUFX_E_ARGUMENT);
     options.format = text_of("no such");
@@ -308,9 +306,8 @@ static void test_calls_are_checked(void **state) {
     assert_int_equal(RENDER(), GGUFX_E_MALFORMED);
     assert_int_equal(error.offset, 0);
     assert_int_equal(error.index, 0);
-    request.message_size = 8;
+    bad.struct_size = 4;
     assert_int_equal(RENDER(), GGUFX_E_ARGUMENT);
-    request.message_size = 0;
     request.messages_json = text_of("[]");
     assert_int_equal(RENDER(), GGUFX_E_ARGUMENT);
     request.messages = NULL;

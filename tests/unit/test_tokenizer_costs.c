@@ -105,6 +105,7 @@ static void encode_chat(void *work) {
     ggufx_runtime *rt = NULL;
     options.text = text_of(text);
     for (size_t i = 0; i < n_turns; i++) {
+        turns[i].struct_size = sizeof *turns;
         turns[i].content = (ggufx_text){j->text + i * each, each};
     }
     request.messages = turns;

@@ -416,6 +416,7 @@ void test_long_words_merge_as_a_naive_one() {
 Ids encode_message(const Tokenizer &tokenizer, const std::string &text) {
     const std::string whole = "{% for m in messages %}{{ m.content }}{% endfor %}";
     ggufx_chat_message message = {};
+    message.struct_size = sizeof message;
     ggufx_chat_options options;
     ggufx_chat_request request;
     ggufx_chat *chat = nullptr;

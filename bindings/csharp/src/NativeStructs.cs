@@ -176,6 +176,8 @@ namespace Ggufx
     [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeChatMessage
     {
+        internal uint struct_size;
+        internal uint flags;
         internal NativeText role;
         internal NativeText content;
         internal NativeText parts;
@@ -190,7 +192,6 @@ namespace Ggufx
         internal uint flags;
         internal NativeChatMessage* messages;
         internal UIntPtr n_messages;
-        internal UIntPtr message_size;
         internal NativeText messages_json;
         internal NativeText tools;
         internal NativeText documents;

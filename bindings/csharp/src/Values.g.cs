@@ -275,7 +275,7 @@ namespace Ggufx
 
     /// <summary>A message of a conversation. Texts are UTF-8. More has further members that templates read: name, tool_call_id,
     /// reasoning_content.</summary>
-    public partial struct ChatMessage
+    public sealed partial class ChatMessage
     {
         /// <summary>"system", "user", "assistant" or "tool".</summary>
         public string Role { get; set; }
@@ -291,11 +291,19 @@ namespace Ggufx
         internal unsafe void Fill(NativeChatMessage* o, Scope scope)
         {
             *o = default(NativeChatMessage);
+            o->struct_size = (uint)sizeof(NativeChatMessage);
             o->role.data = scope.Text(Role, out o->role.size);
             o->content.data = scope.Text(Content, out o->content.size);
             o->parts.data = scope.Text(Parts, out o->parts.size);
             o->tool_calls.data = scope.Text(ToolCalls, out o->tool_calls.size);
             o->more.data = scope.Text(More, out o->more.size);
+        }
+
+        internal static unsafe NativeChatMessage* Of(ChatMessage from, NativeChatMessage* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
         }
 
         internal static unsafe NativeChatMessage* Of(IReadOnlyList<ChatMessage> from, Scope scope)
@@ -342,7 +350,6 @@ namespace Ggufx
         {
             *o = default(NativeChatRequest);
             o->struct_size = (uint)sizeof(NativeChatRequest);
-            o->message_size = Native.Size(sizeof(NativeChatMessage));
             o->flags = (uint)Flags;
             o->messages = ChatMessage.Of(Messages, scope);
             o->n_messages = Native.Size(Messages == null ? 0 : Messages.Count);

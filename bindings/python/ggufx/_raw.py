@@ -267,12 +267,16 @@ class ggufx_chat_options(Checked):
 
 
 class ggufx_chat_message(Checked):
+    struct_size: int
+    flags: int
     role: ggufx_text
     content: ggufx_text
     parts: ggufx_text
     tool_calls: ggufx_text
     more: ggufx_text
     _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
         ("role", ggufx_text),
         ("content", ggufx_text),
         ("parts", ggufx_text),
@@ -286,7 +290,6 @@ class ggufx_chat_request(Checked):
     flags: int
     messages: int | None
     n_messages: int
-    message_size: int
     messages_json: ggufx_text
     tools: ggufx_text
     documents: ggufx_text
@@ -302,7 +305,6 @@ class ggufx_chat_request(Checked):
         ("flags", c_uint32),
         ("messages", c_void_p),
         ("n_messages", c_size_t),
-        ("message_size", c_size_t),
         ("messages_json", ggufx_text),
         ("tools", ggufx_text),
         ("documents", ggufx_text),

@@ -735,7 +735,6 @@ class ChatRequest:
 
     def _fill(self, o: _raw.ggufx_chat_request, keep: Following) -> None:
         o.struct_size = sizeof(o)
-        o.message_size = sizeof(_raw.ggufx_chat_message)
         o.flags = self.flags
         o.messages, o.n_messages = keep.structs(_raw.ggufx_chat_message, self.messages)
         o.messages_json.data, o.messages_json.size = keep.json(self.messages_json)
@@ -756,18 +755,19 @@ class ChatMessage:
     name, tool_call_id, reasoning_content.
     """
 
-    role: Text
+    role: Text | None = None
     """"system", "user", "assistant" or "tool"."""
-    content: Text
+    content: Text | None = None
     """Absent: null, unless there are parts."""
-    parts: Any
+    parts: Any = None
     """JSON array in place of content: [{"type": "text", "text": "..."}]."""
-    tool_calls: Any
+    tool_calls: Any = None
     """JSON array: [{"type": "function", "function": {...}}]."""
-    more: Any
+    more: Any = None
     """JSON object."""
 
     def _fill(self, o: _raw.ggufx_chat_message, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
         o.role.data, o.role.size = keep.text(self.role)
         o.content.data, o.content.size = keep.text(self.content)
         o.parts.data, o.parts.size = keep.json(self.parts)

@@ -312,6 +312,8 @@ pub struct ggufx_chat_options {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ggufx_chat_message {
+    pub struct_size: u32,
+    pub flags: u32,
     pub role: ggufx_text,
     pub content: ggufx_text,
     pub parts: ggufx_text,
@@ -326,7 +328,6 @@ pub struct ggufx_chat_request {
     pub flags: u32,
     pub messages: *const ggufx_chat_message,
     pub n_messages: usize,
-    pub message_size: usize,
     pub messages_json: ggufx_text,
     pub tools: ggufx_text,
     pub documents: ggufx_text,

@@ -755,7 +755,6 @@ pub struct ChatRequest<'a> {
 impl ChatRequest<'_> {
     pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_chat_request> {
         let mut o = sized!(ggufx_chat_request);
-        o.message_size = size::<sys::ggufx_chat_message>() as usize;
         o.flags = self.flags.0;
         o.messages = held.list(self.messages.iter().map(|x| x.raw()).collect());
         o.n_messages = self.messages.len();
@@ -785,30 +784,30 @@ impl ChatRequest<'_> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ChatMessage<'a> {
     /// "system", "user", "assistant" or "tool"
-    pub role: &'a str,
+    pub role: Option<&'a str>,
     /// Absent: null, unless there are parts
-    pub content: &'a str,
+    pub content: Option<&'a str>,
     /// JSON array in place of content: \[{"type": "text", "text": "..."}\]
-    pub parts: &'a str,
+    pub parts: Option<&'a str>,
     /// JSON array: \[{"type": "function", "function": {...}}\]
-    pub tool_calls: &'a str,
+    pub tool_calls: Option<&'a str>,
     /// JSON object
-    pub more: &'a str,
+    pub more: Option<&'a str>,
 }
 
 impl ChatMessage<'_> {
     pub(crate) fn raw(&self) -> sys::ggufx_chat_message {
-        let mut o: sys::ggufx_chat_message = unsafe { zeroed() };
-        let role = Some(self.role.as_bytes());
+        let mut o = sized!(ggufx_chat_message);
+        let role = self.role.map(str::as_bytes);
         o.role = sys::ggufx_text { data: optional(role).cast(), size: count(role) };
-        let content = Some(self.content.as_bytes());
+        let content = self.content.map(str::as_bytes);
         o.content = sys::ggufx_text { data: optional(content).cast(), size: count(content) };
-        let parts = Some(self.parts.as_bytes());
+        let parts = self.parts.map(str::as_bytes);
         o.parts = sys::ggufx_text { data: optional(parts).cast(), size: count(parts) };
-        let tool_calls = Some(self.tool_calls.as_bytes());
+        let tool_calls = self.tool_calls.map(str::as_bytes);
         o.tool_calls =
             sys::ggufx_text { data: optional(tool_calls).cast(), size: count(tool_calls) };
-        let more = Some(self.more.as_bytes());
+        let more = self.more.map(str::as_bytes);
         o.more = sys::ggufx_text { data: optional(more).cast(), size: count(more) };
         o
     }
