@@ -139,7 +139,7 @@ static void test_slices_of_file_tensors_keep_the_file(void **state) {
     ggufx_file_destroy(f);
     assert_int_equal(destroyed, 0);
     facts = facts_of(s);
-    assert_memory_equal(facts.name, "matrix", 6);
+    assert_memory_equal(facts.name.data, "matrix", 6);
     assert_int_equal(facts.file_offset, b.data_start + 32 + 68);
     assert_int_equal(((const unsigned char *)ggufx_tensor_data(s))[2], 64);
     ggufx_tensor_destroy(s);
