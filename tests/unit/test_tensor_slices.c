@@ -112,7 +112,7 @@ static void test_slices_keep_their_owner_in_any_order(void **state) {
         ggufx_tensor_destroy(order & 2 ? t : s);
         assert_int_equal(destroyed, 0);
         assert_true(first_of(u, 0) == 120);
-        assert_memory_equal(facts_of(u).name, "name", 4);
+        assert_memory_equal(facts_of(u).name.data, "name", 4);
         ggufx_tensor_destroy(u);
         assert_int_equal(destroyed, 1);
         if (!(order & 1)) ggufx_runtime_destroy(own);
