@@ -83,7 +83,7 @@ void read_numbers(Outline &out, const Numbers &numbers, const gguf::File &file) 
     shape.n_heads = numbers.get("attention.head_count", 1, kMaxHeads);
     shape.n_kv_heads = numbers.get_or("attention.head_count_kv", 1, kMaxHeads, shape.n_heads);
     const uint32_t dim = shape.n_embd / shape.n_heads;
-    shape.head_dim_k = numbers.get_or("attention.key.size", 1, kMaxHeads, dim);
+    shape.head_dim_k = numbers.get_or("attention.key_length", 1, kMaxHeads, dim);
     shape.head_dim_v = numbers.get_or("attention.value_length", 1, kMaxHeads, dim);
     const uint32_t turning =
         numbers.get_or("rope.dimension_count", 0, kMaxHeads, shape.head_dim_k) & ~1u;

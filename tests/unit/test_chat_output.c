@@ -23,7 +23,7 @@ typedef struct told {
 
 static void note(told *t, const ggufx_event *event) {
     const uint32_t kind = event->kind;
-    assert_true(event->text.size > 0 && !event->tokens);
+    assert_true(event->text.size > 0 && event->n_tokens == 0);
     assert_true(((uint8_t)event->text.data[0] & 0xc0) != 0x80); /* not within a character */
     assert_true((kind >= 1 && kind <= 4) || kind == GGUFX_EVENT_TOOL_ID);
     assert_true(t->n + event->text.size + 32 < sizeof t->text);

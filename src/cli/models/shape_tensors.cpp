@@ -191,7 +191,7 @@ private:
 void ShapeKeys::decoder() {
     const Shape &s = shape_;
     u32("attention.head_count_kv", s.n_kv_heads);
-    u32("attention.key.size", s.head_dim);
+    u32("attention.key_length", s.head_dim);
     u32("attention.value_length", s.head_dim);
     u32("rope.dimension_count", s.traits & kDelta ? s.head_dim / 4 : s.head_dim);
     f32("attention.layer_norm_rms_epsilon", 1e-5); // does not affect sizes

@@ -71,7 +71,7 @@ private:
 
 void Attention::read_heads() {
     constexpr const char *heads = "attention.head_count", *kv_heads = "attention.head_count_kv";
-    constexpr const char *length = "attention.key.size", *dims = "rope.dimension_count";
+    constexpr const char *length = "attention.key_length", *dims = "rope.dimension_count";
     windowed_ = t_.window > 0 && (!t_.has_window || t_.has_window(layer_));
     turns_ = t_.rope != RopeStyle::none && (!t_.rotates || t_.rotates(layer_));
     all_heads_ = keys_.count_at(heads, layer_, {1, kMaxHeads});

@@ -81,7 +81,7 @@ void Builder::check_heads() const {
     if (!keys_.has(heads) || keys_.is_array(heads)) return;
     const uint32_t n = keys_.count(heads, {0, kMaxHeads});
     if (n == 0) return;
-    if (!keys_.has("attention.key.size") && n_embd() % n)
+    if (!keys_.has("attention.key_length") && n_embd() % n)
         keys_.reject(heads, "does not divide the embedding, and there is no key_length");
     if (!keys_.has(kv_heads) || keys_.is_array(kv_heads)) return;
     const uint32_t n_kv = keys_.count(kv_heads, {0, kMaxHeads});

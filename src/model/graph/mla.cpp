@@ -23,7 +23,7 @@ public:
         heads_ = partition_.n;
         rank_ = keys.count("attention.kv_lora_rank", some);
         turning_ = keys.count("rope.dimension_count", {2, kMaxHeadDim});
-        dim_k_ = keys.count(absorbed_ ? "attention.key_length_mla" : "attention.key.size", some);
+        dim_k_ = keys.count(absorbed_ ? "attention.key_length_mla" : "attention.key_length", some);
         dim_v_ =
             keys.count(absorbed_ ? "attention.value_length_mla" : "attention.value_length", some);
         if (turning_ % 2 || turning_ >= dim_k_)
