@@ -189,6 +189,7 @@ struct Failing {
     std::atomic<int64_t> left;
     ggufx_allocator hooks;
     explicit Failing(int64_t k) : left(k), hooks{} {
+        hooks.struct_size = sizeof hooks;
         hooks.user = this;
         hooks.alloc = [](void *user, size_t size, size_t align) -> void * {
             if (static_cast<Failing *>(user)->left-- == 0) return nullptr;

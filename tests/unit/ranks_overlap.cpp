@@ -68,6 +68,7 @@ struct Executor {
     std::thread::id home = std::this_thread::get_id();
     ggufx_executor hooks = {};
     Executor() {
+        hooks.struct_size = sizeof hooks;
         hooks.max_workers = 2;
         hooks.user = this;
         hooks.parallel_for = [](void *user, uint32_t n, void (*task)(void *, uint32_t, uint32_t),
@@ -342,6 +343,7 @@ struct Failing {
     std::atomic<uint64_t> n_calls{0};
     ggufx_allocator hooks = {};
     Failing() {
+        hooks.struct_size = sizeof hooks;
         hooks.user = this;
         hooks.alloc = [](void *user, size_t size, size_t align) -> void * {
             auto &self = *static_cast<Failing *>(user);
