@@ -82,23 +82,15 @@ func ggufxGoCall8(user unsafe.Pointer, rows *C.ggufx_measure_row, n C.size_t) C.
 }
 
 //export ggufxGoCall9
-func ggufxGoCall9(user unsafe.Pointer, running *C.ggufx_perplexity_facts) C.int32_t {
-	f, set := functionOf[func(PerplexityFacts) error](user)
-	return C.int32_t(set.guard(false, func() error {
-		return f(perplexityFactsOf(running))
-	}))
-}
-
-//export ggufxGoCall10
-func ggufxGoCall10(user unsafe.Pointer, candidates *C.ggufx_candidate, n C.size_t) C.int32_t {
+func ggufxGoCall9(user unsafe.Pointer, candidates *C.ggufx_candidate, n C.size_t) C.int32_t {
 	f, set := functionOf[func([]Candidate) error](user)
 	return C.int32_t(set.guard(false, func() error {
 		return f(unsafe.Slice((*Candidate)(unsafe.Pointer(candidates)), int(n)))
 	}))
 }
 
-//export ggufxGoCall11
-func ggufxGoCall11(user unsafe.Pointer, out *C.int32_t, most C.size_t, text *C.int32_t, nText C.size_t,
+//export ggufxGoCall10
+func ggufxGoCall10(user unsafe.Pointer, out *C.int32_t, most C.size_t, text *C.int32_t, nText C.size_t,
 	last C.int32_t) C.size_t {
 	f, set := functionOf[func([]int32, []int32, int32) int](user)
 	n := 0
@@ -110,8 +102,8 @@ func ggufxGoCall11(user unsafe.Pointer, out *C.int32_t, most C.size_t, text *C.i
 	return C.size_t(n)
 }
 
-//export ggufxGoCall12
-func ggufxGoCall12(user unsafe.Pointer, part C.uint32_t, data unsafe.Pointer, n C.size_t) C.ggufx_status {
+//export ggufxGoCall11
+func ggufxGoCall11(user unsafe.Pointer, part C.uint32_t, data unsafe.Pointer, n C.size_t) C.ggufx_status {
 	f, set := functionOf[func(uint32, []byte) error](user)
 	return C.ggufx_status(set.guard(true, func() error {
 		return f(uint32(part), unsafe.Slice((*byte)(data), int(n)))

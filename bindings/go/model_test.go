@@ -232,9 +232,11 @@ func TestPerplexity(t *testing.T) {
 	text := strings.Repeat("Once upon a time there was a little dog. The dog was happy. ", 6)
 	ids := must[[]int32](t)(must[*ggufx.Tokenizer](t)(f.NewTokenizer()).Tokenize(text, 0))
 	n := uint64(0)
-	p := must[ggufx.PerplexityFacts](t)(session.Perplexity(ids, 32, 1, func(ggufx.PerplexityFacts) error { n++; return nil }))
+	count := func(ggufx.MeasureFacts) error { n++; return nil }
+	p := must[ggufx.MeasureFacts](t)(session.Measure(ids, 32, 1, &ggufx.MeasureOptions{Report: count}))
 	check(t, p.Perplexity > 1 && p.Chunks == n && n > 0, p)
-	_, err := session.Perplexity(ids, 32, -1, func(ggufx.PerplexityFacts) error { return errMine })
+	stop := func(ggufx.MeasureFacts) error { return errMine }
+	_, err := session.Measure(ids, 32, -1, &ggufx.MeasureOptions{Report: stop})
 	fails(t, err, ggufx.StatusCancelled)
 	_, err = rt.NewSampler(8, &ggufx.SamplerOptions{TopP: -1})
 	fails(t, err, ggufx.StatusArgument)

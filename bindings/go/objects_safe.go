@@ -3890,39 +3890,6 @@ func (s *Session) Truncate(nTokens uint64) error {
 	return run.done(C.ggufx_session_truncate(cSession, C.uint64_t(nTokens), run.e))
 }
 
-// Perplexity computes the perplexity of a model over token ids in chunks of nContext tokens, as
-// llama.cpp does.
-//
-// Token 0 of each chunk is replaced by the id `bos` unless that is -1. Predictions at positions
-// nContext / 2 to nContext - 2 are scored. A rest shorter than a chunk is dropped. session must be
-// empty and hold nContext tokens; it is empty again afterwards.
-//
-//   - report: gets the running result after each chunk; a non-zero result stops.
-//
-// Errors: StatusArgument, StatusMemory, StatusCancelled, StatusState, StatusValue.
-func (s *Session) Perplexity(tokens []int32, nContext uint32, bos int32,
-	report func(running PerplexityFacts) error) (PerplexityFacts, error) {
-	run := begin()
-	defer run.end()
-	cSession := s.enter(run, alone)
-	var cReport *[0]byte
-	var cReportUser unsafe.Pointer
-	if report != nil {
-		cReport, cReportUser = run.callback(report, C.ggufxGoCall9)
-	}
-	if run.err != nil {
-		return PerplexityFacts{}, run.err
-	}
-	var out C.ggufx_perplexity_facts
-	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := run.done(C.ggufx_perplexity(&out, cSession, (*C.int32_t)(address(tokens)), C.size_t(len(tokens)),
-		C.uint32_t(nContext), C.int32_t(bos), cReport, cReportUser, run.e))
-	if err != nil {
-		return PerplexityFacts{}, err
-	}
-	return perplexityFactsOf(&out), nil
-}
-
 // NewSpeculator creates a speculator for sequence 0 of a session, which must outlive it.
 //
 //   - session: the call continues its sequence 0.
@@ -4496,7 +4463,7 @@ func (w *Writer) WriteStream(write func(part uint32, data []byte) error, options
 	run := begin()
 	defer run.end()
 	cWriter := w.enter(run, alone)
-	cWrite, cWriteUser := run.callback(write, C.ggufxGoCall12)
+	cWrite, cWriteUser := run.callback(write, C.ggufxGoCall11)
 	cOptions := one[C.ggufx_write_options](run, options)
 	if run.err != nil {
 		return run.err

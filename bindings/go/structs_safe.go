@@ -1974,28 +1974,6 @@ func (o *SamplerOptions) write(run *running, to *C.ggufx_sampler_options) {
 	to.seed = C.uint64_t(o.Seed)
 }
 
-// PerplexityFacts: result of Session.Perplexity.
-type PerplexityFacts struct {
-	// Exp of the mean negative log-likelihood
-	Perplexity float64
-	// Standard error of the perplexity
-	StandardError float64
-	Chunks        uint64
-	// Tokens of all chunks
-	Tokens uint64
-	// Predictions scored
-	Scored uint64
-}
-
-func perplexityFactsOf(from *C.ggufx_perplexity_facts) (to PerplexityFacts) {
-	to.Perplexity = float64(from.perplexity)
-	to.StandardError = float64(from.standard_error)
-	to.Chunks = uint64(from.n_chunks)
-	to.Tokens = uint64(from.n_tokens)
-	to.Scored = uint64(from.n_scored)
-	return to
-}
-
 // QuantizeOptions: options of a quantization. All zero means default.
 type QuantizeOptions struct {
 	Mode QuantizeMode
@@ -2115,7 +2093,7 @@ func (o *SamplerLink) write(run *running, to *C.ggufx_sampler_link) {
 	to.breakers = (*C.int32_t)(place(run, o.Breakers))
 	to.biases = list[C.ggufx_logit_bias](run, o.Biases)
 	if o.Link != nil {
-		to.link, to.user = run.keep(o.Link, C.ggufxGoCall10)
+		to.link, to.user = run.keep(o.Link, C.ggufxGoCall9)
 	}
 	to.n_breakers = C.size_t(len(o.Breakers))
 	to.n_biases = C.size_t(len(o.Biases))
@@ -2164,7 +2142,7 @@ func (o *SpeculatorOptions) write(run *running, to *C.ggufx_speculator_options) 
 		run.held = append(run.held, o.Draft.handle)
 	}
 	if o.Guess != nil {
-		to.guess, to.user = run.keep(o.Guess, C.ggufxGoCall11)
+		to.guess, to.user = run.keep(o.Guess, C.ggufxGoCall10)
 	}
 	to.stops = (*C.int32_t)(place(run, o.Stops))
 	to.n_draft = C.uint32_t(o.NumDraft)

@@ -89,8 +89,7 @@ typedef uint32_t ggufx_group_options_flags;
  *   rank cancels the call on all. The session is as before the call.
  * - The group is dead if a rank is lost (IO: a message did not arrive in time), or has no memory to
  *   edit a sequence. Its calls then fail with STATE, and caches are as before the call.
- * - A report between the decodes of a longer call (ggufx_perplexity) stops it on all ranks or on
- *   none.
+ * - A report between the decodes of a longer call (ggufx_measure) stops it on all ranks or on none.
  * - Sessions of a group are not used concurrently. Their snapshots contain only tokens
  *   (ggufx_session_save).
  * - Adapters, attention hooks, embedders and importance matrices are UNSUPPORTED.

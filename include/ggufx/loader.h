@@ -221,7 +221,6 @@ extern "C" {
     X(sampler_create) \
     X(sampler_destroy) \
     X(sampler_sample) \
-    X(perplexity) \
     X(dequantize) \
     X(dequantize_blocks) \
     X(quantize_blocks) \
@@ -468,7 +467,6 @@ typedef struct ggufx_functions {
     ggufx_status (*sampler_create)(ggufx_sampler **out, const ggufx_runtime *rt, uint32_t n_vocab, const ggufx_sampler_options *options, ggufx_error *error);
     void (*sampler_destroy)(ggufx_sampler *sampler);
     ggufx_status (*sampler_sample)(int32_t *out_id, float *out_logprob, ggufx_sampler *sampler, const float *logits, size_t n, ggufx_error *error);
-    ggufx_status (*perplexity)(ggufx_perplexity_facts *out, ggufx_session *session, const int32_t *tokens, size_t n_tokens, uint32_t n_context, int32_t bos, int32_t (*report)(void *user, const ggufx_perplexity_facts *running), void *user, ggufx_error *error);
     ggufx_status (*dequantize)(float *out, size_t n_out, const ggufx_runtime *rt, const ggufx_tensor *tensor, uint64_t first_row, uint64_t n_rows, ggufx_error *error);
     ggufx_status (*dequantize_blocks)(float *out, size_t n, const ggufx_runtime *rt, ggufx_type type, const void *bytes, size_t n_bytes, ggufx_error *error);
     ggufx_status (*quantize_blocks)(void *out, size_t n_bytes, const ggufx_runtime *rt, ggufx_type type, const float *rows, size_t n_rows, size_t n_cols, const ggufx_quantize_options *options, ggufx_error *error);

@@ -1,5 +1,5 @@
 /*
- * ggufx/model.h: run a language model: tokenizer, model, session, sampler, perplexity.
+ * ggufx/model.h: run a language model: tokenizer, model, session, sampler.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_MODEL_H
@@ -536,38 +536,6 @@ GGUFX_API void ggufx_sampler_destroy(ggufx_sampler *sampler);
 GGUFX_API ggufx_status ggufx_sampler_sample(int32_t *out_id, float *out_logprob,
                                             ggufx_sampler *sampler, const float *logits, size_t n,
                                             ggufx_error *error);
-
-/* ---- perplexity ----------------------------------------------------------------------------- */
-
-typedef struct ggufx_perplexity_facts {
-    uint32_t struct_size;  /* set by the caller */
-    uint32_t flags;        /* 0 */
-    double perplexity;     /* exp of the mean negative log-likelihood */
-    double standard_error; /* standard error of the perplexity */
-    uint64_t n_chunks;
-    uint64_t n_tokens; /* tokens of all chunks */
-    uint64_t n_scored; /* predictions scored */
-} ggufx_perplexity_facts;
-
-/*
- * Computes the perplexity of a model over token ids in chunks of n_context tokens, as llama.cpp
- * does.
- *
- * Token 0 of each chunk is replaced by the id `bos` unless that is -1. Predictions at positions
- * n_context / 2 to n_context - 2 are scored. A rest shorter than a chunk is dropped. session must
- * be empty and hold n_context tokens; it is empty again afterwards.
- *
- * report  {null} gets the running result after each chunk; a non-zero result stops.
- *
- * Errors: ARGUMENT (fewer tokens than one chunk), STATE, CANCELLED, VALUE, MEMORY.
- * Threads: exclusive on session.   Since: 0.1.
- */
-GGUFX_API ggufx_status ggufx_perplexity(ggufx_perplexity_facts *out, ggufx_session *session,
-                                        const int32_t *tokens, size_t n_tokens, uint32_t n_context,
-                                        int32_t bos,
-                                        int32_t (*report)(void *user,
-                                                          const ggufx_perplexity_facts *running),
-                                        void *user, ggufx_error *error);
 
 #ifdef __cplusplus
 }

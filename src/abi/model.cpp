@@ -10,7 +10,6 @@
 #include "model/graph/print.hpp"
 #include "model/group/start.hpp"
 #include "model/mode.hpp"
-#include "model/perplexity.hpp"
 
 #include <algorithm>
 #include <ggufx/matmul.h>
@@ -92,17 +91,6 @@ model::DecodeOptions import_decode_options(const ggufx_decode_options *in, size_
                 "ggufx_decode_options.logits needs GGUFX_DECODE_ALL_LOGITS");
     }
     return out;
-}
-
-ggufx_perplexity_facts facts_of(const model::PerplexityResult &result) {
-    ggufx_perplexity_facts facts = {};
-    facts.struct_size = sizeof facts;
-    facts.perplexity = result.perplexity;
-    facts.standard_error = result.standard_error;
-    facts.n_chunks = result.n_chunks;
-    facts.n_tokens = result.n_tokens;
-    facts.n_scored = result.n_scored;
-    return facts;
 }
 
 } // namespace
@@ -403,41 +391,5 @@ extern "C" ggufx_status ggufx_session_truncate(ggufx_session *session, uint64_t 
     return guard(error, [&] {
         if (!alive(session, Tag::session)) return refuse(error, "session must be set");
         return session->session.truncate(0, n_tokens, failure_of(error));
-    });
-}
-
-namespace {
-
-// Calls the public report callback from the internal one.
-struct Reporter {
-    int32_t (*report)(void *user, const ggufx_perplexity_facts *running);
-    void *user;
-    static int32_t call(void *self, const model::PerplexityResult &running) {
-        const ggufx_perplexity_facts facts = facts_of(running);
-        const auto *reporter = static_cast<Reporter *>(self);
-        return reporter->report(reporter->user, &facts);
-    }
-};
-
-} // namespace
-
-extern "C" ggufx_status
-ggufx_perplexity(ggufx_perplexity_facts *out, ggufx_session *session, const int32_t *tokens,
-                 size_t n_tokens, uint32_t n_context, int32_t bos,
-                 int32_t (*report)(void *user, const ggufx_perplexity_facts *running), void *user,
-                 ggufx_error *error) {
-    return guard(error, [&] {
-        require(out && alive(session, Tag::session), "out and session must be set");
-        require(tokens && n_tokens > 0, "tokens must hold at least one id");
-        check_output(out, "ggufx_perplexity_facts"); // before minutes of work
-        Reporter reporter{report, user};
-        const model::PerplexityTask task{
-            {tokens, n_tokens, n_context, bos}, &reporter, report ? Reporter::call : nullptr};
-        model::PerplexityResult result{};
-        const Status status = ends_group(session->session.model().ranks(), [&] {
-            return model::perplexity(&result, session->session, task, failure_of(error));
-        });
-        if (status == Status::ok) export_struct(out, facts_of(result), "ggufx_perplexity_facts");
-        return status;
     });
 }

@@ -240,6 +240,11 @@ static int32_t keep_row(void *user, const ggufx_measure_row *rows, size_t n) {
     return 0;
 }
 
+static int32_t on_chunk(void *user, const ggufx_measure_facts *running) {
+    const ggufx_progress *progress = ((exercise *)user)->progress;
+    return progress ? progress->report(progress->user, running->n_chunks, 0) : 0;
+}
+
 /* Saves logits and compares against them; scores two continuations of one and two tokens. */
 static ggufx_status measure(exercise *e, const ggufx_runtime *rt, ggufx_session *session,
                             const int32_t *ids, size_t n) {
@@ -252,6 +257,10 @@ static ggufx_status measure(exercise *e, const ggufx_runtime *rt, ggufx_session 
     double scores[2];
     logits_file *file = calloc(1, sizeof *file);
     MUST(file);
+    options.report = on_chunk;
+    options.report_user = e;
+    TRY(a->measure(&facts, session, ids, n, (uint32_t)n, -1, &options, &e->error));
+    exercise_mix(e, &facts.perplexity, 1, sizeof facts.perplexity);
     options.stride = 1;
     options.progress = e->progress;
     options.write = put_logits;
@@ -274,11 +283,6 @@ static ggufx_status measure(exercise *e, const ggufx_runtime *rt, ggufx_session 
 end:
     free(file);
     return status;
-}
-
-static int32_t on_chunk(void *user, const ggufx_perplexity_facts *running) {
-    const ggufx_progress *progress = ((exercise *)user)->progress;
-    return progress ? progress->report(progress->user, running->n_chunks, 0) : 0;
 }
 
 static int32_t on_attention(void *user, uint32_t layer, uint64_t first, size_t n, const float *q,
@@ -356,7 +360,6 @@ static ggufx_status use_session(exercise *e, const ggufx_runtime *rt, ggufx_sess
     ggufx_sampler_options sampling = {.struct_size = sizeof sampling};
     ggufx_decode_options options = {.struct_size = sizeof options};
     ggufx_attention_hook hook = {.struct_size = sizeof hook, .user = e, .layer = on_attention};
-    ggufx_perplexity_facts perplexity = {.struct_size = sizeof perplexity};
     int32_t id = 0;
     options.progress = e->progress;
     options.attention = &hook;
@@ -371,8 +374,6 @@ static ggufx_status use_session(exercise *e, const ggufx_runtime *rt, ggufx_sess
     TRY(use_chain(e, rt, logits, n_vocab));
     MUST(a->session_length(session) == 5);
     TRY(a->session_truncate(session, 0, &e->error));
-    TRY(a->perplexity(&perplexity, session, ids, kIds, kIds, -1, on_chunk, e, &e->error));
-    exercise_mix(e, &perplexity.perplexity, 1, sizeof perplexity.perplexity);
     TRY(measure(e, rt, session, ids, kIds));
     TRY(collect(e, session, ids, kIds));
 end:

@@ -152,18 +152,19 @@ void test_perplexity(const Expected &e) {
     const Ids ids = tokenize(opened.tokenizer, read_bytes(std::string("/data/") + e.text),
                              GGUFX_TOKENIZE_ADD_SPECIAL);
     ggufx_session *session = new_session(opened.model);
-    ggufx_perplexity_facts facts;
-    memset(&facts, 0, sizeof facts);
+    ggufx_measure_facts facts = {};
     facts.struct_size = sizeof facts;
     std::vector<double> running;
-    const auto report = [](void *user, const ggufx_perplexity_facts *f) {
+    ggufx_measure_options options = {};
+    options.struct_size = sizeof options;
+    options.report_user = &running;
+    options.report = [](void *user, const ggufx_measure_facts *f) {
         static_cast<std::vector<double> *>(user)->push_back(f->perplexity);
         return int32_t{0};
     };
     ggufx_error error;
-    must(
-        ggufx_perplexity(&facts, session, ids.data(), ids.size(), 512, 1, report, &running, &error),
-        error, "perplexity");
+    must(ggufx_measure(&facts, session, ids.data(), ids.size(), 512, 1, &options, &error), error,
+         "perplexity");
     printf("%s: perplexity %.4f +- %.4f, %llu chunks\n", e.file, facts.perplexity,
            facts.standard_error, static_cast<unsigned long long>(facts.n_chunks));
     CHECK(fabs(facts.perplexity - e.perplexity) <= e.tolerance, "%s: perplexity %.5f", e.file,

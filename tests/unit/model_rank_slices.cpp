@@ -144,11 +144,10 @@ Floats run_calls(const ggufx_model *model, const Way &way, const Ids &ids) {
 
 Floats perplexity_of(const ggufx_model *model, const Way &way, const Ids &ids) {
     Session session(model, {way.flags, GGUFX_KV_F16, GGUFX_KV_F16, 160, 0});
-    ggufx_perplexity_facts facts = {};
+    ggufx_measure_facts facts = {};
     facts.struct_size = sizeof facts;
     ggufx_error error;
-    must(ggufx_perplexity(&facts, session.handle(), ids.data(), 320, 160, -1, nullptr, nullptr,
-                          &error),
+    must(ggufx_measure(&facts, session.handle(), ids.data(), 320, 160, -1, nullptr, &error),
          error, "perplexity");
     return {static_cast<float>(facts.perplexity), static_cast<float>(facts.standard_error)};
 }

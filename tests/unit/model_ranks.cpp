@@ -219,11 +219,10 @@ Floats go_on(const ggufx_model *model, const Types &types, const Ids &ids,
 
 double perplexity_of(const ggufx_model *model, const Ids &ids) {
     Session session(model, {0, GGUFX_KV_F16, GGUFX_KV_F16, 24, 0});
-    ggufx_perplexity_facts facts = {};
+    ggufx_measure_facts facts = {};
     facts.struct_size = sizeof facts;
     ggufx_error error;
-    must(ggufx_perplexity(&facts, session.handle(), ids.data(), ids.size(), 24, -1, nullptr,
-                          nullptr, &error),
+    must(ggufx_measure(&facts, session.handle(), ids.data(), ids.size(), 24, -1, nullptr, &error),
          error, "perplexity");
     return facts.perplexity;
 }

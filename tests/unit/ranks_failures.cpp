@@ -255,11 +255,11 @@ void calls_that_one_rank_cannot_begin() {
                error, "unknown flags 0x80000000");
         options.matmul_flags = 0;
         expect(ggufx_session_create(&session, part.model(), &options, &error), GGUFX_OK, error, "");
-        ggufx_perplexity_facts facts = {};
+        ggufx_measure_facts facts = {};
         facts.struct_size = sizeof facts;
         if (rank == 1) failing.left = 0;
         const ggufx_status status =
-            ggufx_perplexity(&facts, session, kIds, kTokens, 8, -1, nullptr, nullptr, &error);
+            ggufx_measure(&facts, session, kIds, kTokens, 8, -1, nullptr, &error);
         failing.left = 1 << 30;
         expect(status, rank == 1 ? GGUFX_E_MEMORY : GGUFX_E_IO, error, "memory");
         ggufx_session_destroy(session);

@@ -44,7 +44,7 @@ typedef struct reports {
     double last;
 } reports;
 
-static int32_t on_report(void *user, const ggufx_perplexity_facts *running) {
+static int32_t on_report(void *user, const ggufx_measure_facts *running) {
     reports *r = user;
     r->n++;
     assert_int_equal(running->n_chunks, r->n);
@@ -53,9 +53,18 @@ static int32_t on_report(void *user, const ggufx_perplexity_facts *running) {
     return r->n == r->stop_at;
 }
 
+/* Measures the tokens with the counting rule of chunks; r may be NULL. */
+static ggufx_status perplexity(ggufx_measure_facts *out, ggufx_session *session,
+                               const int32_t *tokens, size_t n, uint32_t n_context, int32_t bos,
+                               reports *r, ggufx_error *error) {
+    ggufx_measure_options options = {.struct_size = sizeof options, .report_user = r};
+    if (r) options.report = on_report;
+    return ggufx_measure(out, session, tokens, n, n_context, bos, &options, error);
+}
+
 static void check(int32_t bos, uint32_t n_batch) {
     int32_t tokens[N];
-    ggufx_perplexity_facts facts;
+    ggufx_measure_facts facts;
     reports r = {0, 0, 0};
     double mean, square, error;
     const double n = 3 * (CHUNK / 2 - 1);
@@ -66,7 +75,7 @@ static void check(int32_t bos, uint32_t n_batch) {
     begin_session(&f, NULL, n_batch);
     memset(&facts, 0, sizeof facts);
     facts.struct_size = sizeof facts;
-    MUST(&f, ggufx_perplexity(&facts, f.session, tokens, N, CHUNK, bos, on_report, &r, &f.error));
+    MUST(&f, perplexity(&facts, f.session, tokens, N, CHUNK, bos, &r, &f.error));
     assert_true(fabs(facts.perplexity / exp(mean) - 1.0) < 1e-5);
     assert_true(fabs(facts.standard_error / error - 1.0) < 1e-4);
     assert_int_equal(facts.n_chunks, 3);
@@ -88,7 +97,7 @@ static void test_perplexity_scores_the_second_half_of_each_chunk(void **state) {
 
 static void test_perplexity_stops_when_asked_and_leaves_the_session_empty(void **state) {
     int32_t tokens[N];
-    ggufx_perplexity_facts facts;
+    ggufx_measure_facts facts;
     fixture f;
     (void)state;
     make_tokens(tokens);
@@ -98,7 +107,7 @@ static void test_perplexity_stops_when_asked_and_leaves_the_session_empty(void *
         reports r = {0, 0, 0};
         r.stop_at = stop;
         FAILS(&f, GGUFX_E_CANCELLED, "",
-              ggufx_perplexity(&facts, f.session, tokens, N, CHUNK, 1, on_report, &r, &f.error));
+              perplexity(&facts, f.session, tokens, N, CHUNK, 1, &r, &f.error));
         assert_int_equal(r.n, stop);
         assert_int_equal(ggufx_session_length(f.session), 0);
     }
@@ -107,7 +116,7 @@ static void test_perplexity_stops_when_asked_and_leaves_the_session_empty(void *
 
 static void test_perplexity_refuses_bad_arguments(void **state) {
     int32_t tokens[N];
-    ggufx_perplexity_facts facts;
+    ggufx_measure_facts facts;
     fixture f;
     (void)state;
     make_tokens(tokens);
@@ -115,7 +124,7 @@ static void test_perplexity_refuses_bad_arguments(void **state) {
     memset(&facts, 0, sizeof facts);
     facts.struct_size = sizeof facts;
 #define RUN(out, session, ids, n, context, bos)                                                    \
-    ggufx_perplexity(out, session, ids, n, context, bos, NULL, NULL, &f.error)
+    perplexity(out, session, ids, n, context, bos, NULL, &f.error)
     FAILS(&f, GGUFX_E_ARGUMENT, "out", RUN(NULL, f.session, tokens, N, CHUNK, 1));
     FAILS(&f, GGUFX_E_ARGUMENT, "session", RUN(&facts, NULL, tokens, N, CHUNK, 1));
     FAILS(&f, GGUFX_E_ARGUMENT, "tokens", RUN(&facts, f.session, NULL, N, CHUNK, 1));
@@ -137,7 +146,7 @@ static void test_perplexity_refuses_bad_arguments(void **state) {
 static void test_perplexity_reports_a_nan(void **state) {
     int32_t tokens[N];
     tiny_options options;
-    ggufx_perplexity_facts facts;
+    ggufx_measure_facts facts;
     fixture f;
     (void)state;
     make_tokens(tokens);
@@ -152,7 +161,7 @@ static void test_perplexity_reports_a_nan(void **state) {
 
 static ggufx_status use_perplexity(void *context, ggufx_runtime *rt, ggufx_error *error) {
     int32_t tokens[N];
-    ggufx_perplexity_facts facts;
+    ggufx_measure_facts facts;
     ggufx_file *file = NULL;
     ggufx_model *model = NULL;
     ggufx_session *session = NULL;
@@ -162,9 +171,8 @@ static ggufx_status use_perplexity(void *context, ggufx_runtime *rt, ggufx_error
     facts.struct_size = sizeof facts;
     if (status == GGUFX_OK) status = ggufx_model_create(&model, rt, file, NULL, error);
     if (status == GGUFX_OK) status = ggufx_session_create(&session, model, NULL, error);
-    if (status == GGUFX_OK) {
-        status = ggufx_perplexity(&facts, session, tokens, N, CHUNK, 1, NULL, NULL, error);
-    }
+    if (status == GGUFX_OK)
+        status = perplexity(&facts, session, tokens, N, CHUNK, 1, NULL, error);
     ggufx_session_destroy(session);
     ggufx_model_destroy(model);
     ggufx_file_destroy(file);

@@ -81,25 +81,6 @@ namespace Ggufx
         }
 
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        private delegate int SessionPerplexityReportFn(void* user, NativePerplexityFacts* running);
-        internal static readonly IntPtr SessionPerplexityReport = Functions.Keep(new SessionPerplexityReportFn(OnSessionPerplexityReport));
-
-        [MonoPInvokeCallback(typeof(SessionPerplexityReportFn))]
-        private static int OnSessionPerplexityReport(void* user, NativePerplexityFacts* running)
-        {
-            var callback = Callback.Of(user);
-            if (callback.Stopped) return (int)Status.Cancelled;
-            try
-            {
-                return ((Func<PerplexityFacts, bool>)callback.Function)(new PerplexityFacts(running)) ? (int)Status.Ok : (int)Status.Cancelled;
-            }
-            catch (Exception e)
-            {
-                return callback.Ended(e);
-            }
-        }
-
-        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         private delegate int PartWriteFn(void* user, uint part, void* data, UIntPtr n);
         internal static readonly IntPtr PartWrite = Functions.Keep(new PartWriteFn(OnPartWrite));
 

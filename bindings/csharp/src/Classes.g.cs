@@ -3093,30 +3093,6 @@ namespace Ggufx
             using (Handle.Changing())
                 Check.Ok(NativeMethods.ggufx_session_truncate(Handle, nTokens, &e), &e);
         }
-
-        /// <summary>Computes the perplexity of a model over token ids in chunks of nContext tokens, as llama.cpp does.</summary>
-        /// <param name="report">Gets the running result after each chunk; a non-zero result stops.</param>
-        /// <exception cref="GgufxException">Argument, Memory, Cancelled, State, Value.</exception>
-        /// <remarks>
-        /// <para>Token 0 of each chunk is replaced by the id bos unless that is -1. Predictions at positions nContext / 2 to
-        /// nContext - 2 are scored. A rest shorter than a chunk is dropped. session must be empty and hold nContext tokens; it is
-        /// empty again afterwards.</para>
-        /// </remarks>
-        public PerplexityFacts Perplexity(ReadOnlySpan<int> tokens, uint nContext, int bos,
-            Func<PerplexityFacts, bool> report = null)
-        {
-            NativeError e;
-            using (Handle.Changing())
-            using (var scope = Scope.New())
-            {
-                var resultNative = default(NativePerplexityFacts);
-                resultNative.struct_size = (uint)sizeof(NativePerplexityFacts);
-                fixed (int* pTokens = &Native.First(tokens))
-                    scope.End(NativeMethods.ggufx_perplexity(&resultNative, Handle, pTokens, Native.Size(tokens.Length), nContext,
-                        bos, report == null ? IntPtr.Zero : Callbacks.SessionPerplexityReport, scope.User(report), &e), &e);
-                return new PerplexityFacts(&resultNative);
-            }
-        }
     }
 
     /// <summary>Selects a token id from logits. Holds its random state; exclusive. The same seed, options and logits give the

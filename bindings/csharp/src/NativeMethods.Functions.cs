@@ -585,10 +585,6 @@ namespace Ggufx
         internal static extern int ggufx_sampler_sample(int* out_id, float* out_logprob,
             SamplerHandle sampler, float* logits, UIntPtr n, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_perplexity(NativePerplexityFacts* out_, SessionHandle
-            session, int* tokens, UIntPtr n_tokens, uint n_context, int bos, IntPtr report, void*
-            user, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_dequantize(float* out_, UIntPtr n_out, RuntimeHandle rt,
             TensorHandle tensor, ulong first_row, ulong n_rows, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]

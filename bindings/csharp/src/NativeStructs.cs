@@ -1088,18 +1088,6 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativePerplexityFacts
-    {
-        internal uint struct_size;
-        internal uint flags;
-        internal double perplexity;
-        internal double standard_error;
-        internal ulong n_chunks;
-        internal ulong n_tokens;
-        internal ulong n_scored;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeQuantizeOptions
     {
         internal uint struct_size;
@@ -1393,7 +1381,6 @@ namespace Ggufx
             { "ggufx_attention_hook", sizeof(NativeAttentionHook) },
             { "ggufx_decode_options", sizeof(NativeDecodeOptions) },
             { "ggufx_sampler_options", sizeof(NativeSamplerOptions) },
-            { "ggufx_perplexity_facts", sizeof(NativePerplexityFacts) },
             { "ggufx_quantize_options", sizeof(NativeQuantizeOptions) },
             { "ggufx_candidate", sizeof(NativeCandidate) },
             { "ggufx_logit_bias", sizeof(NativeLogitBias) },

@@ -2512,30 +2512,6 @@ namespace Ggufx
         }
     }
 
-    /// <summary>Perplexity facts.</summary>
-    public sealed partial class PerplexityFacts
-    {
-        /// <summary>Exp of the mean negative log-likelihood.</summary>
-        public double Perplexity { get; private set; }
-        /// <summary>Standard error of the perplexity.</summary>
-        public double StandardError { get; private set; }
-        /// <summary>Chunks.</summary>
-        public ulong Chunks { get; private set; }
-        /// <summary>Tokens of all chunks.</summary>
-        public ulong Tokens { get; private set; }
-        /// <summary>Predictions scored.</summary>
-        public ulong Scored { get; private set; }
-
-        internal unsafe PerplexityFacts(NativePerplexityFacts* o)
-        {
-            Perplexity = o->perplexity;
-            StandardError = o->standard_error;
-            Chunks = o->n_chunks;
-            Tokens = o->n_tokens;
-            Scored = o->n_scored;
-        }
-    }
-
     /// <summary>Options of a quantization. All zero means default.</summary>
     public sealed partial class QuantizeOptions
     {

@@ -179,9 +179,9 @@ public static partial class Tests
         string text = string.Concat(Enumerable.Repeat("Once upon a time there was a little dog. The dog was happy. ", 6));
         int[] ids = new Tokenizer(file).Tokenize(text);
         ulong n = 0;
-        var result = session.Perplexity(ids, 32, 1, p => { n++; return true; });
+        var result = session.Measure(ids, 32, 1, new MeasureOptions { Report = p => { n++; return true; } });
         That(result.Perplexity > 1 && result.Chunks == n && n > 0);
-        Fails(Status.Cancelled, () => session.Perplexity(ids, 32, -1, p => false));
+        Fails(Status.Cancelled, () => session.Measure(ids, 32, -1, new MeasureOptions { Report = p => false }));
         Fails(Status.Argument, () => new Sampler(Rt, 8, new SamplerOptions { TopP = -1 }));
     }
 

@@ -15,7 +15,7 @@ public static partial class Tests
         var inside = new ManualResetEventSlim();
         var leave = new ManualResetEventSlim();
         Exception own = null;
-        var thread = new Thread(() => session.Perplexity(tokens, 32, 1, p =>
+        var thread = new Thread(() => session.Measure(tokens, 32, 1, new MeasureOptions { Report = p =>
         {
             if (inside.IsSet) return true;
             try { session.Truncate(0); }
@@ -23,7 +23,7 @@ public static partial class Tests
             inside.Set();
             leave.Wait();
             return true;
-        }));
+        } }));
         thread.Start();
         inside.Wait();
         That(own is GgufxException && ((GgufxException)own).Status == Status.State, own);

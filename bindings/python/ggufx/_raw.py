@@ -1769,25 +1769,6 @@ class ggufx_sampler_options(Checked):
     ]
 
 
-class ggufx_perplexity_facts(Structure):
-    struct_size: int
-    flags: int
-    perplexity: float
-    standard_error: float
-    n_chunks: int
-    n_tokens: int
-    n_scored: int
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("flags", c_uint32),
-        ("perplexity", c_double),
-        ("standard_error", c_double),
-        ("n_chunks", c_uint64),
-        ("n_tokens", c_uint64),
-        ("n_scored", c_uint64),
-    ]
-
-
 class ggufx_quantize_options(Checked):
     struct_size: int
     flags: int
@@ -2204,7 +2185,6 @@ STRUCTS: list[type[Structure]] = [
     ggufx_attention_hook,
     ggufx_decode_options,
     ggufx_sampler_options,
-    ggufx_perplexity_facts,
     ggufx_quantize_options,
     ggufx_candidate,
     ggufx_logit_bias,
@@ -2423,7 +2403,6 @@ class Functions:
     ggufx_sampler_create: Callable[..., int]
     ggufx_sampler_destroy: Callable[..., None]
     ggufx_sampler_sample: Callable[..., int]
-    ggufx_perplexity: Callable[..., int]
     ggufx_dequantize: Callable[..., int]
     ggufx_dequantize_blocks: Callable[..., int]
     ggufx_quantize_blocks: Callable[..., int]
@@ -2724,8 +2703,6 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_sampler_destroy": (None, ["ggufx_sampler"]),
     "ggufx_sampler_sample": (c_int32, [c_void_p, c_void_p, "ggufx_sampler", c_void_p, c_size_t,
         c_void_p]),
-    "ggufx_perplexity": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_size_t, c_uint32, c_int32,
-        c_void_p, c_void_p, c_void_p]),
     "ggufx_dequantize": (c_int32, [c_void_p, c_size_t, "ggufx_runtime", "ggufx_tensor", c_uint64,
         c_uint64, c_void_p]),
     "ggufx_dequantize_blocks": (c_int32, [c_void_p, c_size_t, "ggufx_runtime", c_uint32, c_void_p,

@@ -92,7 +92,6 @@ __all__ = [
     "ModelOptions",
     "ModelOverride",
     "OpenOptions",
-    "PerplexityFacts",
     "PreFacts",
     "Prompt",
     "PromptPart",
@@ -1944,25 +1943,6 @@ class DecodeOptions:
         o.struct_size = sizeof(o)
         o.flags = self.flags
         o.progress = keep.follow(self.progress)
-
-
-@dataclass(frozen=True)
-class PerplexityFacts:
-    """Result of Session.perplexity."""
-
-    perplexity: float
-    """Exp of the mean negative log-likelihood."""
-    standard_error: float
-    """Standard error of the perplexity."""
-    n_chunks: int
-    n_tokens: int
-    """Tokens of all chunks."""
-    n_scored: int
-    """Predictions scored."""
-
-    @classmethod
-    def _of(cls, o: _raw.ggufx_perplexity_facts) -> PerplexityFacts:
-        return cls(o.perplexity, o.standard_error, o.n_chunks, o.n_tokens, o.n_scored)
 
 
 @dataclass
@@ -4537,28 +4517,6 @@ class Session(SessionShapes):
         e = _raw.ggufx_error()
         with self._turns.changing:
             self._check(lib.ggufx_session_truncate(self._handle, n_tokens, byref(e)), e)
-
-    def perplexity(self, tokens: Ints, n_context: int, bos: int, *,
-            report: Callable[[PerplexityFacts], object] | None = None) -> PerplexityFacts:
-        """Computes the perplexity of a model over token ids in chunks of n_context tokens, as llama.cpp
-        does.
-
-        Token 0 of each chunk is replaced by the id `bos` unless that is -1. Predictions at positions
-        n_context / 2 to n_context - 2 are scored. A rest shorter than a chunk is dropped. session must
-        be empty and hold n_context tokens; it is empty again afterwards.
-
-        report  gets the running result after each chunk; a non-zero result stops.
-        """
-        e = _raw.ggufx_error()
-        with self._turns.changing, Following() as call_:
-            own = self._handle
-            tokens_ = numbers(tokens, I32, "tokens")
-            report_, user_ = call_.on(_CALL_3, report, lambda f,
-                running_: f(PerplexityFacts._of(cast(running_, POINTER(_raw.ggufx_perplexity_facts)).contents)))
-            out = _raw.ggufx_perplexity_facts(struct_size=sizeof(_raw.ggufx_perplexity_facts))
-            self._check(lib.ggufx_perplexity(byref(out), own, address(tokens_), tokens_.size, n_context,
-                bos, report_, user_, byref(e)), e, call_)
-            return PerplexityFacts._of(out)
 
 
 class Sampler(Object):

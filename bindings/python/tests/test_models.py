@@ -160,13 +160,13 @@ class Models(Case):
         ids = Tokenizer(file).tokenize(text)
         running: list[float] = []
 
-        def report(p: ggufx.PerplexityFacts) -> None:
+        def report(p: ggufx.MeasureFacts) -> None:
             running.append(p.perplexity)
-        result = session.perplexity(ids, 32, 1, report=report)
+        result = session.measure(ids, 32, 1, report=report)
         self.assertGreater(result.perplexity, 1)
         self.assertEqual((result.n_chunks, result.perplexity), (len(running), running[-1]))
-        self.assertEqual(session.perplexity(ids, 32, 1), result)
-        self.fails(Status.CANCELLED, session.perplexity, ids, 32, -1, report=lambda p: False)
+        self.assertEqual(session.measure(ids, 32, 1), result)
+        self.fails(Status.CANCELLED, session.measure, ids, 32, -1, report=lambda p: False)
         self.fails(Status.ARGUMENT, Sampler, self.rt, 8, top_p=-1)
 
     def test_texts_become_vectors(self) -> None:

@@ -395,10 +395,6 @@ functions! {
     fn ggufx_sampler_destroy(sampler: *mut ggufx_sampler);
     fn ggufx_sampler_sample(out_id: *mut i32, out_logprob: *mut f32, sampler: *mut ggufx_sampler,
         logits: *const f32, n: usize, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_perplexity(out: *mut ggufx_perplexity_facts, session: *mut ggufx_session, tokens:
-        *const i32, n_tokens: usize, n_context: u32, bos: i32, report: Option<unsafe extern "C"
-        fn(user: *mut c_void, running: *const ggufx_perplexity_facts) -> i32>, user: *mut c_void,
-        error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_dequantize(out: *mut f32, n_out: usize, rt: *const ggufx_runtime, tensor: *const
         ggufx_tensor, first_row: u64, n_rows: u64, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_dequantize_blocks(out: *mut f32, n: usize, rt: *const ggufx_runtime, type_: u32, bytes:

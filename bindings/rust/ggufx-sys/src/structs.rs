@@ -1243,18 +1243,6 @@ pub struct ggufx_sampler_options {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct ggufx_perplexity_facts {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub perplexity: f64,
-    pub standard_error: f64,
-    pub n_chunks: u64,
-    pub n_tokens: u64,
-    pub n_scored: u64,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
 pub struct ggufx_quantize_options {
     pub struct_size: u32,
     pub flags: u32,
@@ -1467,7 +1455,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 98] = [
+pub const SIZES: [(&str, usize); 97] = [
     ("ggufx_adapter_options\0", size_of::<ggufx_adapter_options>()),
     ("ggufx_adapter_facts\0", size_of::<ggufx_adapter_facts>()),
     ("ggufx_adapter_use\0", size_of::<ggufx_adapter_use>()),
@@ -1548,7 +1536,6 @@ pub const SIZES: [(&str, usize); 98] = [
     ("ggufx_attention_hook\0", size_of::<ggufx_attention_hook>()),
     ("ggufx_decode_options\0", size_of::<ggufx_decode_options>()),
     ("ggufx_sampler_options\0", size_of::<ggufx_sampler_options>()),
-    ("ggufx_perplexity_facts\0", size_of::<ggufx_perplexity_facts>()),
     ("ggufx_quantize_options\0", size_of::<ggufx_quantize_options>()),
     ("ggufx_candidate\0", size_of::<ggufx_candidate>()),
     ("ggufx_logit_bias\0", size_of::<ggufx_logit_bias>()),

@@ -3023,41 +3023,6 @@ impl Session {
     pub fn truncate(&mut self, n_tokens: u64) -> Result<()> {
         check(|e| unsafe { sys::ggufx_session_truncate(self.as_raw(), n_tokens, e) })
     }
-
-    /// Computes the perplexity of a model over token ids in chunks of `n_context` tokens, as
-    /// llama.cpp does.
-    ///
-    /// Token 0 of each chunk is replaced by the id `bos` unless that is -1. Predictions at
-    /// positions `n_context` / 2 to `n_context` - 2 are scored. A rest shorter than a chunk is
-    /// dropped. session must be empty and hold `n_context` tokens; it is empty again afterwards.
-    ///
-    /// - `report`: gets the running result after each chunk; a non-zero result stops.
-    ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `CANCELLED`, `STATE`, `VALUE`.
-    #[allow(clippy::type_complexity)]
-    pub fn perplexity(
-        &mut self,
-        tokens: &[i32],
-        n_context: u32,
-        bos: i32,
-        mut report: Option<&mut dyn FnMut(&PerplexityFacts) -> ControlFlow<()>>,
-    ) -> Result<PerplexityFacts> {
-        let mut out = sized!(ggufx_perplexity_facts);
-        watched(|e| unsafe {
-            sys::ggufx_perplexity(
-                &mut out,
-                self.as_raw(),
-                tokens.as_ptr(),
-                tokens.len(),
-                n_context,
-                bos,
-                report.as_ref().map(|_| on_perplexity_report as _),
-                report.as_mut().map_or(null_mut(), user_of),
-                e,
-            )
-        })?;
-        Ok(unsafe { PerplexityFacts::of(&out) })
-    }
 }
 
 impl Sampler {
@@ -3734,14 +3699,6 @@ unsafe extern "C" fn on_validate_report(
 ) -> i32 {
     let run = &mut *user.cast::<&mut dyn FnMut(&Finding<'_>) -> ControlFlow<()>>();
     guarded(sys::GGUFX_E_CANCELLED, || flow(run(&Finding::of(&*finding))))
-}
-
-unsafe extern "C" fn on_perplexity_report(
-    user: *mut sys::c_void,
-    running: *const sys::ggufx_perplexity_facts,
-) -> i32 {
-    let run = &mut *user.cast::<&mut dyn FnMut(&PerplexityFacts) -> ControlFlow<()>>();
-    guarded(sys::GGUFX_E_CANCELLED, || flow(run(&PerplexityFacts::of(&*running))))
 }
 
 unsafe extern "C" fn on_write_stream_write(

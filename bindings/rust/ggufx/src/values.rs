@@ -2331,33 +2331,6 @@ impl DecodeOptions<'_> {
     }
 }
 
-/// Perplexity facts.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PerplexityFacts {
-    /// Exp of the mean negative log-likelihood
-    pub perplexity: f64,
-    /// Standard error of the perplexity
-    pub standard_error: f64,
-    /// Number of chunks.
-    pub n_chunks: u64,
-    /// Tokens of all chunks
-    pub n_tokens: u64,
-    /// Predictions scored
-    pub n_scored: u64,
-}
-
-impl PerplexityFacts {
-    pub(crate) unsafe fn of(o: &sys::ggufx_perplexity_facts) -> Self {
-        PerplexityFacts {
-            perplexity: o.perplexity,
-            standard_error: o.standard_error,
-            n_chunks: o.n_chunks,
-            n_tokens: o.n_tokens,
-            n_scored: o.n_scored,
-        }
-    }
-}
-
 /// Sampler options.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SamplerOptions {

@@ -3,8 +3,8 @@
 use crate::{demo, fails, runtime};
 use ggufx::{
     tokenizer_pre, tokenizer_pre_count, tokenizer_unicode, DecodeFlags, DecodeOptions,
-    DetokenizeFlags, Detokenizer, EmbedFlags, EmbedOptions, Embedder, LayerKind, Model, ModelFlags,
-    ModelOptions, ModelOverride, Pooling, PreFlags, Sampler, SamplerOptions, Session,
+    DetokenizeFlags, Detokenizer, EmbedFlags, EmbedOptions, Embedder, LayerKind, MeasureOptions, Model,
+    ModelFlags, ModelOptions, ModelOverride, Pooling, PreFlags, Sampler, SamplerOptions, Session,
     SessionOptions, SpecialToken, Status, TokenFlags, TokenizeFlags, Tokenizer, TokenizerFlags,
 };
 use std::ops::ControlFlow;
@@ -211,14 +211,17 @@ fn perplexity_of_a_text() {
     let ids = tokenizer.tokenize(text, TokenizeFlags::NONE).unwrap();
     let mut session = Session::new(&model, SessionOptions::default()).unwrap();
     let mut running = 0;
-    let mut count = |_: &ggufx::PerplexityFacts| {
+    let mut count = |_: &ggufx::MeasureFacts| {
         running += 1;
         ControlFlow::Continue(())
     };
-    let result = session.perplexity(&ids, 32, 1, Some(&mut count)).unwrap();
+    let options = MeasureOptions { report: Some(&mut count), ..Default::default() };
+    let result = session.measure(&ids, 32, 1, options).unwrap();
     assert!(result.perplexity > 1.0 && result.perplexity.is_finite(), "{:?}", result);
     assert!(running == result.n_chunks && running > 0, "{} of {:?}", running, result);
-    let stopped = session.perplexity(&ids, 32, -1, Some(&mut |_| ControlFlow::Break(())));
+    let mut stop = |_: &ggufx::MeasureFacts| ControlFlow::Break(());
+    let options = MeasureOptions { report: Some(&mut stop), ..Default::default() };
+    let stopped = session.measure(&ids, 32, -1, options);
     fails(stopped, Status::CANCELLED);
-    assert_eq!(session.perplexity(&ids, 32, 1, None).unwrap(), result);
+    assert_eq!(session.measure(&ids, 32, 1, Default::default()).unwrap(), result);
 }
