@@ -64,7 +64,6 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 	speculator := must[*ggufx.Speculator](t)(guessed.NewSpeculator(nil))
 	grammar := must[*ggufx.Grammar](t)(rt.NewGrammar(tokenizer, &ggufx.GrammarOptions{Text: `root ::= "a"*`}))
 	matcher := newMatcher(t, grammar)
-	stop := must[*ggufx.Stop](t)(rt.NewStop([]string{"</s>"}))
 	kv := filledKV(t, rt, 2)
 	m := must[*ggufx.Imatrix](t)(rt.OpenImatrixMemory(imatrix))
 	writer := must[*ggufx.Writer](t)(rt.NewWriter(nil))
@@ -74,7 +73,7 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 	logits, floats := []float32{0, 1, 2, 9, 4, 5, 6, 7}, numbers(32)
 	c := &closing{close: []func() error{rt.Close, f.Close, part.Close, model.Close, tokenizer.Close,
 		session.Close, embedder.Close, sampler.Close, chooser.Close,
-		guessed.Close, speculator.Close, grammar.Close, matcher.Close, stop.Close,
+		guessed.Close, speculator.Close, grammar.Close, matcher.Close,
 		kv.Close, m.Close, writer.Close, job.Close, adapter.Close}}
 	var one sync.Mutex
 	c.calls = []counted{
@@ -146,10 +145,6 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 			info, err := adapter.Info()
 			return right(info.Kind == ggufx.AdapterKindControl && info.Targets == 2, err)
 		}},
-		{"Stop.Feed", alone(new(sync.Mutex), func() error {
-			info, err := stop.Feed("a")
-			return right(info.Found == -1, err)
-		})},
 		{"Sampler.Sample", alone(new(sync.Mutex), func() error {
 			id, _, err := sampler.Sample(logits)
 			return right(id == 3, err)

@@ -3,10 +3,7 @@
 package ggufx_test
 
 import (
-	"errors"
 	"math"
-	"os"
-	"strings"
 	"testing"
 
 	ggufx "github.com/ggufx/libggufx/bindings/go"
@@ -15,29 +12,6 @@ import (
 func smallSession(t *testing.T, rt *ggufx.Runtime) *ggufx.Session {
 	model := must[*ggufx.Model](t)(rt.NewModel(demo(t, rt), nil))
 	return must[*ggufx.Session](t)(model.NewSession(&ggufx.SessionOptions{Context: 64}))
-}
-
-func TestStop(t *testing.T) {
-	rt := newRuntime(t)
-	stop := must[*ggufx.Stop](t)(rt.NewStop([]string{"</s>", "\xff\x00"}))
-	feed := func(text string, want ggufx.StopFacts) {
-		t.Helper()
-		info := must[ggufx.StopFacts](t)(stop.Feed(text))
-		check(t, info == want, info)
-	}
-	feed("a<", ggufx.StopFacts{-1, 1, 2})
-	feed("/s", ggufx.StopFacts{-1, 1, 4})
-	feed(">b", ggufx.StopFacts{0, 1, 5})
-	_, err := stop.Feed("b")
-	fails(t, err, ggufx.StatusState)
-	ok(t, stop.Reset())
-	feed("</\xff\x00", ggufx.StopFacts{1, 2, 4})
-	_, err = rt.NewStop([]string{"a", ""})
-	check(t, fails(t, err, ggufx.StatusArgument).Index == 1)
-	_, err = rt.NewStop([]string{strings.Repeat("a", 1<<20), "b"})
-	fails(t, err, ggufx.StatusLimit)
-	ok(t, stop.Close())
-	check(t, errors.Is(stop.Reset(), os.ErrClosed))
 }
 
 func logprobOf(t testing.TB, rt *ggufx.Runtime, logits []float32, id int32) float32 {

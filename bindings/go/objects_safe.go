@@ -858,26 +858,6 @@ func (r *Runtime) NewSamplerChain(nVocab uint32, seed uint64) (*Sampler, error) 
 	return &Sampler{run.hold(unsafe.Pointer(*made), destroySampler, nil)}, nil
 }
 
-// NewStop creates a search for len(texts) stop strings, which are copied.
-//
-// Time and memory are linear in their bytes, which are at most 1 MiB in total.
-//
-// Errors: StatusArgument, StatusMemory, StatusLimit.
-func (r *Runtime) NewStop(texts []string) (*Stop, error) {
-	run := begin()
-	defer run.end()
-	cRt := r.enter(run, shared)
-	cTexts := (*C.ggufx_stop_text)(run.texts(texts))
-	if run.err != nil {
-		return nil, run.err
-	}
-	made := slot[*C.ggufx_stop](run)
-	if err := run.done(C.ggufx_stop_create(made, cRt, cTexts, C.size_t(len(texts)), run.e)); err != nil {
-		return nil, err
-	}
-	return &Stop{run.hold(unsafe.Pointer(*made), destroyStop, nil, r.handle)}, nil
-}
-
 // NewWriter creates an empty writer.
 //
 // Errors: StatusArgument, StatusMemory, StatusVersion.
@@ -4048,63 +4028,6 @@ func (s *Sampler) Clone() (*Sampler, error) {
 		return nil, err
 	}
 	return &Sampler{run.hold(unsafe.Pointer(*made), destroySampler, s.handle)}, nil
-}
-
-// Stop searches a stream of bytes for stop strings. Exclusive.
-type Stop struct{ *handle }
-
-// Close lets go of the stop. Calls that run end well; may be called again.
-func (s *Stop) Close() error {
-	if s == nil {
-		return nil
-	}
-	return s.close()
-}
-
-func (s *Stop) enter(run *running, how use) *C.ggufx_stop {
-	if s == nil {
-		run.fail(argument("the stop is nil"))
-		return nil
-	}
-	return (*C.ggufx_stop)(run.enter(s.handle, "stop", how))
-}
-
-func destroyStop(p unsafe.Pointer) { C.ggufx_stop_destroy((*C.ggufx_stop)(p)) }
-
-// Feed searches the next bytes of the output.
-//
-// Bytes from Shown to Taken are held back: they may start a stop string, or are the one found. That
-// is the first one to end; at the same byte the longest, of equal ones the first. Time is linear in
-// length.; it is filled on success.
-//
-// Errors: StatusArgument, StatusState.
-func (s *Stop) Feed(text string) (StopFacts, error) {
-	run := begin()
-	defer run.end()
-	cStop := s.enter(run, alone)
-	if run.err != nil {
-		return StopFacts{}, run.err
-	}
-	var out C.ggufx_stop_facts
-	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := run.done(C.ggufx_stop_feed(&out, cStop, chars(text), C.size_t(len(text)), run.e))
-	if err != nil {
-		return StopFacts{}, err
-	}
-	return stopFactsOf(&out), nil
-}
-
-// Reset restarts a search for another output.
-//
-// Errors: StatusArgument.
-func (s *Stop) Reset() error {
-	run := begin()
-	defer run.end()
-	cStop := s.enter(run, alone)
-	if run.err != nil {
-		return run.err
-	}
-	return run.done(C.ggufx_stop_reset(cStop, run.e))
 }
 
 // Speculator: draft tokens and their acceptance. Exclusive, with its sessions.

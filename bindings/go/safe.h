@@ -64,9 +64,6 @@ struct ggufx_session {
 struct ggufx_sampler {
     char unused;
 };
-struct ggufx_stop {
-    char unused;
-};
 struct ggufx_speculator {
     char unused;
 };

@@ -2099,23 +2099,6 @@ func (o *SamplerLink) write(run *running, to *C.ggufx_sampler_link) {
 	to.n_biases = C.size_t(len(o.Biases))
 }
 
-// StopFacts: result of Stop.Feed.
-type StopFacts struct {
-	// Index of the stop string that was found, -1 = none yet
-	Found int32
-	// Bytes of all input that belong to no stop string and cannot start one
-	Shown uint64
-	// Bytes searched: all input, or up to the end of the stop string found
-	Taken uint64
-}
-
-func stopFactsOf(from *C.ggufx_stop_facts) (to StopFacts) {
-	to.Found = int32(from.found)
-	to.Shown = uint64(from.n_shown)
-	to.Taken = uint64(from.n_taken)
-	return to
-}
-
 // SpeculatorOptions: source and number of draft tokens. All zero means default: prompt lookup.
 type SpeculatorOptions struct {
 	// Session of a draft model with the same vocabulary, which proposes its likeliest tokens. The

@@ -40,7 +40,7 @@
  *   generator.h  generate text with a model: events of one or many sequences
  *   event.h      events of generators and parsers
  *   grammar.h    constrained decoding by GBNF grammars and JSON Schema
- *   sampler.h    sampler chain, log-probabilities, stop strings
+ *   sampler.h    sampler chain, log-probabilities
  *   speculate.h  speculative decoding
  *
  * Evaluation:

@@ -231,10 +231,6 @@ extern "C" {
     X(sampler_clone) \
     X(file_sampling) \
     X(logprobs) \
-    X(stop_create) \
-    X(stop_destroy) \
-    X(stop_feed) \
-    X(stop_reset) \
     X(speculator_create) \
     X(speculator_destroy) \
     X(speculator_next) \
@@ -477,10 +473,6 @@ typedef struct ggufx_functions {
     ggufx_status (*sampler_clone)(ggufx_sampler **out, const ggufx_sampler *sampler, ggufx_error *error);
     ggufx_status (*file_sampling)(ggufx_sampling_facts *out, int32_t *out_suppressed, size_t capacity, const ggufx_file *file, ggufx_error *error);
     ggufx_status (*logprobs)(int32_t *out_ids, float *out_logprobs, size_t k, float *out_chosen, const ggufx_runtime *rt, const float *logits, size_t n, int32_t chosen, ggufx_error *error);
-    ggufx_status (*stop_create)(ggufx_stop **out, const ggufx_runtime *rt, const ggufx_stop_text *texts, size_t n_texts, ggufx_error *error);
-    void (*stop_destroy)(ggufx_stop *stop);
-    ggufx_status (*stop_feed)(ggufx_stop_facts *out, ggufx_stop *stop, const char *text, size_t length, ggufx_error *error);
-    ggufx_status (*stop_reset)(ggufx_stop *stop, ggufx_error *error);
     ggufx_status (*speculator_create)(ggufx_speculator **out, ggufx_session *session, const ggufx_speculator_options *options, ggufx_error *error);
     void (*speculator_destroy)(ggufx_speculator *speculator);
     ggufx_status (*speculator_next)(int32_t *out_ids, float *out_logprobs, size_t capacity, size_t *out_n, ggufx_speculator *speculator, ggufx_sampler *sampler, ggufx_matcher *matcher, const ggufx_progress *progress, ggufx_error *error);

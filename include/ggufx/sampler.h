@@ -1,5 +1,5 @@
 /*
- * ggufx/sampler.h: sampler chain, log-probabilities, stop strings.
+ * ggufx/sampler.h: sampler chain, log-probabilities.
  *
  * A sampler chain is a ggufx_sampler (model.h) and works wherever one does: ggufx_sampler_sample,
  * ggufx_sampler_sample_matching. It applies samplers in the caller's order. Its results are
@@ -262,56 +262,6 @@ GGUFX_API ggufx_status ggufx_logprobs(int32_t *out_ids, float *out_logprobs, siz
                                       float *out_chosen, const ggufx_runtime *rt,
                                       const float *logits, size_t n, int32_t chosen,
                                       ggufx_error *error);
-
-/* ---- stop strings --------------------------------------------------------------------------- */
-
-/* Searches a stream of bytes for stop strings. Exclusive. */
-typedef struct ggufx_stop ggufx_stop;
-
-/* A stop string of any bytes. */
-typedef struct ggufx_stop_text {
-    const char *text; /* not empty */
-    size_t length;    /* bytes of the string */
-} ggufx_stop_text;
-
-/*
- * Creates a search for n_texts stop strings, which are copied.
- *
- * Time and memory are linear in their bytes, which are at most 1 MiB in total.
- *
- * Errors: ARGUMENT (index: an empty string), LIMIT, MEMORY.
- * Threads: any number at once.   Since: 0.1.
- */
-GGUFX_API ggufx_status ggufx_stop_create(ggufx_stop **out, const ggufx_runtime *rt,
-                                         const ggufx_stop_text *texts, size_t n_texts,
-                                         ggufx_error *error);
-/* Frees a search.   Threads: exclusive on stop.   Since: 0.1. */
-GGUFX_API void ggufx_stop_destroy(ggufx_stop *stop);
-
-typedef struct ggufx_stop_facts {
-    uint32_t struct_size; /* set by the caller */
-    uint32_t flags;       /* 0 */
-    int32_t found;        /* index of the stop string that was found, -1 = none yet */
-    uint32_t reserved;
-    uint64_t n_shown; /* bytes of all input that belong to no stop string and cannot start one */
-    uint64_t n_taken; /* bytes searched: all input, or up to the end of the stop string found */
-} ggufx_stop_facts;
-
-/*
- * Searches the next bytes of the output.
- *
- * Bytes from out->n_shown to n_taken are held back: they may start a stop string, or are the one
- * found. That is the first one to end; at the same byte the longest, of equal ones the first. Time
- * is linear in length. out->struct_size must be set; it is filled on success.
- *
- * Errors: ARGUMENT, STATE (a stop string was found; call ggufx_stop_reset).
- * Threads: exclusive on stop.   Allocates: no.   Since: 0.1.
- */
-GGUFX_API ggufx_status ggufx_stop_feed(ggufx_stop_facts *out, ggufx_stop *stop, const char *text,
-                                       size_t length, ggufx_error *error);
-/* Restarts a search for another output. Errors: ARGUMENT.
- * Threads: exclusive on stop.   Allocates: no.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_stop_reset(ggufx_stop *stop, ggufx_error *error);
 
 #ifdef __cplusplus
 }

@@ -25,7 +25,6 @@ enum class Tag : uint32_t {
     model = 0x4d474758u,
     session = 0x53474758u,
     sampler = 0x41474758u,
-    stop = 0x54534758u,
     embedder = 0x45474758u,
     writer = 0x57474758u,
     imatrix = 0x49474758u,

@@ -11,7 +11,6 @@
 #include "model/embedder.hpp"
 #include "model/sampler.hpp"
 #include "model/sampling/chain.hpp"
-#include "model/sampling/stop.hpp"
 #include "model/session.hpp"
 #include "model/speculation/speculator.hpp"
 #include "model/tokenizer/tokenizer.hpp"
@@ -127,14 +126,6 @@ struct ggufx_sampler {
     template <class... A>
     explicit ggufx_sampler(ggufx::abi::RuntimeRef rt, A &&...a)
         : runtime(std::move(rt)), sampler(std::forward<A>(a)...) {}
-};
-
-struct ggufx_stop {
-    ggufx::abi::Tag tag = ggufx::abi::Tag::stop;
-    ggufx::Ref<ggufx::Host> host;
-    ggufx::sampling::Stop stop;
-    ggufx_stop(const ggufx::Ref<ggufx::Host> &h, const std::string_view *inputs, size_t n)
-        : host(h), stop(h.get(), inputs, n) {}
 };
 
 namespace ggufx::abi {

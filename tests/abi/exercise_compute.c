@@ -301,16 +301,13 @@ static int32_t on_candidates(void *user, ggufx_candidate *candidates, size_t n) 
     return user ? 0 : 1;
 }
 
-/* Applies a chain of three samplers and its clone, log-probabilities and a stop string. */
+/* Applies a chain of three samplers and its clone, and log-probabilities. */
 static ggufx_status use_chain(exercise *e, const ggufx_runtime *rt, const float *logits,
                               uint32_t n_vocab) {
     const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_sampler *chain = NULL, *clone = NULL;
     ggufx_sampler_link link = {.struct_size = sizeof link};
-    ggufx_stop *stop = NULL;
-    ggufx_stop_facts facts = {.struct_size = sizeof facts};
-    const ggufx_stop_text text = {"the end", 7};
     int32_t id = 0, other = 0, ids[3];
     float logprobs[3], logprob = 0;
     TRY(a->sampler_create_chain(&chain, rt, n_vocab, 7, &e->error));
@@ -339,14 +336,7 @@ static ggufx_status use_chain(exercise *e, const ggufx_runtime *rt, const float 
     TRY(a->sampler_reset(clone, &e->error));
     TRY(a->logprobs(ids, logprobs, 3, &logprob, rt, logits, n_vocab, 0, &e->error));
     exercise_mix(e, logprobs, 3, sizeof *logprobs);
-    TRY(a->stop_create(&stop, rt, &text, 1, &e->error));
-    TRY(a->stop_feed(&facts, stop, "this is the", 11, &e->error));
-    MUST(facts.found == -1 && facts.n_shown == 8);
-    TRY(a->stop_feed(&facts, stop, " end, or not", 12, &e->error));
-    MUST(facts.found == 0 && facts.n_shown == 8 && facts.n_taken == 15);
-    TRY(a->stop_reset(stop, &e->error));
 end:
-    a->stop_destroy(stop);
     a->sampler_destroy(clone);
     a->sampler_destroy(chain);
     return status;

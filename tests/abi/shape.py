@@ -15,7 +15,7 @@ MODULE_VERBS = ("open", "matvec", "matmul", "dequantize", "quantize", "validate"
                 "detokenize", "embed", "measure", "logprobs", "estimate", "recommend", "version", "abi", "has", "status", "row")
 OBJECTS = ("adapter", "runtime", "file", "tensor", "kv", "tokenizer", "token", "model", "group", "session", "batch", "device", "vulkan", "sampler", "generator", "speculator", "embedder", "measure",
            "type", "meta", "attend", "decode", "writer", "write",
-           "imatrix", "job", "edit", "chat", "grammar", "matcher", "stop")
+           "imatrix", "job", "edit", "chat", "grammar", "matcher")
 
 
 def check_prototype(p, numbers):

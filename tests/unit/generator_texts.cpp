@@ -537,6 +537,20 @@ void test_shares() {
     ggufx_session_destroy(session);
 }
 
+// Refusals name the stop string.
+void test_refused_stops() {
+    const std::string large((size_t{1} << 20) - 1, 'a');
+    for (const bool empty : {true, false}) {
+        const GeneratorOptions options(g.n_vocab, {.stops = {"a", empty ? "" : large + "b"}});
+        ggufx_generator *made = nullptr;
+        ggufx_error error;
+        const ggufx_status status = ggufx_generator_create(&made, g.session, &options, &error);
+        CHECK(status == (empty ? GGUFX_E_ARGUMENT : GGUFX_E_LIMIT) && error.index == 1 &&
+                  strstr(error.message, empty ? "string 1 is empty" : "1048576") && !made,
+              "%s", error.message);
+    }
+}
+
 // A cancelled generator ends while it is suspended, with the text that a stop string held back.
 void test_cancelled_while_suspended() {
     Script given = {tokenize(g.tokenizer, " a dog and", 0)};
@@ -696,6 +710,7 @@ int main(int argc, char **argv) {
     test_random_numbers_go_on();
     test_sum_of_logprobs();
     test_shares();
+    test_refused_stops();
     test_cancelled_while_suspended();
     test_messages();
     test_reasoning();

@@ -147,8 +147,8 @@ Floats perplexity_of(const ggufx_model *model, const Way &way, const Ids &ids) {
     ggufx_measure_facts facts = {};
     facts.struct_size = sizeof facts;
     ggufx_error error;
-    must(ggufx_measure(&facts, session.handle(), ids.data(), 320, 160, -1, nullptr, &error),
-         error, "perplexity");
+    must(ggufx_measure(&facts, session.handle(), ids.data(), 320, 160, -1, nullptr, &error), error,
+         "perplexity");
     return {static_cast<float>(facts.perplexity), static_cast<float>(facts.standard_error)};
 }
 

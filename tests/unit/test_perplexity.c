@@ -171,8 +171,7 @@ static ggufx_status use_perplexity(void *context, ggufx_runtime *rt, ggufx_error
     facts.struct_size = sizeof facts;
     if (status == GGUFX_OK) status = ggufx_model_create(&model, rt, file, NULL, error);
     if (status == GGUFX_OK) status = ggufx_session_create(&session, model, NULL, error);
-    if (status == GGUFX_OK)
-        status = perplexity(&facts, session, tokens, N, CHUNK, 1, NULL, error);
+    if (status == GGUFX_OK) status = perplexity(&facts, session, tokens, N, CHUNK, 1, NULL, error);
     ggufx_session_destroy(session);
     ggufx_model_destroy(model);
     ggufx_file_destroy(file);

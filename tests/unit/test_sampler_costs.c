@@ -1,5 +1,5 @@
 /*
- * Cost of samplers at 1 x and 4 x the size: vocabulary, window, stop strings.
+ * Cost of samplers at 1 x and 4 x the size: vocabulary, window.
  * SPDX-License-Identifier: MIT
  */
 #include "cost.h"
@@ -10,9 +10,7 @@
 
 typedef struct job {
     ggufx_sampler *chain;
-    ggufx_stop *stop;
     float *logits;
-    char *text;
     size_t n;
 } job;
 
@@ -82,34 +80,10 @@ static void *repeats(size_t n) {
     return j;
 }
 
-/* Stop strings that share long prefixes. */
-static void *stops(size_t n) {
-    job *j = calloc(1, sizeof *j);
-    ggufx_stop_text texts[2];
-    j->n = n;
-    j->text = malloc(n);
-    memset(j->text, 'a', n);
-    j->text[n / 2] = 'b';
-    texts[0] = (ggufx_stop_text){j->text, n / 2 + 1};
-    texts[1] = (ggufx_stop_text){j->text + n / 4, n / 2};
-    OK(ggufx_stop_create(&j->stop, rt, texts, 2, ok_error()));
-    memset(j->text, 'a', n);
-    return j;
-}
-
-static void feed(void *work) {
-    job *j = work;
-    ggufx_stop_facts facts = {.struct_size = sizeof facts};
-    for (size_t i = 0; i < j->n; i += 8)
-        OK(ggufx_stop_feed(&facts, j->stop, j->text + i, j->n - i < 8 ? j->n - i : 8, ok_error()));
-}
-
 static void finish(void *work) {
     job *j = work;
     ggufx_sampler_destroy(j->chain);
-    ggufx_stop_destroy(j->stop);
     free(j->logits);
-    free(j->text);
     free(j);
 }
 
@@ -119,7 +93,6 @@ int main(void) {
         {.name = "ascending", .size = 400000, .prepare = ascending, .run = draw, .finish = finish},
         {.name = "alike", .size = 100000, .prepare = all_alike, .run = draw, .finish = finish},
         {.name = "repeats", .size = 100000, .prepare = repeats, .run = draw, .finish = finish},
-        {.name = "stops", .size = 200000, .prepare = stops, .run = feed, .finish = finish},
     };
     return run_cost_cases(cases, sizeof cases / sizeof *cases);
 }

@@ -3236,66 +3236,6 @@ namespace Ggufx
         }
     }
 
-    /// <summary>Searches a stream of bytes for stop strings. Exclusive. A call that changes it is exclusive: another one at the
-    /// same time fails with Status.State.</summary>
-    public sealed unsafe partial class Stop : IDisposable
-    {
-        private readonly StopHandle _made;
-
-        internal StopHandle Handle { get { return _made.Live(this); } }
-
-        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
-        public void Dispose() { _made.Dispose(); }
-
-        /// <summary>Creates a search for nTexts stop strings, which are copied.</summary>
-        /// <exception cref="GgufxException">Argument, Memory, Limit.</exception>
-        /// <remarks>
-        /// <para>Time and memory are linear in their bytes, which are at most 1 MiB in total.</para>
-        /// </remarks>
-        public Stop(Runtime rt, params string[] texts)
-        {
-            NativeError e;
-            using (var scope = Scope.New())
-                Check.Ok(NativeMethods.ggufx_stop_create(out _made, rt.Handle, scope.StopTexts(texts), Native.Size(texts.Length),
-                    &e), &e);
-        }
-
-        /// <summary>Searches the next bytes of the output.</summary>
-        /// <exception cref="GgufxException">Argument, State.</exception>
-        /// <remarks>
-        /// <para>Bytes from out.NShown to Taken are held back: they may start a stop string, or are the one found. That is the
-        /// first one to end; at the same byte the longest, of equal ones the first. Time is linear in length.; it is filled on
-        /// success.</para>
-        /// </remarks>
-        public StopFacts Feed(string text)
-        {
-            return Feed(Native.Bytes(text));
-        }
-
-        /// <summary>The same for UTF-8, which may be cut anywhere.</summary>
-        public StopFacts Feed(ReadOnlySpan<byte> text)
-        {
-            NativeError e;
-            using (Handle.Changing())
-            {
-                var resultNative = default(NativeStopFacts);
-                resultNative.struct_size = (uint)sizeof(NativeStopFacts);
-                fixed (byte* pText = &Native.First(text))
-                    Check.Ok(NativeMethods.ggufx_stop_feed(&resultNative, Handle, pText, Native.Size(text.Length), &e), &e);
-                return new StopFacts(&resultNative);
-            }
-        }
-
-        /// <summary>Restarts a search for another output.</summary>
-        /// <exception cref="GgufxException">Argument.</exception>
-        public void Reset()
-        {
-            NativeError e;
-            using (Handle.Changing())
-                Check.Ok(NativeMethods.ggufx_stop_reset(Handle, &e), &e);
-        }
-    }
-
     /// <summary>Draft tokens and their acceptance. Exclusive, with its sessions. A call that changes it is exclusive: another one
     /// at the same time fails with Status.State.</summary>
     public sealed unsafe partial class Speculator : IDisposable

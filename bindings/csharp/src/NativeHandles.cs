@@ -165,15 +165,6 @@ namespace Ggufx
         protected override void Destroy() { NativeMethods.ggufx_speculator_destroy(handle); }
     }
 
-    internal sealed class StopHandle : LibraryHandle
-    {
-        internal static readonly StopHandle None = new StopHandle();
-
-        private StopHandle() { }
-
-        protected override void Destroy() { NativeMethods.ggufx_stop_destroy(handle); }
-    }
-
     internal sealed class TokenizerHandle : LibraryHandle
     {
         internal static readonly TokenizerHandle None = new TokenizerHandle();

@@ -616,16 +616,6 @@ namespace Ggufx
             float* out_chosen, RuntimeHandle rt, float* logits, UIntPtr n, int chosen, NativeError*
             error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_stop_create(out StopHandle out_, RuntimeHandle rt,
-            NativeStopText* texts, UIntPtr n_texts, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_stop_destroy(IntPtr handle);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_stop_feed(NativeStopFacts* out_, StopHandle stop, byte*
-            text, UIntPtr length, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_stop_reset(StopHandle stop, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_speculator_create(out SpeculatorHandle out_, SessionHandle
             session, NativeSpeculatorOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]

@@ -1169,24 +1169,6 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeStopText
-    {
-        internal byte* text;
-        internal UIntPtr length;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeStopFacts
-    {
-        internal uint struct_size;
-        internal uint flags;
-        internal int found;
-        internal uint reserved;
-        internal ulong n_shown;
-        internal ulong n_taken;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeSpeculatorOptions
     {
         internal uint struct_size;
@@ -1386,8 +1368,6 @@ namespace Ggufx
             { "ggufx_logit_bias", sizeof(NativeLogitBias) },
             { "ggufx_sampler_link", sizeof(NativeSamplerLink) },
             { "ggufx_sampling_facts", sizeof(NativeSamplingFacts) },
-            { "ggufx_stop_text", sizeof(NativeStopText) },
-            { "ggufx_stop_facts", sizeof(NativeStopFacts) },
             { "ggufx_speculator_options", sizeof(NativeSpeculatorOptions) },
             { "ggufx_speculator_facts", sizeof(NativeSpeculatorFacts) },
             { "ggufx_type_facts", sizeof(NativeTypeFacts) },

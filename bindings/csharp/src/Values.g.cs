@@ -2668,24 +2668,6 @@ namespace Ggufx
         }
     }
 
-    /// <summary>Stop facts.</summary>
-    public sealed partial class StopFacts
-    {
-        /// <summary>Index of the stop string that was found, -1 = none yet.</summary>
-        public int Found { get; private set; }
-        /// <summary>Bytes of all input that belong to no stop string and cannot start one.</summary>
-        public ulong Shown { get; private set; }
-        /// <summary>Bytes searched: all input, or up to the end of the stop string found.</summary>
-        public ulong Taken { get; private set; }
-
-        internal unsafe StopFacts(NativeStopFacts* o)
-        {
-            Found = o->found;
-            Shown = o->n_shown;
-            Taken = o->n_taken;
-        }
-    }
-
     /// <summary>Source and number of draft tokens. All zero means default: prompt lookup.</summary>
     public sealed partial class SpeculatorOptions
     {
@@ -2929,14 +2911,6 @@ namespace Ggufx
             if (texts == null) return null;
             var list = (NativeText*)Memory(texts.Count, sizeof(NativeText));
             for (int i = 0; i < texts.Count; i++) list[i].data = Text(texts[i], out list[i].size);
-            return list;
-        }
-
-        internal NativeStopText* StopTexts(IReadOnlyList<string> texts)
-        {
-            if (texts == null) return null;
-            var list = (NativeStopText*)Memory(texts.Count, sizeof(NativeStopText));
-            for (int i = 0; i < texts.Count; i++) list[i].text = Text(texts[i], out list[i].length);
             return list;
         }
     }

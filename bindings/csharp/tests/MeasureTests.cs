@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 using System;
 using System.Linq;
-using System.Text;
 using Ggufx;
 
 public static partial class Tests
@@ -9,27 +8,6 @@ public static partial class Tests
     private static Session SmallSession()
     {
         return new Session(new Model(Rt, Demo()), new SessionOptions { Context = 64 });
-    }
-
-    static void TestTextsThatEndAGeneration()
-    {
-        var stop = new Stop(Rt, "</s>", "\u00e9\0");
-        Action<string, int, int, int> feed = (text, found, shown, taken) =>
-        {
-            var info = stop.Feed(Encoding.UTF8.GetBytes(text));
-            That(info.Found == found && info.Shown == (ulong)shown && info.Taken == (ulong)taken, text);
-        };
-        feed("", -1, 0, 0);
-        feed("a<", -1, 1, 2);
-        feed("/s", -1, 1, 4);
-        feed(">b", 0, 1, 5);
-        Fails(Status.State, () => stop.Feed(new byte[1]));
-        stop.Reset();
-        feed("</\u00e9\0", 1, 2, 5);
-        That(Fails(Status.Argument, () => new Stop(Rt, "a", "")).Index == 1);
-        Fails(Status.Limit, () => new Stop(Rt, new string('a', 1 << 20), "b"));
-        stop.Dispose();
-        Throws<ObjectDisposedException>(() => stop.Reset());
     }
 
     static float Logprob(float[] logits, int id)

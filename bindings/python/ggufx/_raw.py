@@ -1906,32 +1906,6 @@ class ggufx_sampling_facts(Structure):
     ]
 
 
-class ggufx_stop_text(Checked):
-    text: int | None
-    length: int
-    _fields_ = [
-        ("text", c_void_p),
-        ("length", c_size_t),
-    ]
-
-
-class ggufx_stop_facts(Structure):
-    struct_size: int
-    flags: int
-    found: int
-    reserved: int
-    n_shown: int
-    n_taken: int
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("flags", c_uint32),
-        ("found", c_int32),
-        ("reserved", c_uint32),
-        ("n_shown", c_uint64),
-        ("n_taken", c_uint64),
-    ]
-
-
 class ggufx_speculator_options(Checked):
     struct_size: int
     flags: int
@@ -2190,8 +2164,6 @@ STRUCTS: list[type[Structure]] = [
     ggufx_logit_bias,
     ggufx_sampler_link,
     ggufx_sampling_facts,
-    ggufx_stop_text,
-    ggufx_stop_facts,
     ggufx_speculator_options,
     ggufx_speculator_facts,
     ggufx_type_facts,
@@ -2413,10 +2385,6 @@ class Functions:
     ggufx_sampler_clone: Callable[..., int]
     ggufx_file_sampling: Callable[..., int]
     ggufx_logprobs: Callable[..., int]
-    ggufx_stop_create: Callable[..., int]
-    ggufx_stop_destroy: Callable[..., None]
-    ggufx_stop_feed: Callable[..., int]
-    ggufx_stop_reset: Callable[..., int]
     ggufx_speculator_create: Callable[..., int]
     ggufx_speculator_destroy: Callable[..., None]
     ggufx_speculator_next: Callable[..., int]
@@ -2718,10 +2686,6 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_file_sampling": (c_int32, [c_void_p, c_void_p, c_size_t, "ggufx_file", c_void_p]),
     "ggufx_logprobs": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p, "ggufx_runtime", c_void_p,
         c_size_t, c_int32, c_void_p]),
-    "ggufx_stop_create": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_size_t, c_void_p]),
-    "ggufx_stop_destroy": (None, ["ggufx_stop"]),
-    "ggufx_stop_feed": (c_int32, [c_void_p, "ggufx_stop", c_void_p, c_size_t, c_void_p]),
-    "ggufx_stop_reset": (c_int32, ["ggufx_stop", c_void_p]),
     "ggufx_speculator_create": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_void_p]),
     "ggufx_speculator_destroy": (None, ["ggufx_speculator"]),
     "ggufx_speculator_next": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p, "ggufx_speculator",

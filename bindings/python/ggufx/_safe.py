@@ -107,8 +107,6 @@ __all__ = [
     "SpeculatorOptions",
     "StepItem",
     "StepOptions",
-    "Stop",
-    "StopFacts",
     "TensorFacts",
     "TokenFacts",
     "TokenizerFacts",
@@ -2062,22 +2060,6 @@ class LogitBias:
     def _fill(self, o: _raw.ggufx_logit_bias, keep: Keep) -> None:
         o.id = self.id
         o.bias = self.bias
-
-
-@dataclass(frozen=True)
-class StopFacts:
-    """Result of Stop.feed."""
-
-    found: int
-    """Index of the stop string that was found, -1 = none yet."""
-    n_shown: int
-    """Bytes of all input that belong to no stop string and cannot start one."""
-    n_taken: int
-    """Bytes searched: all input, or up to the end of the stop string found."""
-
-    @classmethod
-    def _of(cls, o: _raw.ggufx_stop_facts) -> StopFacts:
-        return cls(o.found, o.n_shown, o.n_taken)
 
 
 @dataclass
@@ -4620,46 +4602,6 @@ class Sampler(Object):
             own = KINDS["ggufx_sampler"]()
             check(lib.ggufx_sampler_clone(byref(own), self._handle, byref(e)), e)
             return type(self)._made(own, self)
-
-
-class Stop(Object):
-    """Searches a stream of bytes for stop strings. Exclusive."""
-
-    _kind = "ggufx_stop"
-    _mutable = True
-
-    def __init__(self, rt: Runtime, texts: Sequence[Text]) -> None:
-        """Creates a search for n_texts stop strings, which are copied.
-
-        Time and memory are linear in their bytes, which are at most 1 MiB in total.
-        """
-        e = _raw.ggufx_error()
-        with Keep() as call_:
-            texts_ = call_.texts_of(_raw.ggufx_stop_text, texts)[0]
-            own = KINDS["ggufx_stop"]()
-            check(lib.ggufx_stop_create(byref(own), rt._handle, texts_, len(texts), byref(e)), e)
-            self._take(own, rt)
-
-    def feed(self, text: Text) -> StopFacts:
-        """Searches the next bytes of the output.
-
-        Bytes from out->n_shown to n_taken are held back: they may start a stop string, or are the one
-        found. That is the first one to end; at the same byte the longest, of equal ones the first. Time
-        is linear in length.; it is filled on success.
-        """
-        e = _raw.ggufx_error()
-        with self._turns.changing:
-            own = self._handle
-            text_ = to_bytes(text)
-            out = _raw.ggufx_stop_facts(struct_size=sizeof(_raw.ggufx_stop_facts))
-            self._check(lib.ggufx_stop_feed(byref(out), own, text_, len(text_), byref(e)), e)
-            return StopFacts._of(out)
-
-    def reset(self) -> None:
-        """Restarts a search for another output."""
-        e = _raw.ggufx_error()
-        with self._turns.changing:
-            self._check(lib.ggufx_stop_reset(self._handle, byref(e)), e)
 
 
 class Speculator(Object):

@@ -1,4 +1,4 @@
-"""Probabilities of tokens and endings, texts that end a generation, importance matrices of a model.
+"""Probabilities of tokens and endings, importance matrices of a model.
 
 SPDX-License-Identifier: MIT
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 import ggufx
-from ggufx import Imatrix, Model, Session, Status, Stop, StopFacts
+from ggufx import Imatrix, Model, Session, Status
 
 from .common import Case
 
@@ -17,19 +17,6 @@ CONTEXT = [1, 300, 301]
 class Choices(Case):
     def session(self) -> Session:
         return Session(Model(self.rt, self.demo()), n_context=64)
-
-    def test_texts_are_found_over_pieces(self) -> None:
-        stop = Stop(self.rt, ["</s>", b"\xff\0"])
-        self.assertEqual(stop.feed("a<"), StopFacts(-1, 1, 2))
-        self.assertEqual(stop.feed(b"/s"), StopFacts(-1, 1, 4))
-        self.assertEqual(stop.feed(">b"), StopFacts(0, 1, 5))
-        self.fails(Status.STATE, stop.feed, "b")
-        stop.reset()
-        self.assertEqual(stop.feed(bytearray(b"</\xff\0")), StopFacts(1, 2, 4))
-        self.assertEqual(self.fails(Status.ARGUMENT, Stop, self.rt, ["a", ""]).index, 1)
-        self.fails(Status.LIMIT, Stop, self.rt, ["a" * 2**20, "b"])
-        stop.close()
-        self.assertRaises(ggufx.ClosedError, stop.reset)
 
     def test_logarithms_are_those_of_the_formula(self) -> None:
         logits = np.array([0.5, 3, -np.inf, 3, 1], np.float32)

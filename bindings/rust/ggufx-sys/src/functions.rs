@@ -416,12 +416,6 @@ functions! {
     fn ggufx_logprobs(out_ids: *mut i32, out_logprobs: *mut f32, k: usize, out_chosen: *mut f32, rt:
         *const ggufx_runtime, logits: *const f32, n: usize, chosen: i32, error: *mut ggufx_error) ->
         ggufx_status;
-    fn ggufx_stop_create(out: *mut *mut ggufx_stop, rt: *const ggufx_runtime, texts: *const
-        ggufx_stop_text, n_texts: usize, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_stop_destroy(stop: *mut ggufx_stop);
-    fn ggufx_stop_feed(out: *mut ggufx_stop_facts, stop: *mut ggufx_stop, text: *const c_char,
-        length: usize, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_stop_reset(stop: *mut ggufx_stop, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_speculator_create(out: *mut *mut ggufx_speculator, session: *mut ggufx_session,
         options: *const ggufx_speculator_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_speculator_destroy(speculator: *mut ggufx_speculator);

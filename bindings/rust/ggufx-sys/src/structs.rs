@@ -114,12 +114,6 @@ pub struct ggufx_speculator {
 }
 
 #[repr(C)]
-pub struct ggufx_stop {
-    _opaque: [u8; 0],
-    _marker: PhantomData<(*mut u8, PhantomPinned)>,
-}
-
-#[repr(C)]
 pub struct ggufx_tensor {
     _opaque: [u8; 0],
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
@@ -1325,24 +1319,6 @@ pub struct ggufx_sampling_facts {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct ggufx_stop_text {
-    pub text: *const c_char,
-    pub length: usize,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct ggufx_stop_facts {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub found: i32,
-    pub reserved: u32,
-    pub n_shown: u64,
-    pub n_taken: u64,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
 pub struct ggufx_speculator_options {
     pub struct_size: u32,
     pub flags: u32,
@@ -1455,7 +1431,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 97] = [
+pub const SIZES: [(&str, usize); 95] = [
     ("ggufx_adapter_options\0", size_of::<ggufx_adapter_options>()),
     ("ggufx_adapter_facts\0", size_of::<ggufx_adapter_facts>()),
     ("ggufx_adapter_use\0", size_of::<ggufx_adapter_use>()),
@@ -1541,8 +1517,6 @@ pub const SIZES: [(&str, usize); 97] = [
     ("ggufx_logit_bias\0", size_of::<ggufx_logit_bias>()),
     ("ggufx_sampler_link\0", size_of::<ggufx_sampler_link>()),
     ("ggufx_sampling_facts\0", size_of::<ggufx_sampling_facts>()),
-    ("ggufx_stop_text\0", size_of::<ggufx_stop_text>()),
-    ("ggufx_stop_facts\0", size_of::<ggufx_stop_facts>()),
     ("ggufx_speculator_options\0", size_of::<ggufx_speculator_options>()),
     ("ggufx_speculator_facts\0", size_of::<ggufx_speculator_facts>()),
     ("ggufx_type_facts\0", size_of::<ggufx_type_facts>()),

@@ -3089,54 +3089,6 @@ impl Sampler {
     }
 }
 
-handle! {
-    /// Searches a stream of bytes for stop strings. Exclusive.
-    Stop(ggufx_stop, ggufx_stop_destroy)
-}
-
-impl Stop {
-    /// Creates a search for `n_texts` stop strings, which are copied.
-    ///
-    /// Time and memory are linear in their bytes, which are at most 1 MiB in total.
-    ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`.
-    pub fn new(rt: &Runtime, texts: &[impl AsRef<[u8]>]) -> Result<Self> {
-        let texts: Vec<_> = texts
-            .iter()
-            .map(AsRef::as_ref)
-            .map(|x: &[u8]| sys::ggufx_stop_text { text: x.as_ptr().cast(), length: x.len() })
-            .collect();
-        let mut out = null_mut();
-        check(|e| unsafe {
-            sys::ggufx_stop_create(&mut out, rt.as_raw(), texts.as_ptr(), texts.len(), e)
-        })?;
-        Ok(Stop::of_raw(out))
-    }
-
-    /// Searches the next bytes of the output.
-    ///
-    /// Bytes from out-\>`n_shown` to `n_taken` are held back: they may start a stop string, or are
-    /// the one found. That is the first one to end; at the same byte the longest, of equal ones the
-    /// first. Time is linear in length.; it is filled on success.
-    ///
-    /// Errors: `ARGUMENT`, `STATE`.
-    pub fn feed(&mut self, text: impl AsRef<[u8]>) -> Result<StopFacts> {
-        let text = text.as_ref();
-        let mut out = sized!(ggufx_stop_facts);
-        check(|e| unsafe {
-            sys::ggufx_stop_feed(&mut out, self.as_raw(), text.as_ptr().cast(), text.len(), e)
-        })?;
-        Ok(unsafe { StopFacts::of(&out) })
-    }
-
-    /// Restarts a search for another output.
-    ///
-    /// Errors: `ARGUMENT`.
-    pub fn reset(&mut self) -> Result<()> {
-        check(|e| unsafe { sys::ggufx_stop_reset(self.as_raw(), e) })
-    }
-}
-
 impl Speculator<'_> {
     /// Describes a speculator: its tokens and acceptance.
     ///

@@ -2456,23 +2456,6 @@ impl LogitBias {
     }
 }
 
-/// Stop facts.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StopFacts {
-    /// Index of the stop string that was found, -1 = none yet
-    pub found: i32,
-    /// Bytes of all input that belong to no stop string and cannot start one
-    pub n_shown: u64,
-    /// Bytes searched: all input, or up to the end of the stop string found
-    pub n_taken: u64,
-}
-
-impl StopFacts {
-    pub(crate) unsafe fn of(o: &sys::ggufx_stop_facts) -> Self {
-        StopFacts { found: o.found, n_shown: o.n_shown, n_taken: o.n_taken }
-    }
-}
-
 /// Source and number of draft tokens. All zero means default: prompt lookup.
 #[derive(Default)]
 pub struct SpeculatorOptions<'a> {

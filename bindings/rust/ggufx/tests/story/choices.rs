@@ -1,9 +1,7 @@
-//! Log-probabilities of tokens and continuations, stop strings, weight matrices.
+//! Log-probabilities of tokens and continuations, weight matrices.
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime};
-use ggufx::{
-    CollectFlags, Imatrix, ImatrixOptions, Model, Session, SessionOptions, Status, Stop, StopFacts,
-};
+use ggufx::{CollectFlags, Imatrix, ImatrixOptions, Model, Session, SessionOptions, Status};
 use std::ops::ControlFlow;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
@@ -11,21 +9,6 @@ fn session() -> Session {
     let rt = runtime();
     let options = SessionOptions { n_context: 64, ..Default::default() };
     Session::new(&Model::new(&rt, &demo(&rt), Default::default()).unwrap(), options).unwrap()
-}
-
-#[test]
-fn texts_are_found_over_pieces() {
-    let rt = runtime();
-    let info = |found, n_shown, n_taken| StopFacts { found, n_shown, n_taken };
-    let mut stop = Stop::new(&rt, &[&b"</s>"[..], b"\xff\0"]).unwrap();
-    assert_eq!(stop.feed("a<").unwrap(), info(-1, 1, 2));
-    assert_eq!(stop.feed("/s").unwrap(), info(-1, 1, 4));
-    assert_eq!(stop.feed(">b").unwrap(), info(0, 1, 5));
-    fails(stop.feed("b"), Status::STATE);
-    stop.reset().unwrap();
-    assert_eq!(stop.feed(b"</\xff\0").unwrap(), info(1, 2, 4));
-    assert_eq!(fails(Stop::new(&rt, &["a", ""]), Status::ARGUMENT).index(), Some(1));
-    fails(Stop::new(&rt, &[vec![b'a'; 1 << 20], vec![b'b']]), Status::LIMIT);
 }
 
 #[test]
