@@ -9,7 +9,7 @@ import surface as model
 from gen_csharp_words import Words, camel, field, name_words, parameter, sentence, sharp, tagged, wrap
 
 # Structs that code by hand fills, beside those of generated calls.
-FILLED = {"ggufx_runtime_options", "ggufx_speculator_options"}
+FILLED = {"ggufx_runtime_options"}
 
 
 class Values(Words):

@@ -7,7 +7,7 @@ import re
 
 # Classes that modules by hand extend: ggufx exports those.
 EXTENDED = {"ggufx_runtime", "ggufx_file", "ggufx_tensor", "ggufx_session", "ggufx_tokenizer", "ggufx_matcher",
-            "ggufx_imatrix", "ggufx_job", "ggufx_writer", "ggufx_embedder", "ggufx_speculator"}
+            "ggufx_imatrix", "ggufx_job", "ggufx_writer", "ggufx_embedder"}
 # Bases by hand of generated classes, with the shapes that VIEWS need.
 BASES = {"ggufx_kv": "KvShapes", "ggufx_session": "SessionShapes", "ggufx_matcher": "MatcherShapes"}
 # Calls with views of arrays: shapes of the results, which may be given as buffers, and numbers that arrays tell.
@@ -36,7 +36,7 @@ INNER = {"ggufx_runtime_options", "ggufx_vulkan_options", "ggufx_detokenize_stat
 # Calls that an idiom replaces.
 LEFT_OUT = {"ggufx_file_tensor"}
 # Calls with kept callbacks that are by hand here, too.
-KEPT_BY_HAND = {"ggufx_speculator_create", "ggufx_device_adopt_vulkan"}
+KEPT_BY_HAND = {"ggufx_device_adopt_vulkan"}
 # Fields that a module by hand fills, or that are of no use without others.
 SKIPPED = {("ggufx_quantize_options", "imatrix"), ("ggufx_device_options", "cache_store")}
 # Names that the generated module uses; none is that of a parameter.

@@ -90,20 +90,7 @@ func ggufxGoCall9(user unsafe.Pointer, candidates *C.ggufx_candidate, n C.size_t
 }
 
 //export ggufxGoCall10
-func ggufxGoCall10(user unsafe.Pointer, out *C.int32_t, most C.size_t, text *C.int32_t, nText C.size_t,
-	last C.int32_t) C.size_t {
-	f, set := functionOf[func([]int32, []int32, int32) int](user)
-	n := 0
-	set.guard(false, func() error {
-		n = f(unsafe.Slice((*int32)(unsafe.Pointer(out)), int(most)),
-			unsafe.Slice((*int32)(unsafe.Pointer(text)), int(nText)), int32(last))
-		return nil
-	})
-	return C.size_t(n)
-}
-
-//export ggufxGoCall11
-func ggufxGoCall11(user unsafe.Pointer, part C.uint32_t, data unsafe.Pointer, n C.size_t) C.ggufx_status {
+func ggufxGoCall10(user unsafe.Pointer, part C.uint32_t, data unsafe.Pointer, n C.size_t) C.ggufx_status {
 	f, set := functionOf[func(uint32, []byte) error](user)
 	return C.ggufx_status(set.guard(true, func() error {
 		return f(uint32(part), unsafe.Slice((*byte)(data), int(n)))

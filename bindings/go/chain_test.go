@@ -102,46 +102,33 @@ func TestAHostMayStopOrPanic(t *testing.T) {
 	fails(t, newChain(t).Add(twice), ggufx.StatusDuplicate)
 }
 
-func guessingSession(t testing.TB, rt *ggufx.Runtime) *ggufx.Session {
+func draftSession(t testing.TB, rt *ggufx.Runtime) *ggufx.Session {
 	model := must[*ggufx.Model](t)(rt.NewModel(demo(t, rt), nil))
-	return must[*ggufx.Session](t)(model.NewSession(&ggufx.SessionOptions{Context: 256, MatmulFlags: ggufx.MatmulBatchInvariant}))
+	return must[*ggufx.Session](t)(model.NewSession(&ggufx.SessionOptions{Context: 256}))
 }
 
-// plainText is sixty ids, one after another.
-func plainText(t testing.TB, rt *ggufx.Runtime, prompt []int32) []int32 {
-	s, sampler := guessingSession(t, rt), must[*ggufx.Sampler](t)(rt.NewSamplerChain(1024, 3))
-	logits, ids := make([]float32, 1024), []int32(nil)
-	ok(t, s.Decode(prompt, nil))
-	for len(ids) < 60 {
-		ok(t, s.Logits(logits))
-		id, _, err := sampler.Sample(logits)
-		ok(t, err)
-		ids = append(ids, id)
-		ok(t, s.Decode([]int32{id}, nil))
+// generated is sixty ids.
+func generated(t testing.TB, rt *ggufx.Runtime, draft *ggufx.DraftOptions) ([]int32, ggufx.GeneratorFacts) {
+	s, prompt := draftSession(t, rt), make([]int32, 40)
+	for i := range prompt {
+		prompt[i] = int32(300 + i%8)
 	}
-	return ids
-}
-
-func guessedText(t testing.TB, rt *ggufx.Runtime, prompt []int32, options *ggufx.SpeculatorOptions) ([]int32, ggufx.SpeculatorFacts) {
-	s, sampler := guessingSession(t, rt), must[*ggufx.Sampler](t)(rt.NewSamplerChain(1024, 3))
-	g := must[*ggufx.Speculator](t)(s.NewSpeculator(options))
-	ok(t, s.Decode(prompt, nil))
-	var all []int32
-	ids, logprobs := make([]int32, 20), make([]float32, 20)
-	for len(all) < 60 {
-		most := 60 - len(all)
-		if most > 20 {
-			most = 20
+	g := must[*ggufx.Generator](t)(s.NewGenerator(&ggufx.GeneratorOptions{
+		Flags: ggufx.GeneratorIDsOnly | ggufx.GeneratorIgnoreEog, MaxTokens: 60, Draft: draft,
+		Sampler: must[*ggufx.Sampler](t)(rt.NewSamplerChain(1024, 3))}))
+	ok(t, s.Close()) // is freed with the generator
+	ok(t, g.SetPrompt(&ggufx.Prompt{Tokens: prompt}))
+	var ids []int32
+	event := must[ggufx.Event](t)(g.Next(nil))
+	for ; event.Kind != ggufx.EventEnd; event = must[ggufx.Event](t)(g.Next(nil)) {
+		for _, token := range event.Tokens {
+			ids = append(ids, token.ID)
 		}
-		n := must[int](t)(g.Next(ids[:most], logprobs[:most], sampler, nil, nil))
-		check(t, logprobs[n-1] <= 0)
-		all = append(all, ids[:n]...)
 	}
-	info := must[ggufx.SpeculatorFacts](t)(g.Info())
-	check(t, info.Tokens == 60 && info.Calls+info.Accepted == 60 && info.Accepted <= info.Drafted, info)
-	ok(t, s.Close()) // is freed with the speculator
+	info := must[ggufx.GeneratorFacts](t)(g.Info())
+	check(t, event.End == ggufx.EndLength && len(ids) == 60 && info.Tokens == 60 && info.Accepted <= info.Drafted, info)
 	ok(t, g.Close())
-	return all, info
+	return ids, info
 }
 
 func sameIDs(a, b []int32) bool {
@@ -153,60 +140,36 @@ func sameIDs(a, b []int32) bool {
 	return len(a) == len(b)
 }
 
-func TestGuessesChangeNoID(t *testing.T) {
-	rt, prompt := newRuntime(t), make([]int32, 40)
-	for i := range prompt {
-		prompt[i] = int32(300 + i%8)
-	}
-	want := plainText(t, rt, prompt)
-	found, _ := guessedText(t, rt, prompt, &ggufx.SpeculatorOptions{Match: 2})
-	check(t, sameIDs(found, want))
-	asked, info := guessedText(t, rt, prompt, &ggufx.SpeculatorOptions{Draft: guessingSession(t, rt)})
+func TestDraftsChangeNoID(t *testing.T) {
+	rt := newRuntime(t)
+	want, none := generated(t, rt, nil)
+	found, _ := generated(t, rt, &ggufx.DraftOptions{Match: 2})
+	check(t, sameIDs(found, want) && none.Drafted == 0)
+	asked, info := generated(t, rt, &ggufx.DraftOptions{Session: draftSession(t, rt)})
 	check(t, sameIDs(asked, want) && info.Drafted > 0)
-	calls := 0
-	guess := func(out, text []int32, last int32) int {
-		at := len(text) + 1 - len(prompt) // requested rows
-		check(t, sameIDs(text[:len(prompt)], prompt) && last == want[at-1])
-		calls++
-		return copy(out, want[at:])
-	}
-	told, _ := guessedText(t, rt, prompt, &ggufx.SpeculatorOptions{Guess: guess})
-	check(t, sameIDs(told, want) && calls > 1)
 }
 
-func TestGuessingFailsAsAWhole(t *testing.T) {
-	rt, ids := newRuntime(t), make([]int32, 8)
-	s, sampler := guessingSession(t, rt), must[*ggufx.Sampler](t)(rt.NewSampler(1024, nil))
-	g := must[*ggufx.Speculator](t)(s.NewSpeculator(&ggufx.SpeculatorOptions{
-		Guess: func([]int32, []int32, int32) int { panic("of the program") }}))
-	_, err := g.Next(ids, nil, sampler, nil, nil)
+func TestACancelledCallChangesNothing(t *testing.T) {
+	rt := newRuntime(t)
+	s, tokenizer := draftSession(t, rt), must[*ggufx.Tokenizer](t)(demo(t, rt).NewTokenizer())
+	grammar := must[*ggufx.Grammar](t)(rt.NewGrammar(tokenizer, &ggufx.GrammarOptions{Text: `root ::= "once"`}))
+	g := must[*ggufx.Generator](t)(s.NewGenerator(&ggufx.GeneratorOptions{Grammar: grammar, Draft: &ggufx.DraftOptions{}}))
+	_, err := g.Next(nil)
 	fails(t, err, ggufx.StatusState)
-	ok(t, s.Decode([]int32{1, 300}, nil))
-	tokenizer := must[*ggufx.Tokenizer](t)(demo(t, rt).NewTokenizer())
-	matcher := newMatcher(t, must[*ggufx.Grammar](t)(rt.NewGrammar(tokenizer, &ggufx.GrammarOptions{Text: `root ::= "once"`})))
-	plain := must[*ggufx.Speculator](t)(s.NewSpeculator(nil))
-	for must[ggufx.MatcherFacts](t)(matcher.Info()).Flags&ggufx.MatcherEnded == 0 {
-		must[int](t)(plain.Next(ids, nil, sampler, matcher, nil))
-	}
-	ok(t, s.Decode([]int32{1}, nil))
-	must[int](t)(plain.Next(ids, nil, sampler, nil, nil))
+	ok(t, g.SetPrompt(&ggufx.Prompt{Tokens: []int32{1, 300}}))
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
-	length := s.Length()
-	_, err = plain.Next(ids, nil, sampler, nil, &ggufx.Watch{Context: done})
+	_, err = g.Next(&ggufx.StepOptions{Watch: ggufx.Watch{Context: done}})
 	fails(t, err, ggufx.StatusCancelled)
-	check(t, s.Length() == length)
-	ok(t, s.Decode([]int32{1}, nil))
-	func() {
-		defer func() { check(t, recover() == "of the program") }()
-		for {
-			must[int](t)(g.Next(ids, nil, sampler, nil, nil))
-		}
-	}()
-	_, err = s.NewSpeculator(&ggufx.SpeculatorOptions{NumDraft: 32})
-	fails(t, err, ggufx.StatusArgument)
-	_, err = smallSession(t, rt).NewSpeculator(nil)
-	fails(t, err, ggufx.StatusArgument)
+	check(t, must[ggufx.GeneratorFacts](t)(g.Info()).Tokens == 0 && s.SequenceLength(0) == 0)
+	text := ""
+	event := must[ggufx.Event](t)(g.Next(nil))
+	for ; event.Kind != ggufx.EventEnd; event = must[ggufx.Event](t)(g.Next(nil)) {
+		text += event.Text
+	}
+	check(t, text == "once" && event.End == ggufx.EndGrammar, text)
+	_, err = draftSession(t, rt).NewGenerator(&ggufx.GeneratorOptions{Draft: &ggufx.DraftOptions{Draft: 32}})
+	fails(t, err, ggufx.StatusLimit)
 }
 
 func TestMeasure(t *testing.T) {

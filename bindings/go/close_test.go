@@ -59,9 +59,9 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 	embedder := must[*ggufx.Embedder](t)(model.NewEmbedder(&ggufx.EmbedOptions{Context: 4, Batch: 4, Dimensions: 8}))
 	adapter := must[*ggufx.Adapter](t)(model.NewAdapter(controlVector(t, rt), nil))
 	sampler := must[*ggufx.Sampler](t)(rt.NewSampler(8, nil))
-	chooser := must[*ggufx.Sampler](t)(rt.NewSamplerChain(1024, 1))
-	guessed := must[*ggufx.Session](t)(model.NewSession(&ggufx.SessionOptions{Context: 32, MatmulFlags: ggufx.MatmulTiles}))
-	speculator := must[*ggufx.Speculator](t)(guessed.NewSpeculator(nil))
+	drafted := must[*ggufx.Session](t)(model.NewSession(&ggufx.SessionOptions{Context: 32}))
+	generator := must[*ggufx.Generator](t)(drafted.NewGenerator(&ggufx.GeneratorOptions{
+		Flags: ggufx.GeneratorIDsOnly | ggufx.GeneratorIgnoreEog, Draft: &ggufx.DraftOptions{}}))
 	grammar := must[*ggufx.Grammar](t)(rt.NewGrammar(tokenizer, &ggufx.GrammarOptions{Text: `root ::= "a"*`}))
 	matcher := newMatcher(t, grammar)
 	kv := filledKV(t, rt, 2)
@@ -72,8 +72,8 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 	first := must[ggufx.JobTensor](t)(job.TensorAt(0))
 	logits, floats := []float32{0, 1, 2, 9, 4, 5, 6, 7}, numbers(32)
 	c := &closing{close: []func() error{rt.Close, f.Close, part.Close, model.Close, tokenizer.Close,
-		session.Close, embedder.Close, sampler.Close, chooser.Close,
-		guessed.Close, speculator.Close, grammar.Close, matcher.Close,
+		session.Close, embedder.Close, sampler.Close,
+		drafted.Close, generator.Close, grammar.Close, matcher.Close,
 		kv.Close, m.Close, writer.Close, job.Close, adapter.Close}}
 	var one sync.Mutex
 	c.calls = []counted{
@@ -149,15 +149,12 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 			id, _, err := sampler.Sample(logits)
 			return right(id == 3, err)
 		})},
-		{"Speculator.Next", alone(new(sync.Mutex), func() error {
-			if err := guessed.Truncate(0); err != nil {
+		{"Generator.Next", alone(new(sync.Mutex), func() error {
+			if err := generator.SetPrompt(&ggufx.Prompt{Tokens: []int32{1}}); err != nil {
 				return err
 			}
-			if err := guessed.Decode([]int32{1}, nil); err != nil {
-				return err
-			}
-			n, err := speculator.Next(make([]int32, 2), nil, chooser, nil, nil)
-			return right(n == 1, err)
+			event, err := generator.Next(nil)
+			return right(len(event.Tokens) > 0, err)
 		})},
 		{"Grammar.NewMatcher", func() error {
 			m, err := grammar.NewMatcher()

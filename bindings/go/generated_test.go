@@ -110,19 +110,14 @@ func TestAnObjectKeepsWhatItWasMadeFrom(t *testing.T) {
 	rt := newRuntime(t)
 	f := demo(t, rt)
 	model := must[*ggufx.Model](t)(rt.NewModel(f, nil))
-	session := must[*ggufx.Session](t)(model.NewSession(&ggufx.SessionOptions{MatmulFlags: ggufx.MatmulBatchInvariant}))
-	speculator := must[*ggufx.Speculator](t)(session.NewSpeculator(&ggufx.SpeculatorOptions{
-		Guess: func(out, text []int32, last int32) int { return copy(out, []int32{last}) }}))
-	ok(t, session.Decode([]int32{1, 300}, nil))
-	for _, end := range []func() error{rt.Close, f.Close, model.Close} {
+	session := must[*ggufx.Session](t)(model.NewSession(nil))
+	generator := must[*ggufx.Generator](t)(session.NewGenerator(nil))
+	for _, end := range []func() error{rt.Close, f.Close, model.Close, session.Close} {
 		ok(t, end())
 	}
-	ids, sampler := make([]int32, 4), must[*ggufx.Sampler](t)(newRuntime(t).NewSampler(1024, nil))
-	check(t, must[int](t)(speculator.Next(ids, nil, sampler, nil, nil)) > 0)
-	ok(t, session.Close())
-	_, err := speculator.Next(ids, nil, sampler, nil, nil)
-	check(t, errors.Is(err, os.ErrClosed), err)
-	ok(t, speculator.Close())
+	ok(t, generator.SetPrompt(&ggufx.Prompt{Tokens: []int32{1, 300}}))
+	check(t, must[ggufx.Event](t)(generator.Next(nil)).Kind == ggufx.EventText)
+	ok(t, generator.Close())
 }
 
 // TestKeptFunctionsAreLetGo checks that a sampler and its clones keep a function, and no one else.

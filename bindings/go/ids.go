@@ -784,25 +784,23 @@ const (
 
 // Numbers with a meaning of their own.
 const (
-	AdapterMostUses       = 64
-	AdapterAllSequences   = 4294967295
-	SessionAll            = 4294967295
-	EstimateAsIs          = 4294967295
-	MaxDims               = 4
-	JobByRecipe           = 4294967295
-	KVNoSinks             = 4294967295
-	KVAllSequences        = 4294967295
-	KVKeepType            = 4294967295
-	KVAllLayers           = 4294967295
-	MatvecMaxMatrices     = 64
-	SessionNoCheckpoints  = 4294967295
-	LinkMostLast          = 1048576
-	LinkMostLinks         = 64
-	SamplingMostLinks     = 16
-	SpeculatorMostDrafted = 31
-	SpeculatorMostStops   = 1024
-	VersionMajor          = 0
-	VersionMinor          = 1
-	VersionPatch          = 0
-	ABIVersion            = 1
+	AdapterMostUses      = 64
+	AdapterAllSequences  = 4294967295
+	SessionAll           = 4294967295
+	EstimateAsIs         = 4294967295
+	MaxDims              = 4
+	JobByRecipe          = 4294967295
+	KVNoSinks            = 4294967295
+	KVAllSequences       = 4294967295
+	KVKeepType           = 4294967295
+	KVAllLayers          = 4294967295
+	MatvecMaxMatrices    = 64
+	SessionNoCheckpoints = 4294967295
+	LinkMostLast         = 1048576
+	LinkMostLinks        = 64
+	SamplingMostLinks    = 16
+	VersionMajor         = 0
+	VersionMinor         = 1
+	VersionPatch         = 0
+	ABIVersion           = 1
 )

@@ -3870,28 +3870,6 @@ func (s *Session) Truncate(nTokens uint64) error {
 	return run.done(C.ggufx_session_truncate(cSession, C.uint64_t(nTokens), run.e))
 }
 
-// NewSpeculator creates a speculator for sequence 0 of a session, which must outlive it.
-//
-//   - session: the call continues its sequence 0.
-//
-// Memory: NumDraft + 1 rows of logits, and 8 to 12 bytes per token of the context for prompt lookup.
-//
-// Errors: StatusArgument, StatusMemory, StatusLimit, StatusMismatch.
-func (s *Session) NewSpeculator(options *SpeculatorOptions) (*Speculator, error) {
-	run := begin()
-	defer run.end()
-	cSession := s.enter(run, alone)
-	cOptions := one[C.ggufx_speculator_options](run, options)
-	if run.err != nil {
-		return nil, run.err
-	}
-	made := slot[*C.ggufx_speculator](run)
-	if err := run.done(C.ggufx_speculator_create(made, cSession, cOptions, run.e)); err != nil {
-		return nil, err
-	}
-	return &Speculator{run.hold(unsafe.Pointer(*made), destroySpeculator, nil, s.handle)}, nil
-}
-
 // Sampler selects a token id from logits. Holds its random state; exclusive. The same seed, options
 // and logits give the same ids on every machine.
 type Sampler struct{ *handle }
@@ -4028,45 +4006,6 @@ func (s *Sampler) Clone() (*Sampler, error) {
 		return nil, err
 	}
 	return &Sampler{run.hold(unsafe.Pointer(*made), destroySampler, s.handle)}, nil
-}
-
-// Speculator: draft tokens and their acceptance. Exclusive, with its sessions.
-type Speculator struct{ *handle }
-
-// Close lets go of the speculator. Calls that run end well; may be called again.
-func (s *Speculator) Close() error {
-	if s == nil {
-		return nil
-	}
-	return s.close()
-}
-
-func (s *Speculator) enter(run *running, how use) *C.ggufx_speculator {
-	if s == nil {
-		run.fail(argument("the speculator is nil"))
-		return nil
-	}
-	return (*C.ggufx_speculator)(run.enter(s.handle, "speculator", how))
-}
-
-func destroySpeculator(p unsafe.Pointer) { C.ggufx_speculator_destroy((*C.ggufx_speculator)(p)) }
-
-// Info describes a speculator: its tokens and acceptance.
-//
-// Errors: StatusArgument.
-func (s *Speculator) Info() (SpeculatorFacts, error) {
-	run := begin()
-	defer run.end()
-	cSpeculator := s.enter(run, shared)
-	if run.err != nil {
-		return SpeculatorFacts{}, run.err
-	}
-	var out C.ggufx_speculator_facts
-	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	if err := run.done(C.ggufx_speculator_info(&out, cSpeculator, run.e)); err != nil {
-		return SpeculatorFacts{}, err
-	}
-	return speculatorFactsOf(&out), nil
 }
 
 // Writer is the content of a file to write: keys and tensors in the order in which they were added.
@@ -4386,7 +4325,7 @@ func (w *Writer) WriteStream(write func(part uint32, data []byte) error, options
 	run := begin()
 	defer run.end()
 	cWriter := w.enter(run, alone)
-	cWrite, cWriteUser := run.callback(write, C.ggufxGoCall11)
+	cWrite, cWriteUser := run.callback(write, C.ggufxGoCall10)
 	cOptions := one[C.ggufx_write_options](run, options)
 	if run.err != nil {
 		return run.err

@@ -64,9 +64,6 @@ struct ggufx_session {
 struct ggufx_sampler {
     char unused;
 };
-struct ggufx_speculator {
-    char unused;
-};
 struct ggufx_writer {
     char unused;
 };
@@ -81,8 +78,6 @@ extern int32_t ggufxGoCall6(void *user, size_t index, ggufx_job_tensor *tensor);
 extern int32_t ggufxGoCall7(void *user, ggufx_measure_facts *running);
 extern int32_t ggufxGoCall8(void *user, ggufx_measure_row *rows, size_t n);
 extern int32_t ggufxGoCall9(void *user, ggufx_candidate *candidates, size_t n);
-extern size_t ggufxGoCall10(void *user, int32_t *out, size_t most, int32_t *text, size_t n_text,
-                            int32_t last);
-extern int32_t ggufxGoCall11(void *user, uint32_t part, void *data, size_t n);
+extern int32_t ggufxGoCall10(void *user, uint32_t part, void *data, size_t n);
 
 #endif

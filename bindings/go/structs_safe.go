@@ -2099,63 +2099,6 @@ func (o *SamplerLink) write(run *running, to *C.ggufx_sampler_link) {
 	to.n_biases = C.size_t(len(o.Biases))
 }
 
-// SpeculatorOptions: source and number of draft tokens. All zero means default: prompt lookup.
-type SpeculatorOptions struct {
-	// Session of a draft model with the same vocabulary, which proposes its likeliest tokens. The
-	// speculator owns the content of its sequence 0. Its context limits drafting. nil: no draft
-	// model.
-	Draft *Session
-	// Draft tokens of the host: writes up to `most` ids to `out` and returns their number; a larger
-	// one is StatusArgument. The sequence is text[n_text], then `last`. It must not call into the
-	// speculator or its sessions. nil: prompt lookup, or `draft`. Not together with `draft`.
-	Guess func(out []int32, text []int32, last int32) int
-	// end-of-generation ids, copied; they end a step too
-	Stops []int32
-	// Draft tokens per step; 0 = 7, at most 31. After rejections the speculator drafts fewer, then
-	// pauses.
-	NumDraft uint32
-	// Prompt lookup: last tokens that must have occurred before; 0 = 3, at most 32
-	Match uint32
-}
-
-func (o *SpeculatorOptions) write(run *running, to *C.ggufx_speculator_options) {
-	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_speculator_options{}))
-	if o.Draft != nil {
-		to.draft = o.Draft.enter(run, alone)
-		run.held = append(run.held, o.Draft.handle)
-	}
-	if o.Guess != nil {
-		to.guess, to.user = run.keep(o.Guess, C.ggufxGoCall10)
-	}
-	to.stops = (*C.int32_t)(place(run, o.Stops))
-	to.n_draft = C.uint32_t(o.NumDraft)
-	to.n_match = C.uint32_t(o.Match)
-	to.n_stops = C.size_t(len(o.Stops))
-}
-
-// SpeculatorFacts: result of Speculator.Info.
-type SpeculatorFacts struct {
-	// Calls of Speculator.Next that returned tokens
-	Calls uint64
-	// Tokens that these calls returned
-	Tokens uint64
-	// Draft tokens
-	Drafted uint64
-	// Draft tokens that the sampler accepted
-	Accepted uint64
-	// Allocated bytes without the object itself
-	Bytes uint64
-}
-
-func speculatorFactsOf(from *C.ggufx_speculator_facts) (to SpeculatorFacts) {
-	to.Calls = uint64(from.n_calls)
-	to.Tokens = uint64(from.n_tokens)
-	to.Drafted = uint64(from.n_drafted)
-	to.Accepted = uint64(from.n_accepted)
-	to.Bytes = uint64(from.bytes)
-	return to
-}
-
 // TypeFacts: result of TypeInfo.
 type TypeFacts struct {
 	Flags TypeFlags

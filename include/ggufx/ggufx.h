@@ -41,7 +41,6 @@
  *   event.h      events of generators and parsers
  *   grammar.h    constrained decoding by GBNF grammars and JSON Schema
  *   sampler.h    sampler chain, log-probabilities
- *   speculate.h  speculative decoding
  *
  * Evaluation:
  *
@@ -72,7 +71,6 @@
 #include "model.h"
 #include "quant.h"
 #include "sampler.h"
-#include "speculate.h"
 #include "types.h"
 #include "version.h"
 #include "write.h"

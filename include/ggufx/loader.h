@@ -231,10 +231,6 @@ extern "C" {
     X(sampler_clone) \
     X(file_sampling) \
     X(logprobs) \
-    X(speculator_create) \
-    X(speculator_destroy) \
-    X(speculator_next) \
-    X(speculator_info) \
     X(type_info) \
     X(type_from_name) \
     X(row_bytes) \
@@ -473,10 +469,6 @@ typedef struct ggufx_functions {
     ggufx_status (*sampler_clone)(ggufx_sampler **out, const ggufx_sampler *sampler, ggufx_error *error);
     ggufx_status (*file_sampling)(ggufx_sampling_facts *out, int32_t *out_suppressed, size_t capacity, const ggufx_file *file, ggufx_error *error);
     ggufx_status (*logprobs)(int32_t *out_ids, float *out_logprobs, size_t k, float *out_chosen, const ggufx_runtime *rt, const float *logits, size_t n, int32_t chosen, ggufx_error *error);
-    ggufx_status (*speculator_create)(ggufx_speculator **out, ggufx_session *session, const ggufx_speculator_options *options, ggufx_error *error);
-    void (*speculator_destroy)(ggufx_speculator *speculator);
-    ggufx_status (*speculator_next)(int32_t *out_ids, float *out_logprobs, size_t capacity, size_t *out_n, ggufx_speculator *speculator, ggufx_sampler *sampler, ggufx_matcher *matcher, const ggufx_progress *progress, ggufx_error *error);
-    ggufx_status (*speculator_info)(ggufx_speculator_facts *out, const ggufx_speculator *speculator, ggufx_error *error);
     ggufx_status (*type_info)(ggufx_type_facts *out, ggufx_type type, ggufx_error *error);
     ggufx_status (*type_from_name)(ggufx_type *out, const char *name, ggufx_error *error);
     ggufx_status (*row_bytes)(uint64_t *out, ggufx_type type, uint64_t n, ggufx_error *error);

@@ -34,7 +34,6 @@ enum class Tag : uint32_t {
     chat_prompt = 0x4f474758u,
     grammar = 0x47474758u,
     matcher = 0x48474758u,
-    speculator = 0x44474758u,
     adapter = 0x4c474758u,
     device = 0x45444758u,
     generator = 0x4e474758u,

@@ -12,7 +12,6 @@
 #include "model/sampler.hpp"
 #include "model/sampling/chain.hpp"
 #include "model/session.hpp"
-#include "model/speculation/speculator.hpp"
 #include "model/tokenizer/tokenizer.hpp"
 
 #include <algorithm>
@@ -99,15 +98,6 @@ struct ggufx_adapter {
     ggufx::Ref<ggufx::model::Adapter> adapter;
     ggufx_adapter(ggufx::Ref<ggufx_model> m, ggufx::Ref<ggufx::model::Adapter> a)
         : model(std::move(m)), adapter(std::move(a)) {}
-};
-
-struct ggufx_speculator {
-    ggufx::abi::Tag tag = ggufx::abi::Tag::speculator;
-    ggufx::Ref<ggufx_model> model; // before the speculator, which uses its runtime's memory
-    ggufx::model::Speculator speculator;
-    ggufx_speculator(ggufx::Ref<ggufx_model> m, ggufx::model::Session &session,
-                     const ggufx::model::SpeculatorOptions &options)
-        : model(std::move(m)), speculator(session, options) {}
 };
 
 struct ggufx_embedder {

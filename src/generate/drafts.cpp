@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "generate/drafts.hpp"
 
-#include "model/speculation/speculator.hpp"
-
 #include <algorithm>
 
 namespace ggufx::generate {
 
 namespace {
 
-constexpr uint32_t kDrafted = 7, kMatched = 3; // as model::Speculator
+constexpr uint32_t kDrafted = 7, kMatched = 3;
 
 } // namespace
 

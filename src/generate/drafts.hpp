@@ -11,6 +11,8 @@
 
 namespace ggufx::generate {
 
+constexpr uint32_t kMostDrafted = 31, kMostMatched = 32;
+
 struct DraftOptions {
     model::Session *session = nullptr; // session of the draft model; null: prompt lookup
     uint32_t sequence = 0;             // sequence of that session

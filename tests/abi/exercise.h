@@ -58,8 +58,8 @@ ggufx_status exercise_imatrix(exercise *e, const ggufx_runtime *rt);
 ggufx_status exercise_job(exercise *e, const ggufx_runtime *rt);
 ggufx_status exercise_chat(exercise *e, const ggufx_runtime *rt);
 ggufx_status exercise_chat_tokens(exercise *e, const ggufx_runtime *rt, const ggufx_file *file);
-ggufx_status exercise_batch(exercise *e, const ggufx_runtime *rt, const ggufx_model *model,
-                            const int32_t *ids, uint32_t n_vocab);
+ggufx_status exercise_batch(exercise *e, const ggufx_model *model, const int32_t *ids,
+                            uint32_t n_vocab);
 ggufx_status exercise_generator(exercise *e, const ggufx_file *file, const ggufx_model *model);
 ggufx_status exercise_group(exercise *e, const ggufx_runtime *rt, const ggufx_file *file,
                             const int32_t *ids, uint32_t n_vocab);

@@ -100,53 +100,8 @@ end:
     return status;
 }
 
-/* Generates the same tokens twice: with the sampler chain token by token, and with speculative
- * decoding by prompt lookup. */
-static ggufx_status use_speculator(exercise *e, ggufx_session *session, ggufx_sampler *sampler,
-                                   const int32_t *ids) {
-    const ggufx_functions *a = e->api;
-    ggufx_status status = GGUFX_OK;
-    ggufx_speculator *speculator = NULL;
-    ggufx_speculator_options options = {.struct_size = sizeof options};
-    ggufx_speculator_facts facts = {.struct_size = sizeof facts};
-    int32_t out[8];
-    size_t n = 0;
-    options.n_match = 1;
-    TRY(a->speculator_create(&speculator, session, &options, &e->error));
-    TRY(a->session_decode(session, ids, 4, NULL, &e->error));
-    for (size_t i = 0; i < 3; i++) {
-        TRY(a->speculator_next(out, NULL, 2, &n, speculator, sampler, NULL, e->progress,
-                               &e->error));
-        MUST(n >= 1 && n <= 2);
-        exercise_mix(e, out, n, sizeof *out);
-    }
-    TRY(a->speculator_info(&facts, speculator, &e->error));
-    MUST(facts.n_calls == 3 && facts.n_tokens >= 3);
-end:
-    a->speculator_destroy(speculator);
-    return status;
-}
-
-static ggufx_status speculate(exercise *e, const ggufx_runtime *rt, const ggufx_model *model,
-                              const int32_t *ids, uint32_t n_vocab) {
-    const ggufx_functions *a = e->api;
-    ggufx_status status = GGUFX_OK;
-    ggufx_session *session = NULL;
-    ggufx_sampler *sampler = NULL;
-    ggufx_session_options options = {.struct_size = sizeof options};
-    options.n_context = 16;
-    options.matmul_flags = GGUFX_MATMUL_BATCH_INVARIANT;
-    TRY(a->session_create(&session, model, &options, &e->error));
-    TRY(a->sampler_create(&sampler, rt, n_vocab, NULL, &e->error));
-    TRY(use_speculator(e, session, sampler, ids));
-end:
-    a->sampler_destroy(sampler);
-    a->session_destroy(session);
-    return status;
-}
-
-ggufx_status exercise_batch(exercise *e, const ggufx_runtime *rt, const ggufx_model *model,
-                            const int32_t *ids, uint32_t n_vocab) {
+ggufx_status exercise_batch(exercise *e, const ggufx_model *model, const int32_t *ids,
+                            uint32_t n_vocab) {
     const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_session *session = NULL;
@@ -158,7 +113,6 @@ ggufx_status exercise_batch(exercise *e, const ggufx_runtime *rt, const ggufx_mo
     options.n_sequences = 3;
     TRY(a->session_create(&session, model, &options, &e->error));
     TRY(use_sequences(e, session, ids, logits, n_vocab));
-    TRY(speculate(e, rt, model, ids, n_vocab));
 end:
     a->session_destroy(session);
     free(logits);

@@ -448,7 +448,7 @@ ggufx_status exercise_model(exercise *e, const ggufx_runtime *rt, const ggufx_fi
     TRY(a->session_info(&made, session, &e->error));
     MUST(made.n_context == 2 * kIds && made.n_batch == 8);
     TRY(use_session(e, rt, session, ids, logits, facts.n_vocab));
-    TRY(exercise_batch(e, rt, model, ids, facts.n_vocab));
+    TRY(exercise_batch(e, model, ids, facts.n_vocab));
     TRY(exercise_generator(e, file, model));
     TRY(exercise_group(e, rt, file, ids, facts.n_vocab));
     TRY(run_embedder(e, rt, file, model, ids));

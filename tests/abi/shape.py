@@ -13,7 +13,7 @@ RESULTS = {"ggufx_status", "void", "const char *", "const void *", "const ggufx_
 FORBIDDEN = r"\b(long|short|bool|_Bool|wchar_t|va_list|union|enum|unsigned|signed|inline)\b|\.\.\."
 MODULE_VERBS = ("open", "matvec", "matmul", "dequantize", "quantize", "validate", "tokenize",
                 "detokenize", "embed", "measure", "logprobs", "estimate", "recommend", "version", "abi", "has", "status", "row")
-OBJECTS = ("adapter", "runtime", "file", "tensor", "kv", "tokenizer", "token", "model", "group", "session", "batch", "device", "vulkan", "sampler", "generator", "speculator", "embedder", "measure",
+OBJECTS = ("adapter", "runtime", "file", "tensor", "kv", "tokenizer", "token", "model", "group", "session", "batch", "device", "vulkan", "sampler", "generator", "embedder", "measure",
            "type", "meta", "attend", "decode", "writer", "write",
            "imatrix", "job", "edit", "chat", "grammar", "matcher")
 

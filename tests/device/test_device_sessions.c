@@ -80,75 +80,91 @@ static void note_logits(fixture *f, const ggufx_session *session, record *out) {
     (void)write_record(out, logits, sizeof logits);
 }
 
-/* Decodes a prompt whose second half repeats the first, so that drafts are accepted and
- * rejected. */
-static void begin_text(fixture *f, ggufx_session *session, size_t n) {
-    int32_t tokens[N];
+/* A text whose second half repeats the first, so that drafts are accepted and rejected. */
+static void make_text(int32_t *tokens) {
     make_tokens(tokens, N);
     for (size_t i = N / 2; i < N; i++) tokens[i] = tokens[i - N / 2];
+}
+
+static void begin_text(fixture *f, ggufx_session *session, size_t n) {
+    int32_t tokens[N];
+    make_text(tokens);
     MUST(f, ggufx_session_decode(session, tokens, n, NULL, &f->error));
 }
 
-typedef struct guessing {
-    ggufx_sampler *sampler;
-    ggufx_speculator *speculator;
+/* Generation with drafts: those of `draft`, or of prompt lookup. */
+typedef struct drafting {
+    ggufx_generator *generator;
     ggufx_session *session, *draft;
-} guessing;
+} drafting;
 
-static guessing begin_guesses(fixture *f, const ggufx_model *model, const ggufx_model *draft) {
-    guessing g = {NULL, NULL, NULL, NULL};
-    ggufx_speculator_options options = {.struct_size = sizeof options};
-    g.session = new_session(f, model, GGUFX_MATMUL_BATCH_INVARIANT);
-    if (draft) options.draft = g.draft = new_session(f, draft, GGUFX_MATMUL_BATCH_INVARIANT);
-    MUST(f, ggufx_sampler_create(&g.sampler, f->rt, TINY_VOCAB, NULL, &f->error));
-    MUST(f, ggufx_speculator_create(&g.speculator, g.session, &options, &f->error));
-    begin_text(f, g.session, N);
-    return g;
+static drafting begin_drafts(fixture *f, const ggufx_model *model, const ggufx_model *draft,
+                             const ggufx_grammar *grammar) {
+    drafting d = {NULL, NULL, NULL};
+    ggufx_draft_options drafts = {.struct_size = sizeof drafts};
+    ggufx_generator_options options = {.struct_size = sizeof options};
+    ggufx_prompt prompt = {.struct_size = sizeof prompt};
+    int32_t tokens[N];
+    d.session = new_session(f, model, 0);
+    if (draft) drafts.session = d.draft = new_session(f, draft, 0);
+    options.draft = &drafts;
+    options.grammar = grammar;
+    options.flags = GGUFX_GENERATOR_LOGPROBS;
+    if (!grammar) options.flags |= GGUFX_GENERATOR_IDS_ONLY | GGUFX_GENERATOR_IGNORE_EOG;
+    MUST(f, ggufx_generator_create(&d.generator, d.session, &options, &f->error));
+    make_text(tokens);
+    prompt.tokens = tokens;
+    prompt.n_tokens = N;
+    MUST(f, ggufx_generator_set_prompt(d.generator, &prompt, &f->error));
+    return d;
 }
 
-static ggufx_status guess(guessing *g, ggufx_matcher *matcher, record *out, ggufx_error *error) {
-    int32_t ids[8];
-    float logprobs[8];
-    size_t n = 0;
-    const ggufx_status status = ggufx_speculator_next(ids, logprobs, 8, &n, g->speculator,
-                                                      g->sampler, matcher, NULL, error);
-    if (out) (void)write_record(out, ids, n * sizeof *ids);
-    if (out) (void)write_record(out, logprobs, n * sizeof *logprobs);
+/* Computes a step, after which all of its events are polled. */
+static ggufx_status step(drafting *d, record *out, ggufx_error *error) {
+    const ggufx_step_item item = {.struct_size = sizeof item, .generator = d->generator};
+    ggufx_event event = {.struct_size = sizeof event};
+    const ggufx_status status = ggufx_session_step(NULL, d->session, &item, 1, NULL, error);
+    do {
+        OK(ggufx_generator_poll(&event, d->generator, ok_error()));
+        for (size_t i = 0; out && i < event.n_tokens; i++) {
+            (void)write_record(out, &event.tokens[i].id, sizeof event.tokens[i].id);
+            (void)write_record(out, &event.tokens[i].logprob, sizeof event.tokens[i].logprob);
+        }
+    } while (event.kind != GGUFX_EVENT_NONE && event.kind != GGUFX_EVENT_END);
     return status;
 }
 
-static void end_guesses(guessing *g) {
-    ggufx_speculator_destroy(g->speculator);
-    ggufx_sampler_destroy(g->sampler);
-    ggufx_session_destroy(g->draft);
-    ggufx_session_destroy(g->session);
+static void end_drafts(drafting *d) {
+    ggufx_generator_destroy(d->generator);
+    ggufx_session_destroy(d->draft);
+    ggufx_session_destroy(d->session);
 }
 
-static void guess_often(fixture *f, const ggufx_model *model, const ggufx_model *draft,
+static void draft_often(fixture *f, const ggufx_model *model, const ggufx_model *draft,
                         record *out) {
-    guessing g = begin_guesses(f, model, draft);
-    for (int i = 0; i < 5; i++) MUST(f, guess(&g, NULL, out, &f->error));
-    ggufx_speculator_facts facts = {.struct_size = sizeof facts};
-    MUST(f, ggufx_speculator_info(&facts, g.speculator, &f->error));
+    drafting d = begin_drafts(f, model, draft, NULL);
+    for (int i = 0; i < 6; i++) MUST(f, step(&d, out, &f->error));
+    ggufx_generator_facts facts = {.struct_size = sizeof facts};
+    MUST(f, ggufx_generator_info(&facts, d.generator, &f->error));
     if (draft) assert_true(facts.n_drafted > 0);
     (void)write_record(out, &facts, sizeof facts);
-    end_guesses(&g);
+    end_drafts(&d);
 }
 
 static void looked_up(fixture *f, const ggufx_model *model, const ggufx_model *here, record *out) {
     (void)here;
-    guess_often(f, model, NULL, out);
+    draft_often(f, model, NULL, out);
 }
 
 static void drafted_here(fixture *f, const ggufx_model *model, const ggufx_model *here,
                          record *out) {
-    guess_often(f, model, here, out);
+    draft_often(f, model, here, out);
 }
 
 static void drafted_there(fixture *f, const ggufx_model *model, const ggufx_model *here,
                           record *out) {
     (void)here;
-    guess_often(f, model, model, out);
+    draft_often(f, model, model, out);
 }
 
 static void within_a_grammar(fixture *f, const ggufx_model *model, const ggufx_model *here,
@@ -157,16 +173,13 @@ static void within_a_grammar(fixture *f, const ggufx_model *model, const ggufx_m
     static const char text[] = "root ::= [a-z]+ (\" \" [a-z]+)*";
     ggufx_tokenizer *tokenizer = NULL;
     ggufx_grammar *grammar = NULL;
-    ggufx_matcher *matcher = NULL;
     ggufx_grammar_options options = {.struct_size = sizeof options};
     options.text = text_of(text);
     MUST(f, ggufx_tokenizer_create(&tokenizer, f->file, &f->error));
     MUST(f, ggufx_grammar_create(&grammar, f->rt, tokenizer, &options, &f->error));
-    MUST(f, ggufx_matcher_create(&matcher, grammar, &f->error));
-    guessing g = begin_guesses(f, model, NULL);
-    for (int i = 0; i < 4; i++) MUST(f, guess(&g, matcher, out, &f->error));
-    end_guesses(&g);
-    ggufx_matcher_destroy(matcher);
+    drafting d = begin_drafts(f, model, NULL, grammar);
+    for (int i = 0; i < 5; i++) MUST(f, step(&d, out, &f->error));
+    end_drafts(&d);
     ggufx_grammar_destroy(grammar);
     ggufx_tokenizer_destroy(tokenizer);
 }
@@ -371,10 +384,9 @@ static void lose_at(uint64_t at) {
 /* Asserts that a session whose device was lost has the state before the call, and continues on the
  * host. */
 static void assert_goes_on_here(fixture *f, const ggufx_session *lost, const ggufx_model *here,
-                                size_t n_tokens) {
+                                size_t n_tokens, ggufx_matmul_flags products) {
     record snapshot = {NULL, 0, 0}, never_failed = {NULL, 0, 0};
-    ggufx_session *fresh = new_session(f, here, GGUFX_MATMUL_BATCH_INVARIANT),
-                  *loaded = new_session(f, here, GGUFX_MATMUL_BATCH_INVARIANT);
+    ggufx_session *fresh = new_session(f, here, products), *loaded = new_session(f, here, products);
     begin_text(f, fresh, n_tokens);
     assert_int_equal(ggufx_session_length(lost), n_tokens);
     MUST(f, ggufx_session_save(lost, 0, write_record, &snapshot, &f->error));
@@ -415,7 +427,7 @@ static void test_a_loss_within_a_prompt_leaves_the_session_as_before(void **stat
         const ggufx_status status = ggufx_session_decode(f.session, tokens, 20, NULL, &f.error);
         if (status != GGUFX_OK) {
             FAILS(&f, GGUFX_E_DEVICE, "a fault on command", status);
-            assert_goes_on_here(&f, f.session, here, 10);
+            assert_goes_on_here(&f, f.session, here, 10, GGUFX_MATMUL_BATCH_INVARIANT);
             FAILS(&f, GGUFX_E_DEVICE, "lost",
                   ggufx_session_decode(f.session, tokens, 1, NULL, &f.error));
             n_lost++;
@@ -440,17 +452,17 @@ static void test_a_failure_within_drafts_leaves_the_session_as_before(void **sta
         ggufx_device *device = open_any(f.rt);
         ggufx_model *here = model_on(&f, f.file, NULL, 0);
         f.model = model_on(&f, f.file, device, 0);
-        guessing g = begin_guesses(&f, f.model, at % 2 ? NULL : f.model);
-        MUST(&f, guess(&g, NULL, NULL, &f.error)); /* leaves a token that is not decoded yet */
+        drafting d = begin_drafts(&f, f.model, at % 2 ? NULL : f.model, NULL);
+        MUST(&f, step(&d, NULL, &f.error)); /* the prompt; leaves a token that is not decoded yet */
         lose_at(at);
-        const ggufx_status status = guess(&g, NULL, NULL, &f.error);
+        const ggufx_status status = step(&d, NULL, &f.error);
         if (status != GGUFX_OK) {
             FAILS(&f, GGUFX_E_DEVICE, "a fault on command", status);
-            assert_goes_on_here(&f, g.session, here, N);
-            FAILS(&f, GGUFX_E_DEVICE, "lost", guess(&g, NULL, NULL, &f.error));
+            assert_goes_on_here(&f, d.session, here, N, GGUFX_MATMUL_TILES);
+            FAILS(&f, GGUFX_E_DEVICE, "lost", step(&d, NULL, &f.error));
             n_lost++;
         }
-        end_guesses(&g);
+        end_drafts(&d);
         ggufx_model_destroy(here);
         ggufx_device_destroy(device);
         end(&f);

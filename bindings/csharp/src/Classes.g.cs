@@ -3236,37 +3236,6 @@ namespace Ggufx
         }
     }
 
-    /// <summary>Draft tokens and their acceptance. Exclusive, with its sessions. A call that changes it is exclusive: another one
-    /// at the same time fails with Status.State.</summary>
-    public sealed unsafe partial class Speculator : IDisposable
-    {
-        private readonly SpeculatorHandle _made;
-
-        internal Speculator(SpeculatorHandle made) { _made = made; }
-
-        internal SpeculatorHandle Handle { get { return _made.Live(this); } }
-
-        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
-        public void Dispose() { _made.Dispose(); }
-
-        /// <summary>Describes a speculator: its tokens and acceptance.</summary>
-        /// <exception cref="GgufxException">Argument.</exception>
-        public SpeculatorFacts Info
-        {
-            get
-            {
-                NativeError e;
-                using (Handle.Reading())
-                {
-                    var resultNative = default(NativeSpeculatorFacts);
-                    resultNative.struct_size = (uint)sizeof(NativeSpeculatorFacts);
-                    Check.Ok(NativeMethods.ggufx_speculator_info(&resultNative, Handle, &e), &e);
-                    return new SpeculatorFacts(&resultNative);
-                }
-            }
-        }
-    }
-
     /// <summary>The content of a file to write: keys and tensors in the order in which they were added. A call that changes it is
     /// exclusive: another one at the same time fails with Status.State.</summary>
     public sealed unsafe partial class Writer : IDisposable

@@ -1313,10 +1313,6 @@ namespace Ggufx
         public const uint LinkMostLinks = 64;
         /// <summary>Entries of SamplingFacts.links.</summary>
         public const uint SamplingMostLinks = 16;
-        /// <summary>Draft tokens per step.</summary>
-        public const uint SpeculatorMostDrafted = 31;
-        /// <summary>End-of-generation ids.</summary>
-        public const uint SpeculatorMostStops = 1024;
         /// <summary>Incremented when the binary interface breaks, from 1 on.</summary>
         public const uint VersionMajor = 0;
         /// <summary>Incremented when functions are added.</summary>

@@ -35,8 +35,6 @@ namespace Ggufx
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         private delegate void LogFn(void* user, int level, byte* text, UIntPtr n);
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        private delegate UIntPtr GuessFn(void* user, int* guess, UIntPtr most, int* text, UIntPtr n, int last);
-        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         private delegate int JobsFn(void* user, uint n, IntPtr task, void* ctx);
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         private delegate void TaskFn(void* ctx, uint index, uint worker);
@@ -50,7 +48,6 @@ namespace Ggufx
         }
 
         internal static readonly IntPtr Progress = Keep(new ProgressFn(OnProgress));
-        internal static readonly IntPtr Guess = Keep(new GuessFn(OnGuess));
         internal static readonly IntPtr Layer = Keep(new LayerFn(OnLayer));
         internal static readonly IntPtr ReadAt = Keep(new ReadAtFn(OnReadAt));
         internal static readonly IntPtr Size = Keep(new SizeFn(OnSize));
@@ -67,21 +64,6 @@ namespace Ggufx
             if (callback.Stopped) return (int)Status.Cancelled;
             try { return GoOn(((Scope)callback.Function).Report(done, total)); }
             catch (Exception e) { return callback.Ended(e); }
-        }
-
-        [MonoPInvokeCallback(typeof(GuessFn))]
-        private static UIntPtr OnGuess(void* user, int* guess, UIntPtr most, int* text, UIntPtr n, int last)
-        {
-            try
-            {
-                var into = new Span<int>(guess, checked((int)most));
-                return Native.Size(((Guess)Callback.Of(user).Function)(new ReadOnlySpan<int>(text, checked((int)n)), last, into));
-            }
-            catch (Exception e)
-            {
-                Thrown.Set(e); // Next rethrows it
-                return UIntPtr.Zero;
-            }
         }
 
         [MonoPInvokeCallback(typeof(LayerFn))]

@@ -156,15 +156,6 @@ namespace Ggufx
         protected override void Destroy() { NativeMethods.ggufx_session_destroy(handle); }
     }
 
-    internal sealed class SpeculatorHandle : LibraryHandle
-    {
-        internal static readonly SpeculatorHandle None = new SpeculatorHandle();
-
-        private SpeculatorHandle() { }
-
-        protected override void Destroy() { NativeMethods.ggufx_speculator_destroy(handle); }
-    }
-
     internal sealed class TokenizerHandle : LibraryHandle
     {
         internal static readonly TokenizerHandle None = new TokenizerHandle();

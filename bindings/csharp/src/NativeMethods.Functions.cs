@@ -616,18 +616,6 @@ namespace Ggufx
             float* out_chosen, RuntimeHandle rt, float* logits, UIntPtr n, int chosen, NativeError*
             error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_speculator_create(out SpeculatorHandle out_, SessionHandle
-            session, NativeSpeculatorOptions* options, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_speculator_destroy(IntPtr handle);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_speculator_next(int* out_ids, float* out_logprobs, UIntPtr
-            capacity, UIntPtr* out_n, SpeculatorHandle speculator, SamplerHandle sampler,
-            MatcherHandle matcher, NativeProgress* progress, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_speculator_info(NativeSpeculatorFacts* out_,
-            SpeculatorHandle speculator, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_type_info(NativeTypeFacts* out_, uint type_, NativeError*
             error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]

@@ -1169,32 +1169,6 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeSpeculatorOptions
-    {
-        internal uint struct_size;
-        internal uint flags;
-        internal IntPtr draft;
-        internal IntPtr guess;
-        internal void* user;
-        internal int* stops;
-        internal UIntPtr n_stops;
-        internal uint n_draft;
-        internal uint n_match;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeSpeculatorFacts
-    {
-        internal uint struct_size;
-        internal uint flags;
-        internal ulong n_calls;
-        internal ulong n_tokens;
-        internal ulong n_drafted;
-        internal ulong n_accepted;
-        internal ulong bytes;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeTypeFacts
     {
         internal uint struct_size;
@@ -1368,8 +1342,6 @@ namespace Ggufx
             { "ggufx_logit_bias", sizeof(NativeLogitBias) },
             { "ggufx_sampler_link", sizeof(NativeSamplerLink) },
             { "ggufx_sampling_facts", sizeof(NativeSamplingFacts) },
-            { "ggufx_speculator_options", sizeof(NativeSpeculatorOptions) },
-            { "ggufx_speculator_facts", sizeof(NativeSpeculatorFacts) },
             { "ggufx_type_facts", sizeof(NativeTypeFacts) },
             { "ggufx_kv_type_facts", sizeof(NativeKvTypeFacts) },
             { "ggufx_writer_options", sizeof(NativeWriterOptions) },

@@ -2668,63 +2668,6 @@ namespace Ggufx
         }
     }
 
-    /// <summary>Source and number of draft tokens. All zero means default: prompt lookup.</summary>
-    public sealed partial class SpeculatorOptions
-    {
-        /// <summary>Session of a draft model with the same vocabulary, which proposes its likeliest tokens. The speculator owns
-        /// the content of its sequence 0. Its context limits drafting. null: no draft model.</summary>
-        public Session Draft { get; set; }
-        /// <summary>[NStops] end-of-generation ids, copied; they end a step too.</summary>
-        public int[] Stops { get; set; }
-        /// <summary>Draft tokens per step; 0 = 7, at most 31. After rejections the speculator drafts fewer, then
-        /// pauses.</summary>
-        public uint NDraft { get; set; }
-        /// <summary>Prompt lookup: last tokens that must have occurred before; 0 = 3, at most 32.</summary>
-        public uint Match { get; set; }
-
-        internal unsafe void Fill(NativeSpeculatorOptions* o, Scope scope)
-        {
-            *o = default(NativeSpeculatorOptions);
-            o->struct_size = (uint)sizeof(NativeSpeculatorOptions);
-            o->draft = scope.Object(Draft == null ? null : Draft.Handle);
-            o->stops = (int*)scope.Array(Stops);
-            o->n_stops = Native.Size(Stops == null ? 0 : Stops.Length);
-            o->n_draft = NDraft;
-            o->n_match = Match;
-        }
-
-        internal static unsafe NativeSpeculatorOptions* Of(SpeculatorOptions from, NativeSpeculatorOptions* o, Scope scope)
-        {
-            if (from == null) return null;
-            from.Fill(o, scope);
-            return o;
-        }
-    }
-
-    /// <summary>Speculator facts.</summary>
-    public sealed partial class SpeculatorFacts
-    {
-        /// <summary>Calls of Speculator.Next that returned tokens.</summary>
-        public ulong Calls { get; private set; }
-        /// <summary>Tokens that these calls returned.</summary>
-        public ulong Tokens { get; private set; }
-        /// <summary>Draft tokens.</summary>
-        public ulong Drafted { get; private set; }
-        /// <summary>Draft tokens that the sampler accepted.</summary>
-        public ulong Accepted { get; private set; }
-        /// <summary>Allocated bytes without the object itself.</summary>
-        public ulong Bytes { get; private set; }
-
-        internal unsafe SpeculatorFacts(NativeSpeculatorFacts* o)
-        {
-            Calls = o->n_calls;
-            Tokens = o->n_tokens;
-            Drafted = o->n_drafted;
-            Accepted = o->n_accepted;
-            Bytes = o->bytes;
-        }
-    }
-
     /// <summary>Type facts.</summary>
     public sealed partial class TypeFacts
     {

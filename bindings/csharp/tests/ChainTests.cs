@@ -1,4 +1,4 @@
-// Sampler chains, speculative decoding, comparison with saved logits, cache edits.
+// Sampler chains, drafts of generators, comparison with saved logits, cache edits.
 // SPDX-License-Identifier: MIT
 using System;
 using System.Collections.Generic;
@@ -86,100 +86,61 @@ public static partial class Tests
         Fails(Status.Duplicate, () => NewChain(new SamplerLink { Kind = LinkKind.Bias, Biases = twice }));
     }
 
-    static Session GuessingSession()
+    static Session DraftSession()
     {
-        return new Session(new Model(Rt, Demo()), new SessionOptions { Context = 256, MatmulFlags = MatmulFlags.BatchInvariant });
+        return new Session(new Model(Rt, Demo()), new SessionOptions { Context = 256 });
     }
 
-    // Sixty ids, one after another.
-    static int[] PlainText(int[] prompt)
+    // Sixty ids.
+    static int[] Generated(DraftOptions draft, out GeneratorFacts info)
     {
         var ids = new List<int>();
-        var logits = new float[1024];
-        using (var session = GuessingSession())
-        using (var sampler = Sampler.CreateChain(Rt, 1024, 3))
+        int[] prompt = Enumerable.Range(0, 40).Select(i => 300 + i % 8).ToArray();
+        var session = DraftSession();
+        var options = new GeneratorOptions
         {
-            session.Decode(prompt);
-            while (ids.Count < 60)
-            {
-                float p;
-                session.Logits(logits);
-                ids.Add(sampler.Sample(logits, out p));
-                session.Decode(new[] { ids[ids.Count - 1] });
-            }
+            Flags = GeneratorFlags.IdsOnly | GeneratorFlags.IgnoreEog, MaxTokens = 60, Draft = draft,
+            Sampler = Sampler.CreateChain(Rt, 1024, 3),
+        };
+        using (var generator = new Generator(session, options))
+        {
+            session.Dispose(); // is freed with the generator
+            generator.SetPrompt(new Prompt { Tokens = prompt });
+            Event e = generator.Next();
+            for (; e.Kind != EventKind.End; e = generator.Next()) ids.AddRange(e.Tokens.Select(token => token.Id));
+            info = generator.Info;
+            That(e.End == End.Length && ids.Count == 60 && info.Tokens == 60 && info.Accepted <= info.Drafted);
         }
         return ids.ToArray();
     }
 
-    static int[] GuessedText(int[] prompt, SpeculatorOptions options, out SpeculatorFacts info)
+    static void TestDraftsChangeNoId()
     {
-        var all = new List<int>();
-        int[] ids = new int[20];
-        var logprobs = new float[20];
-        var session = GuessingSession();
-        using (var sampler = Sampler.CreateChain(Rt, 1024, 3))
-        using (var speculator = new Speculator(session, options))
-        {
-            session.Decode(prompt);
-            while (all.Count < 60)
-            {
-                int most = Math.Min(20, 60 - all.Count);
-                int n = speculator.Next(ids.AsSpan(0, most), logprobs.AsSpan(0, most), sampler);
-                That(n > 0 && logprobs[n - 1] <= 0);
-                all.AddRange(ids.Take(n));
-            }
-            info = speculator.Info;
-            That(info.Tokens == 60 && info.Calls + info.Accepted == 60 && info.Accepted <= info.Drafted);
-            session.Dispose(); // is freed with the speculator
-        }
-        return all.ToArray();
+        GeneratorFacts info;
+        int[] wanted = Generated(null, out info);
+        That(info.Drafted == 0);
+        That(Generated(new DraftOptions { Match = 2 }, out info).SequenceEqual(wanted));
+        That(Generated(new DraftOptions { Session = DraftSession() }, out info).SequenceEqual(wanted) && info.Drafted > 0);
     }
 
-    static void TestGuessesChangeNoId()
+    static void TestACancelledCallChangesNothing()
     {
-        SpeculatorFacts info;
-        int[] prompt = Enumerable.Range(0, 40).Select(i => 300 + i % 8).ToArray(), wanted = PlainText(prompt);
-        That(GuessedText(prompt, new SpeculatorOptions { Match = 2 }, out info).SequenceEqual(wanted));
-        That(GuessedText(prompt, new SpeculatorOptions { Draft = GuessingSession() }, out info).SequenceEqual(wanted));
-        That(info.Drafted > 0);
-        int calls = 0;
-        Guess guess = (text, last, into) =>
-        {
-            int at = text.Length + 1 - prompt.Length; // requested rows
-            That(text.Slice(0, prompt.Length).SequenceEqual(prompt) && last == wanted[at - 1]);
-            calls++;
-            int n = Math.Min(into.Length, wanted.Length - at);
-            wanted.AsSpan(at, n).CopyTo(into);
-            return n;
-        };
-        That(GuessedText(prompt, new SpeculatorOptions { Guess = guess }, out info).SequenceEqual(wanted) && calls > 1);
-    }
-
-    static void TestGuessingFailsAsAWhole()
-    {
-        var ids = new int[8];
-        var session = GuessingSession();
-        var sampler = new Sampler(Rt, 1024);
-        var plain = new Speculator(session);
-        Fails(Status.State, () => plain.Next(ids, new float[0], sampler));
-        session.Decode(new[] { 1, 300 });
-        var matcher = new Matcher(Gbnf(Rt, new Tokenizer(Demo()), "root ::= \"once\""));
-        while (!Ended(matcher)) plain.Next(ids, new float[0], sampler, matcher);
-        session.Decode(new[] { 1 });
-        plain.Next(ids, new float[0], sampler);
-        ulong length = session.Length;
+        var session = DraftSession();
+        var grammar = Gbnf(Rt, new Tokenizer(Demo()), "root ::= \"once\"");
+        var generator = new Generator(session, new GeneratorOptions { Grammar = grammar, Draft = new DraftOptions() });
+        Fails(Status.State, () => generator.Next());
+        generator.SetPrompt(new Prompt { Tokens = new[] { 1, 300 } });
         var cancelled = new CancellationTokenSource();
         cancelled.Cancel();
-        Throws<GgufxCanceledException>(() => plain.Next(ids, new float[0], sampler, null, cancelled.Token));
-        That(session.Length == length);
-        Guess guess = (text, last, into) => { throw new InvalidOperationException("of the program"); };
-        var throws = new Speculator(session, new SpeculatorOptions { Guess = guess });
-        session.Decode(new[] { 1 });
-        Throws<InvalidOperationException>(() => { while (true) throws.Next(ids, new float[0], sampler); });
-        Fails(Status.Argument, () => new Speculator(session, new SpeculatorOptions { NDraft = 32 }));
-        Fails(Status.Argument, () => new Speculator(SmallSession()));
-        throws.Dispose();
-        Throws<ObjectDisposedException>(() => throws.Next(ids, new float[0], sampler));
+        Throws<GgufxCanceledException>(() => generator.Next(new StepOptions { Token = cancelled.Token }));
+        That(generator.Info.Tokens == 0 && session.SequenceLength(0) == 0);
+        string text = "";
+        Event e = generator.Next();
+        for (; e.Kind != EventKind.End; e = generator.Next()) text += e.Text;
+        That(text == "once" && e.End == End.Grammar);
+        Fails(Status.Limit, () => new Generator(DraftSession(), new GeneratorOptions { Draft = new DraftOptions { Draft = 32 } }));
+        generator.Dispose();
+        Throws<ObjectDisposedException>(() => generator.Next());
     }
 
     static void TestATextIsMeasuredAgainstSavedLogits()

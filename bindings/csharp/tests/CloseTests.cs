@@ -43,10 +43,8 @@ public static partial class Tests
             var sampler = Owned(new Sampler(rt, 8));
             var grammar = Owned(Gbnf(rt, tokenizer, "root ::= \"a\"*"));
             var matcher = Owned(new Matcher(grammar));
-            var told = new Session(model, new SessionOptions { Context = 32, Batch = 1, MatmulFlags = MatmulFlags.BatchInvariant });
-            told.Decode(new[] { 1 });
-            var speculator = Owned(new Speculator(told));
-            var greedy = Owned(new Sampler(rt, 1024));
+            var ids = new GeneratorOptions { Flags = GeneratorFlags.IdsOnly | GeneratorFlags.IgnoreEog, Draft = new DraftOptions() };
+            var generator = Owned(new Generator(new Session(model, new SessionOptions { Context = 32, Batch = 1 }), ids));
             var kv = Owned(Filled(2));
             var m = Owned(Imatrix.OpenMemory(rt, imatrix));
             var writer = Owned(new Writer(rt));
@@ -82,12 +80,11 @@ public static partial class Tests
             float logprob;
             Alone(sampler, () => That(sampler.Sample(logits, out logprob) == 3, "Sampler.Sample"));
             Alone(sampler, () => sampler.Clone().Dispose());
-            var guessed = new int[2];
-            Alone(speculator, () =>
+            var start = new Prompt { Tokens = new[] { 1 } };
+            Alone(generator, () =>
             {
-                if (told.Length > 16) told.Truncate(0);
-                if (told.Length == 0) told.Decode(new[] { 1 });
-                That(speculator.Next(guessed, new float[0], greedy) > 0, "Speculator.Next");
+                generator.SetPrompt(start);
+                That(generator.Next().Tokens.Length > 0, "Generator.Next");
             });
             Calls.Add(() => new Matcher(grammar).Dispose());
             Alone(matcher, () => That(matcher.Mask().Length == 32, "Matcher.Mask"));

@@ -13,7 +13,7 @@ using Ggufx;
 public static partial class Tests
 {
     // Filled by code by hand; a device, which not every machine has.
-    static readonly string[] ByHand = { "RuntimeOptions.Log", "RuntimeOptions.Executor", "RuntimeOptions.Allocator", "SpeculatorOptions.Guess",
+    static readonly string[] ByHand = { "RuntimeOptions.Log", "RuntimeOptions.Executor", "RuntimeOptions.Allocator",
         "ModelOptions.Device" };
 
     /// A value that is not the default one.

@@ -21,7 +21,6 @@ from .quant import dequantize, quantize
 from .runtime import Allocator, Executor, Runtime
 from ._shapes import AttentionHook
 from .session import AttentionView, Session
-from .speculator import Speculator
 from .tensor import Tensor
 from .writer import Writer
 
@@ -29,7 +28,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Allocator", "AttentionHook", "AttentionView", "Detokenizer", "Embedder", "Executor", "File", "Imatrix",
-    "LibraryError", "Listed", "Matcher", "Metas", "Progress", "Quantizer", "Runtime", "Session", "Speculator", "Tensor",
+    "LibraryError", "Listed", "Matcher", "Metas", "Progress", "Quantizer", "Runtime", "Session", "Tensor",
     "Tokenizer", "Writer", "dequantize", "library_path", "load", "matvec_many", "quantize",
 ]
 __all__ += _safe.__all__

@@ -124,10 +124,6 @@ def _is_told(user: int, *raw: Any) -> None:
     call.run(convert, function, *raw)
 
 
-def _guess(user: int, out: int, most: int, text: int, n: int, last: int) -> int:
-    return int(_live[user].write(out, most, text, n, last))
-
-
 def fill(to: int, n: int, data: Any, what: str) -> None:
     """Copy exactly n bytes of a program's to an address."""
     array = raw_bytes(data, what)
@@ -318,7 +314,6 @@ def callback(result: Any, *arguments: Any) -> int:
 
 
 PROGRESS = _address(c_int32, _progress, c_uint64, c_uint64)
-GUESS = _address(c_size_t, _guess, c_void_p, c_size_t, c_void_p, c_size_t, c_int32)
 READ_AT = _address(c_int32, _read_at, c_uint64, c_void_p, c_size_t)
 SIZE = _address(c_int32, _size, c_void_p)
 DESTROY = _address(None, _destroy)

@@ -1906,48 +1906,6 @@ class ggufx_sampling_facts(Structure):
     ]
 
 
-class ggufx_speculator_options(Checked):
-    struct_size: int
-    flags: int
-    draft: int | None
-    guess: int | None
-    user: int | None
-    stops: int | None
-    n_stops: int
-    n_draft: int
-    n_match: int
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("flags", c_uint32),
-        ("draft", c_void_p),
-        ("guess", c_void_p),
-        ("user", c_void_p),
-        ("stops", c_void_p),
-        ("n_stops", c_size_t),
-        ("n_draft", c_uint32),
-        ("n_match", c_uint32),
-    ]
-
-
-class ggufx_speculator_facts(Structure):
-    struct_size: int
-    flags: int
-    n_calls: int
-    n_tokens: int
-    n_drafted: int
-    n_accepted: int
-    bytes: int
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("flags", c_uint32),
-        ("n_calls", c_uint64),
-        ("n_tokens", c_uint64),
-        ("n_drafted", c_uint64),
-        ("n_accepted", c_uint64),
-        ("bytes", c_uint64),
-    ]
-
-
 class ggufx_type_facts(Structure):
     struct_size: int
     flags: int
@@ -2164,8 +2122,6 @@ STRUCTS: list[type[Structure]] = [
     ggufx_logit_bias,
     ggufx_sampler_link,
     ggufx_sampling_facts,
-    ggufx_speculator_options,
-    ggufx_speculator_facts,
     ggufx_type_facts,
     ggufx_kv_type_facts,
     ggufx_writer_options,
@@ -2385,10 +2341,6 @@ class Functions:
     ggufx_sampler_clone: Callable[..., int]
     ggufx_file_sampling: Callable[..., int]
     ggufx_logprobs: Callable[..., int]
-    ggufx_speculator_create: Callable[..., int]
-    ggufx_speculator_destroy: Callable[..., None]
-    ggufx_speculator_next: Callable[..., int]
-    ggufx_speculator_info: Callable[..., int]
     ggufx_type_info: Callable[..., int]
     ggufx_type_from_name: Callable[..., int]
     ggufx_row_bytes: Callable[..., int]
@@ -2686,11 +2638,6 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_file_sampling": (c_int32, [c_void_p, c_void_p, c_size_t, "ggufx_file", c_void_p]),
     "ggufx_logprobs": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p, "ggufx_runtime", c_void_p,
         c_size_t, c_int32, c_void_p]),
-    "ggufx_speculator_create": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_void_p]),
-    "ggufx_speculator_destroy": (None, ["ggufx_speculator"]),
-    "ggufx_speculator_next": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p, "ggufx_speculator",
-        "ggufx_sampler", "ggufx_matcher", c_void_p, c_void_p]),
-    "ggufx_speculator_info": (c_int32, [c_void_p, "ggufx_speculator", c_void_p]),
     "ggufx_type_info": (c_int32, [c_void_p, c_uint32, c_void_p]),
     "ggufx_type_from_name": (c_int32, [c_void_p, c_void_p, c_void_p]),
     "ggufx_row_bytes": (c_int32, [c_void_p, c_uint32, c_uint64, c_void_p]),

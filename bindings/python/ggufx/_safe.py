@@ -103,8 +103,6 @@ __all__ = [
     "SessionFacts",
     "SessionMemoryFacts",
     "SessionOptions",
-    "SpeculatorFacts",
-    "SpeculatorOptions",
     "StepItem",
     "StepOptions",
     "TensorFacts",
@@ -2060,52 +2058,6 @@ class LogitBias:
     def _fill(self, o: _raw.ggufx_logit_bias, keep: Keep) -> None:
         o.id = self.id
         o.bias = self.bias
-
-
-@dataclass
-class SpeculatorOptions:
-    """Source and number of draft tokens. All zero means default: prompt lookup."""
-
-    draft: Session | None = None
-    """Session of a draft model with the same vocabulary, which proposes its likeliest
-    tokens. The speculator owns the content of its sequence 0. Its context limits drafting. None:
-    no draft model.
-    """
-    stops: Ints | None = None
-    """[n_stops] end-of-generation ids, copied; they end a step too."""
-    n_draft: int = 0
-    """Draft tokens per step; 0 = 7, at most 31. After rejections the speculator drafts fewer, then
-    pauses.
-    """
-    n_match: int = 0
-    """Prompt lookup: last tokens that must have occurred before; 0 = 3, at most 32."""
-
-    def _fill(self, o: _raw.ggufx_speculator_options, keep: Keep) -> None:
-        o.struct_size = sizeof(o)
-        o.draft = keep.object(self.draft, "ggufx_session")
-        o.stops, o.n_stops = keep.array(self.stops, I32, "stops")
-        o.n_draft = self.n_draft
-        o.n_match = self.n_match
-
-
-@dataclass(frozen=True)
-class SpeculatorFacts:
-    """Result of Speculator.info."""
-
-    n_calls: int
-    """Calls of Speculator.next that returned tokens."""
-    n_tokens: int
-    """Tokens that these calls returned."""
-    n_drafted: int
-    """Draft tokens."""
-    n_accepted: int
-    """Draft tokens that the sampler accepted."""
-    bytes: int
-    """Allocated bytes without the object itself."""
-
-    @classmethod
-    def _of(cls, o: _raw.ggufx_speculator_facts) -> SpeculatorFacts:
-        return cls(o.n_calls, o.n_tokens, o.n_drafted, o.n_accepted, o.bytes)
 
 
 @dataclass
@@ -4602,23 +4554,6 @@ class Sampler(Object):
             own = KINDS["ggufx_sampler"]()
             check(lib.ggufx_sampler_clone(byref(own), self._handle, byref(e)), e)
             return type(self)._made(own, self)
-
-
-class Speculator(Object):
-    """Draft tokens and their acceptance. Exclusive, with its sessions."""
-
-    _kind = "ggufx_speculator"
-    _mutable = True
-
-    @property
-    def info(self) -> SpeculatorFacts:
-        """Describes a speculator: its tokens and acceptance."""
-        e = _raw.ggufx_error()
-        with self._turns.reading:
-            own = self._handle
-            out = _raw.ggufx_speculator_facts(struct_size=sizeof(_raw.ggufx_speculator_facts))
-            check(lib.ggufx_speculator_info(byref(out), own, byref(e)), e)
-            return SpeculatorFacts._of(out)
 
 
 class Writer(Object):

@@ -1,4 +1,4 @@
-"""Samplers as chains, texts guessed, texts measured against saved logits, texts edited.
+"""Samplers as chains, drafts of generators, texts measured against saved logits, texts edited.
 
 SPDX-License-Identifier: MIT
 """
@@ -11,10 +11,9 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    BatchFlags, BatchItem, Grammar, LinkKind, LogitBias, Matcher, MatmulFlags, MeasureFacts, MeasureFlags, Model,
-    Sampler, SamplerLink, Session, Speculator, Status, Tokenizer)
-from ggufx._buffers import Array, Ints32
-from ggufx.speculator import Guess
+    BatchFlags, BatchItem, DraftOptions, End, EventKind, Generator, GeneratorFlags, Grammar, LinkKind, LogitBias,
+    MatmulFlags, MeasureFacts, MeasureFlags, Model, Prompt, Sampler, SamplerLink, Session, Status, Tokenizer)
+from ggufx._buffers import Array
 
 from .common import Case, item
 
@@ -81,68 +80,48 @@ class Chains(Case):
         self.fails(Status.DUPLICATE, self.chain, SamplerLink(kind=LinkKind.BIAS, biases=[LogitBias(1, 1), LogitBias(1, 1)]))
 
 
-class Guesses(Case):
+class Drafts(Case):
     def session(self) -> Session:
-        return Session(Model(self.rt, self.demo()), n_context=256,
-                       matmul_flags=MatmulFlags.BATCH_INVARIANT)
+        return Session(Model(self.rt, self.demo()), n_context=256)
 
-    def plain(self) -> list[int]:
-        return list(self.session().generate(PROMPT, Sampler.create_chain(self.rt, 1024, 3), 60))
-
-    def guessed(self, draft: Session | None = None, guess: Guess | None = None,
-                n_match: int = 0) -> tuple[list[int], int]:
+    def generated(self, draft: DraftOptions | None = None) -> tuple[list[int], int]:
+        """Ids of sixty tokens, and the number of drafts."""
         session = self.session()
-        speculator = Speculator(session, draft=draft, guess=guess, n_match=n_match)
-        session.decode(PROMPT)
-        session.close()  # it stays as long as the speculator
-        ids = list(speculator.generate(Sampler.create_chain(self.rt, 1024, 3), 60))
-        info = speculator.info
-        self.assertEqual((info.n_tokens, info.n_calls + info.n_accepted), (60, 60))
+        generator = Generator(session, flags=GeneratorFlags.IDS_ONLY | GeneratorFlags.IGNORE_EOG, max_tokens=60,
+                              sampler=Sampler.create_chain(self.rt, 1024, 3), draft=draft)
+        session.close()  # it stays as long as the generator
+        generator.set_prompt(Prompt(tokens=PROMPT))
+        ids, event = [], generator.next()
+        while event.kind != EventKind.END:
+            ids += [token.id for token in event.tokens]
+            event = generator.next()
+        info = generator.info
+        self.assertEqual((event.end, len(ids), info.n_tokens), (End.LENGTH, 60, 60))
+        self.assertLessEqual(info.n_accepted, info.n_drafted)
         return ids, info.n_drafted
 
-    def test_guesses_change_no_id(self) -> None:
-        want, calls = self.plain(), []
-        self.assertEqual(self.guessed(n_match=2)[0], want)
-        ids, drafted = self.guessed(draft=self.session())
+    def test_drafts_change_no_id(self) -> None:
+        want, none = self.generated()
+        self.assertEqual((self.generated(DraftOptions(n_match=2))[0], none), (want, 0))
+        ids, drafted = self.generated(DraftOptions(self.session()))
         self.assertEqual(ids, want)
         self.assertGreater(drafted, 0)
 
-        def guess(text: Ints32, last: int, most: int) -> list[int]:
-            at = text.size + 1 - len(PROMPT)  # requested rows
-            self.assertEqual((text[:len(PROMPT)].tolist(), last), (PROMPT, want[at - 1]))
-            calls.append(at)
-            return want[at:at + most]
-
-        self.assertEqual(self.guessed(guess=guess)[0], want)
-        self.assertGreater(len(calls), 1)
-
-    def test_guessing_fails_as_a_whole(self) -> None:
-        session, sampler = self.session(), Sampler(self.rt, 1024)
-        speculator = Speculator(session)
-        self.fails(Status.STATE, speculator.next, 8, sampler)
-        session.decode([1, 300])
-        tokenizer, text = Tokenizer(self.demo()), []
-        matcher = Matcher(Grammar(self.rt, tokenizer, text='root ::= "once"'))
-        while not matcher.info.flags & ggufx.MatcherFlags.ENDED:
-            text += speculator.next(8, sampler, matcher)[0].tolist()
-        self.assertGreater(len(text), 1)
-        session.decode([1])
-        speculator.next(8, sampler)
-        length = len(session)
-        self.fails(Status.CANCELLED, speculator.next, 8, sampler,
-                   progress=lambda done, total: False)
-        self.assertEqual(len(session), length)
-
-        def broken(text: Ints32, last: int, most: int) -> list[int]:
-            raise KeyError("of the program")
-
-        other = Speculator(session, guess=broken)
-        session.decode([1])
-        with self.assertRaises(KeyError):
-            for _ in range(4):
-                other.next(8, sampler)
-        self.fails(Status.ARGUMENT, Speculator, session, n_draft=32)
-        self.fails(Status.ARGUMENT, Speculator, Session(Model(self.rt, self.demo())))
+    def test_a_cancelled_call_changes_nothing(self) -> None:
+        session, tokenizer = self.session(), Tokenizer(self.demo())
+        grammar = Grammar(self.rt, tokenizer, text='root ::= "once"')
+        generator = Generator(session, grammar=grammar, draft=DraftOptions())
+        self.fails(Status.STATE, generator.next)
+        generator.set_prompt(Prompt(tokens=[1, 300]))
+        self.fails(Status.CANCELLED, generator.next, progress=lambda done, total: False)
+        self.assertEqual((generator.info.n_tokens, session.sequence_length(0)), (0, 0))
+        text, event = "", generator.next()
+        while event.kind != EventKind.END:
+            text += event.text
+            event = generator.next()
+        self.assertEqual((text, event.end), ("once", End.GRAMMAR))
+        self.fails(Status.LIMIT, Generator, self.session(), draft=DraftOptions(n_draft=32))
+        self.fails(Status.ARGUMENT, Generator, session, sequence=1, draft=DraftOptions(session))
 
     def test_a_text_is_measured_against_saved_logits(self) -> None:
         session, tokens = Session(Model(self.rt, self.demo()), n_context=64), range(300, 428)

@@ -24,7 +24,7 @@ DERIVED = ("n_", "user", "struct_size", "next", "reserved")
 HELD = {"ggufx_quantize_options": {"imatrix"}, "ggufx_device_options": {"cache_load", "cache_store"},
         "ggufx_batch_options": {"logits", "n_logits", "embeddings", "n_embeddings"},
         "ggufx_decode_options": {"logits", "n_logits", "attention"},
-        "ggufx_model_options": {"group"}, "ggufx_speculator_options": {"guess"}, "ggufx_chat_prompt_options": {"grammars"}}
+        "ggufx_model_options": {"group"}, "ggufx_chat_prompt_options": {"grammars"}}
 
 
 class Generated(Case):

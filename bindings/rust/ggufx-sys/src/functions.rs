@@ -416,14 +416,6 @@ functions! {
     fn ggufx_logprobs(out_ids: *mut i32, out_logprobs: *mut f32, k: usize, out_chosen: *mut f32, rt:
         *const ggufx_runtime, logits: *const f32, n: usize, chosen: i32, error: *mut ggufx_error) ->
         ggufx_status;
-    fn ggufx_speculator_create(out: *mut *mut ggufx_speculator, session: *mut ggufx_session,
-        options: *const ggufx_speculator_options, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_speculator_destroy(speculator: *mut ggufx_speculator);
-    fn ggufx_speculator_next(out_ids: *mut i32, out_logprobs: *mut f32, capacity: usize, out_n: *mut
-        usize, speculator: *mut ggufx_speculator, sampler: *mut ggufx_sampler, matcher: *mut
-        ggufx_matcher, progress: *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_speculator_info(out: *mut ggufx_speculator_facts, speculator: *const ggufx_speculator,
-        error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_type_info(out: *mut ggufx_type_facts, type_: u32, error: *mut ggufx_error) ->
         ggufx_status;
     fn ggufx_type_from_name(out: *mut u32, name: *const c_char, error: *mut ggufx_error) ->

@@ -108,12 +108,6 @@ pub struct ggufx_session {
 }
 
 #[repr(C)]
-pub struct ggufx_speculator {
-    _opaque: [u8; 0],
-    _marker: PhantomData<(*mut u8, PhantomPinned)>,
-}
-
-#[repr(C)]
 pub struct ggufx_tensor {
     _opaque: [u8; 0],
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
@@ -1319,33 +1313,6 @@ pub struct ggufx_sampling_facts {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct ggufx_speculator_options {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub draft: *mut ggufx_session,
-    pub guess: Option<unsafe extern "C" fn(user: *mut c_void, out: *mut i32, most: usize, text:
-        *const i32, n_text: usize, last: i32) -> usize>,
-    pub user: *mut c_void,
-    pub stops: *const i32,
-    pub n_stops: usize,
-    pub n_draft: u32,
-    pub n_match: u32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct ggufx_speculator_facts {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub n_calls: u64,
-    pub n_tokens: u64,
-    pub n_drafted: u64,
-    pub n_accepted: u64,
-    pub bytes: u64,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
 pub struct ggufx_type_facts {
     pub struct_size: u32,
     pub flags: u32,
@@ -1431,7 +1398,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 95] = [
+pub const SIZES: [(&str, usize); 93] = [
     ("ggufx_adapter_options\0", size_of::<ggufx_adapter_options>()),
     ("ggufx_adapter_facts\0", size_of::<ggufx_adapter_facts>()),
     ("ggufx_adapter_use\0", size_of::<ggufx_adapter_use>()),
@@ -1517,8 +1484,6 @@ pub const SIZES: [(&str, usize); 95] = [
     ("ggufx_logit_bias\0", size_of::<ggufx_logit_bias>()),
     ("ggufx_sampler_link\0", size_of::<ggufx_sampler_link>()),
     ("ggufx_sampling_facts\0", size_of::<ggufx_sampling_facts>()),
-    ("ggufx_speculator_options\0", size_of::<ggufx_speculator_options>()),
-    ("ggufx_speculator_facts\0", size_of::<ggufx_speculator_facts>()),
     ("ggufx_type_facts\0", size_of::<ggufx_type_facts>()),
     ("ggufx_kv_type_facts\0", size_of::<ggufx_kv_type_facts>()),
     ("ggufx_writer_options\0", size_of::<ggufx_writer_options>()),

@@ -704,23 +704,7 @@ impl Chat {
     }
 }
 
-handle! {
-    /// Splits the output of a model into answer, reasoning and tool calls, while it is generated.
-    /// Exclusive.
-    ChatParser(ggufx_chat_parser, ggufx_chat_parser_destroy)
-}
-
 impl ChatParser {
-    /// Creates a parser. The template may be destroyed before the parser.
-    ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `MALFORMED`, `LIMIT`, `UNSUPPORTED`.
-    pub fn new(rt: &Runtime, options: ChatParserOptions<'_>) -> Result<Self> {
-        let options = options.raw();
-        let mut out = null_mut();
-        check(|e| unsafe { sys::ggufx_chat_parser_create(&mut out, rt.as_raw(), &options, e) })?;
-        Ok(ChatParser::of_raw(out))
-    }
-
     /// Parses the next bytes of the output, which must include special tokens
     /// ([`DetokenizeFlags::KEEP_SPECIAL`]).
     ///
@@ -3086,17 +3070,6 @@ impl Sampler {
     /// Errors: `ARGUMENT`.
     pub fn reset(&mut self) -> Result<()> {
         check(|e| unsafe { sys::ggufx_sampler_reset(self.as_raw(), e) })
-    }
-}
-
-impl Speculator<'_> {
-    /// Describes a speculator: its tokens and acceptance.
-    ///
-    /// Errors: `ARGUMENT`.
-    pub fn info(&self) -> Result<SpeculatorFacts> {
-        let mut out = sized!(ggufx_speculator_facts);
-        check(|e| unsafe { sys::ggufx_speculator_info(&mut out, self.as_raw(), e) })?;
-        Ok(unsafe { SpeculatorFacts::of(&out) })
     }
 }
 

@@ -87,15 +87,3 @@ pub struct OfPlans;
 /// }
 /// ```
 pub struct OfFacts;
-
-/// A draft session is used by nothing else while its speculator lives.
-/// ```compile_fail
-/// fn draft(session: &mut ggufx::Session, draft: &mut ggufx::Session) -> ggufx::Result<()> {
-///     let options = ggufx::SpeculatorOptions { draft: Some(draft), ..Default::default() };
-///     let speculator = ggufx::Speculator::new(session, options)?;
-///     draft.decode(&[1])?;
-///     drop(speculator);
-///     Ok(())
-/// }
-/// ```
-pub struct OfDrafts;

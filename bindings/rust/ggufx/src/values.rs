@@ -2456,61 +2456,6 @@ impl LogitBias {
     }
 }
 
-/// Source and number of draft tokens. All zero means default: prompt lookup.
-#[derive(Default)]
-pub struct SpeculatorOptions<'a> {
-    /// Session of a draft model with the same vocabulary, which proposes its likeliest tokens. The
-    /// speculator owns the content of its sequence 0. Its context limits drafting. `None`: no draft
-    /// model.
-    pub draft: Option<&'a mut Session>,
-    /// `[n_stops]` end-of-generation ids, copied; they end a step too
-    pub stops: &'a [i32],
-    /// Draft tokens per step; 0 = 7, at most 31. After rejections the speculator drafts fewer, then
-    /// pauses.
-    pub n_draft: u32,
-    /// Prompt lookup: last tokens that must have occurred before; 0 = 3, at most 32
-    pub n_match: u32,
-}
-
-impl SpeculatorOptions<'_> {
-    pub(crate) fn raw(&self) -> sys::ggufx_speculator_options {
-        let mut o = sized!(ggufx_speculator_options);
-        o.draft = self.draft.as_ref().map_or(null_mut(), |x| x.as_raw());
-        o.stops = optional(filled(self.stops));
-        o.n_stops = self.stops.len();
-        o.n_draft = self.n_draft;
-        o.n_match = self.n_match;
-        o
-    }
-}
-
-/// Speculator facts.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SpeculatorFacts {
-    /// Calls of `Speculator::next` that returned tokens
-    pub n_calls: u64,
-    /// Tokens that these calls returned
-    pub n_tokens: u64,
-    /// Draft tokens
-    pub n_drafted: u64,
-    /// Draft tokens that the sampler accepted
-    pub n_accepted: u64,
-    /// Allocated bytes without the object itself
-    pub bytes: u64,
-}
-
-impl SpeculatorFacts {
-    pub(crate) unsafe fn of(o: &sys::ggufx_speculator_facts) -> Self {
-        SpeculatorFacts {
-            n_calls: o.n_calls,
-            n_tokens: o.n_tokens,
-            n_drafted: o.n_drafted,
-            n_accepted: o.n_accepted,
-            bytes: o.bytes,
-        }
-    }
-}
-
 /// Writer options.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriterOptions {

@@ -1,10 +1,11 @@
-//! Sampler chains, speculative decoding, comparison with saved logits.
+//! Sampler chains, drafts of generators, comparison with saved logits.
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime, scratch};
 use ggufx::{
-    Candidate, DetokenizeFlags, Grammar, GrammarKind, GrammarOptions, LinkKind, LogitBias, Matcher,
-    MatcherFlags, MatmulFlags, MeasureFacts, MeasureFlags, MeasureOptions, Model, Sampler,
-    SamplerLink, Session, SessionOptions, Speculator, SpeculatorOptions, Status, Tokenizer,
+    Candidate, DraftOptions, End, EventKind, Generator, GeneratorFlags, GeneratorOptions, Grammar,
+    GrammarKind, GrammarOptions, LinkKind, LogitBias, MatmulFlags, MeasureFacts, MeasureFlags,
+    MeasureOptions, Model, Prompt, Sampler, SamplerLink, Session, SessionOptions, Status,
+    StepOptions, Tokenizer,
 };
 use std::ops::ControlFlow;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -84,77 +85,48 @@ fn session(n_context: u32) -> Session {
     Session::new(&Model::new(&rt, &demo(&rt), Default::default()).unwrap(), options).unwrap()
 }
 
-/// Sixty ids, one after another.
-fn plain(prompt: &[i32]) -> Vec<i32> {
-    let (mut session, mut sampler) =
-        (session(256), Sampler::create_chain(&runtime(), 1024, 3).unwrap());
-    let mut logits = vec![0.0; 1024];
-    let mut next = *prompt.last().unwrap();
-    session.decode(&prompt[..prompt.len() - 1]).unwrap();
-    (0..60)
-        .map(|_| {
-            session.decode(&[next]).unwrap();
-            session.logits(&mut logits).unwrap();
-            next = sampler.sample(&logits).unwrap().0;
-            next
-        })
-        .collect()
-}
-
-fn guessed<'a>(
-    prompt: &[i32],
-    options: SpeculatorOptions<'a>,
-    guess: Option<Box<ggufx::Guess<'a>>>,
-) -> (Vec<i32>, u64) {
-    let (mut session, mut sampler) =
-        (session(256), Sampler::create_chain(&runtime(), 1024, 3).unwrap());
-    let mut speculator = match guess {
-        None => Speculator::new(&mut session, options).unwrap(),
-        Some(guess) => Speculator::guessing(&mut session, options, guess).unwrap(),
+/// Sixty ids, and the number of drafts.
+fn generated(draft: Option<DraftOptions<'_>>) -> (Vec<i32>, u64) {
+    let sampler = Sampler::create_chain(&runtime(), 1024, 3).unwrap();
+    let options = GeneratorOptions {
+        flags: GeneratorFlags::IDS_ONLY | GeneratorFlags::IGNORE_EOG,
+        max_tokens: 60,
+        sampler: Some(&sampler),
+        draft,
+        ..Default::default()
     };
-    speculator.session().decode(prompt).unwrap();
-    let (mut out, mut ids, mut logprobs) = (vec![], [0; 20], [0.0; 20]);
-    while out.len() < 60 {
-        let most = ids.len().min(60 - out.len());
-        let n = speculator
-            .next(&mut ids[..most], &mut logprobs[..most], &mut sampler, None, None)
-            .unwrap();
-        assert!(logprobs[..n].iter().all(|&p| p <= 0.0));
-        out.extend_from_slice(&ids[..n]);
+    let mut generator = Generator::new(&mut session(256), options).unwrap();
+    let prompt: Vec<i32> = (0..40).map(|i| 300 + i % 8).collect();
+    generator.set_prompt(Prompt { tokens: &prompt, ..Default::default() }).unwrap();
+    let mut ids = vec![];
+    loop {
+        let event = generator.next(Default::default()).unwrap();
+        ids.extend(event.tokens.iter().map(|token| token.id));
+        if event.kind == EventKind::END {
+            assert_eq!(event.end, End::LENGTH);
+            break;
+        }
     }
-    let info = speculator.info().unwrap();
-    assert_eq!((info.n_tokens, info.n_calls + info.n_accepted), (60, 60));
+    let info = generator.info().unwrap();
+    assert_eq!((ids.len(), info.n_tokens), (60, 60));
     assert!(info.n_accepted <= info.n_drafted);
-    (out, info.n_drafted)
+    (ids, info.n_drafted)
 }
 
 #[test]
-fn guesses_change_no_id() {
+fn drafts_change_no_id() {
     needs_model!();
-    let prompt: Vec<i32> = (0..40).map(|i| 300 + i % 8).collect();
-    let want = plain(&prompt);
-    let found = guessed(&prompt, SpeculatorOptions { n_match: 2, ..Default::default() }, None);
-    assert_eq!(found.0, want);
-    let mut draft = session(256);
-    let asked =
-        guessed(&prompt, SpeculatorOptions { draft: Some(&mut draft), ..Default::default() }, None);
+    let (want, none) = generated(None);
+    assert_eq!(none, 0);
+    assert_eq!(generated(Some(DraftOptions { n_match: 2, ..Default::default() })).0, want);
+    let mut small = session(256);
+    let asked = generated(Some(DraftOptions { session: Some(&mut small), ..Default::default() }));
     assert_eq!(asked.0, want);
     assert!(asked.1 > 0);
-    let mut n_text = 0;
-    let guess = Box::new(|text: &[i32], last: i32, out: &mut [i32]| {
-        let at = text.len() + 1 - prompt.len(); // requested rows
-        assert_eq!((&text[..prompt.len()], last), (&prompt[..], want[at - 1]));
-        n_text += 1;
-        let right = want[at..].iter().zip(out.iter_mut()).map(|(id, to)| *to = *id).count();
-        right.min(out.len())
-    });
-    let told = guessed(&prompt, SpeculatorOptions::default(), Some(guess));
-    assert_eq!(told.0, want);
-    assert!(n_text > 1);
 }
 
 #[test]
-fn guessing_ends_with_the_grammar_and_fails_as_a_whole() {
+fn a_cancelled_call_changes_nothing() {
     needs_model!();
     let (rt, mut session) = (runtime(), session(64));
     let tokenizer = Tokenizer::new(&demo(&rt)).unwrap();
@@ -164,39 +136,28 @@ fn guessing_ends_with_the_grammar_and_fails_as_a_whole() {
         ..Default::default()
     };
     let grammar = Grammar::new(&rt, &tokenizer, once).unwrap();
-    let (mut matcher, mut sampler) =
-        (Matcher::new(&grammar).unwrap(), Sampler::new(&rt, 1024, Default::default()).unwrap());
-    let mut speculator = Speculator::new(&mut session, Default::default()).unwrap();
-    let mut ids = [0; 8];
-    let next = |speculator: &mut Speculator<'_>, ids: &mut [i32], sampler: &mut Sampler| {
-        speculator.next(ids, &mut [], sampler, None, None)
-    };
-    fails(next(&mut speculator, &mut ids, &mut sampler), Status::STATE);
-    speculator.session().decode(&[1, 300]).unwrap();
-    let mut text = vec![];
-    while !matcher.info().unwrap().flags.contains(MatcherFlags::ENDED) {
-        let n = speculator.next(&mut ids, &mut [], &mut sampler, Some(&mut matcher), None).unwrap();
-        text.extend_from_slice(&ids[..n]);
-    }
-    text.pop(); // the end
-    assert_eq!(tokenizer.detokenize(&text, DetokenizeFlags::KEEP_SPACE).unwrap(), b"once");
+    let many = DraftOptions { n_draft: 32, ..Default::default() };
+    let options = GeneratorOptions { draft: Some(many), ..Default::default() };
+    fails(Generator::new(&mut session, options), Status::LIMIT);
+    let draft = Some(DraftOptions::default());
+    let options = GeneratorOptions { grammar: Some(&grammar), draft, ..Default::default() };
+    let mut generator = Generator::new(&mut session, options).unwrap();
+    fails(generator.next(Default::default()).map(|_| ()), Status::STATE);
+    generator.set_prompt(Prompt { tokens: &[1, 300], ..Default::default() }).unwrap();
     let mut stop = |_: u64, _: u64| ControlFlow::Break(());
-    speculator.session().decode(&[1]).unwrap();
-    next(&mut speculator, &mut ids, &mut sampler).unwrap();
-    let length = speculator.session().length();
-    fails(
-        speculator.next(&mut ids, &mut [], &mut sampler, None, Some(&mut stop)),
-        Status::CANCELLED,
-    );
-    assert_eq!(speculator.session().length(), length);
-    drop(speculator);
-    let two = SpeculatorOptions { n_draft: 32, ..Default::default() };
-    fails(Speculator::new(&mut session, two), Status::ARGUMENT);
-    let rt = runtime();
-    let mut plain =
-        Session::new(&Model::new(&rt, &demo(&rt), Default::default()).unwrap(), Default::default())
-            .unwrap();
-    fails(Speculator::new(&mut plain, Default::default()), Status::ARGUMENT);
+    let step = StepOptions { progress: Some(&mut stop), ..Default::default() };
+    fails(generator.next(step).map(|_| ()), Status::CANCELLED);
+    assert_eq!(generator.info().unwrap().n_tokens, 0);
+    let mut text = vec![];
+    loop {
+        let event = generator.next(Default::default()).unwrap();
+        text.extend_from_slice(event.text);
+        if event.kind == EventKind::END {
+            assert_eq!(event.end, End::GRAMMAR);
+            break;
+        }
+    }
+    assert_eq!(text, b"once");
 }
 
 #[test]

@@ -3,9 +3,10 @@
 use crate::{demo, fails, runtime};
 use ggufx::{
     tokenizer_pre, tokenizer_pre_count, tokenizer_unicode, DecodeFlags, DecodeOptions,
-    DetokenizeFlags, Detokenizer, EmbedFlags, EmbedOptions, Embedder, LayerKind, MeasureOptions, Model,
-    ModelFlags, ModelOptions, ModelOverride, Pooling, PreFlags, Sampler, SamplerOptions, Session,
-    SessionOptions, SpecialToken, Status, TokenFlags, TokenizeFlags, Tokenizer, TokenizerFlags,
+    DetokenizeFlags, Detokenizer, EmbedFlags, EmbedOptions, Embedder, LayerKind, MeasureOptions,
+    Model, ModelFlags, ModelOptions, ModelOverride, Pooling, PreFlags, Sampler, SamplerOptions,
+    Session, SessionOptions, SpecialToken, Status, TokenFlags, TokenizeFlags, Tokenizer,
+    TokenizerFlags,
 };
 use std::ops::ControlFlow;
 
