@@ -22,11 +22,9 @@ VIEWS = {
     "ggufx_kv_read": {"k": "(n_tokens, *self._key)", "v": "(n_tokens, *self._value)"},
     "ggufx_kv_scores": {**_QUERIES, "out": "(n_queries, self._query[0], self.length(sequence))"},
     "ggufx_matcher_mask": {"out_bits": "(self._n_words,)"},
-    "ggufx_session_decode": {"logits": "(tokens_.size if flags & DecodeFlags.ALL_LOGITS else 0, self.n_vocab)"},
     "ggufx_session_decode_batch": {
         "logits": "(rows_of(items, BatchFlags.LOGITS, BatchFlags.ALL_LOGITS), self.n_vocab)",
         "embeddings": "rows_of(items, BatchFlags.EMBED, BatchFlags.ALL_EMBED) * self.n_embedding"},
-    "ggufx_session_logits": {"out": "(self.n_vocab,)"},
 }
 # Hooks of one call: the type of the function, and the address of the struct.
 HOOKS = {"ggufx_attention_hook": ("AttentionHook", "self._attention({}, call_)")}

@@ -9,8 +9,7 @@ import surface as model
 from gen_rust_form import comment, group, statement
 
 # Objects whose struct is written by hand: they have more than the object of C. With their lifetime.
-EXTENDED = {"ggufx_tensor": "<'_>", "ggufx_session": "", "ggufx_sampler": "", "ggufx_chat_parser": "",
-            "ggufx_kv": ""}
+EXTENDED = {"ggufx_tensor": "<'_>", "ggufx_session": "", "ggufx_sampler": "", "ggufx_kv": ""}
 # Extended objects with no member besides the object of C.
 PLAIN = {"ggufx_tensor"}
 # Structs that modules by hand have in another form.

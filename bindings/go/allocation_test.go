@@ -20,6 +20,7 @@ func TestNoAllocationPerCall(t *testing.T) {
 	session := must[*ggufx.Session](t)(model.NewSession(nil))
 	embedder := must[*ggufx.Embedder](t)(model.NewEmbedder(&ggufx.EmbedOptions{Context: 4, Batch: 4}))
 	logits, sampler := make([]float32, 1024), must[*ggufx.Sampler](t)(rt.NewSampler(1024, nil))
+	items := []ggufx.BatchItem{lastOf(0, ids)}
 	y, x := make([]float32, 512), numbers(512)
 	kv, half := filledKV(t, rt, 5), make([]uint16, 64)
 	q, out, blocks := numbers(256), make([]float32, 256), make([]byte, 2*272)
@@ -53,10 +54,10 @@ func TestNoAllocationPerCall(t *testing.T) {
 		},
 		"Embed": func() error { return embedder.Embed(out, ids, lengths, nil) },
 		"Decode": func() error {
-			ok(t, session.Truncate(0))
-			ok(t, session.Decode(ids, nil))
-			ok(t, session.Logits(logits))
-			_, _, err := sampler.Sample(logits)
+			ok(t, session.SequenceTruncate(0, 0))
+			_, err := session.DecodeBatch(items, logits, nil)
+			ok(t, err)
+			_, _, err = sampler.Sample(logits)
 			return err
 		},
 	} {

@@ -120,7 +120,7 @@ func generated(t testing.TB, rt *ggufx.Runtime, draft *ggufx.DraftOptions) ([]in
 	ok(t, g.SetPrompt(&ggufx.Prompt{Tokens: prompt}))
 	var ids []int32
 	event := must[ggufx.Event](t)(g.Next(nil))
-	for ; event.Kind != ggufx.EventEnd; event = must[ggufx.Event](t)(g.Next(nil)) {
+	for ; event.Kind != ggufx.EventKindEnd; event = must[ggufx.Event](t)(g.Next(nil)) {
 		for _, token := range event.Tokens {
 			ids = append(ids, token.ID)
 		}
@@ -164,7 +164,7 @@ func TestACancelledCallChangesNothing(t *testing.T) {
 	check(t, must[ggufx.GeneratorFacts](t)(g.Info()).Tokens == 0 && s.SequenceLength(0) == 0)
 	text := ""
 	event := must[ggufx.Event](t)(g.Next(nil))
-	for ; event.Kind != ggufx.EventEnd; event = must[ggufx.Event](t)(g.Next(nil)) {
+	for ; event.Kind != ggufx.EventKindEnd; event = must[ggufx.Event](t)(g.Next(nil)) {
 		text += event.Text
 	}
 	check(t, text == "once" && event.End == ggufx.EndGrammar, text)
@@ -195,5 +195,5 @@ func TestMeasure(t *testing.T) {
 	check(t, must[ggufx.MeasureFacts](t)(s.Measure(tokens, 64, 1, &ggufx.MeasureOptions{Stride: 16})).Chunks == 5)
 	_, err = s.Measure(tokens, 64, 1, &ggufx.MeasureOptions{Report: func(ggufx.MeasureFacts) error { return errMine }})
 	fails(t, err, ggufx.StatusCancelled)
-	check(t, s.Length() == 0)
+	check(t, s.SequenceLength(0) == 0)
 }

@@ -117,13 +117,6 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 			ids, err := tokenizer.Tokenize("Once upon a time", 0)
 			return right(len(ids) > 3, err)
 		}},
-		{"Session.Truncate", alone(&one, func() error { return session.Truncate(0) })},
-		{"Session.Decode", alone(&one, func() error {
-			if session.Length() > 16 {
-				return nil
-			}
-			return session.Decode([]int32{1}, nil)
-		})},
 		{"Session.DecodeBatch", alone(&one, func() error {
 			err := session.SequenceTruncate(1, 0)
 			if err != nil {
@@ -241,10 +234,11 @@ func TestCloseInACall(t *testing.T) {
 	_, err := f.Info()
 	check(t, errors.Is(err, os.ErrClosed) && f.TensorCount() == 0 && f.TensorAt(0) == nil, err)
 	session := must[*ggufx.Session](t)(must[*ggufx.Model](t)(rt.NewModel(demo(t, rt), nil)).NewSession(nil))
-	ok(t, session.Decode([]int32{1, 2}, &ggufx.DecodeOptions{Attention: func(ggufx.AttentionView) error {
-		return session.Close()
-	}}))
-	check(t, session.Length() == 0 && errors.Is(session.Decode([]int32{1}, nil), os.ErrClosed))
+	items := []ggufx.BatchItem{lastOf(0, []int32{1, 2})}
+	look := &ggufx.BatchOptions{Attention: func(ggufx.AttentionView) error { return session.Close() }}
+	must[[]float32](t)(session.DecodeBatch(items, nil, look))
+	_, err = session.DecodeBatch(items, nil, nil)
+	check(t, session.SequenceLength(0) == 0 && errors.Is(err, os.ErrClosed))
 }
 
 // TestPanicsLetGo checks that a call which a panic ended is counted out, so that Close destroys.

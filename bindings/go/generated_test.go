@@ -58,10 +58,10 @@ func TestNilObjects(t *testing.T) {
 	var session *ggufx.Session
 	var kv *ggufx.KVCache
 	var tensor *ggufx.Tensor
-	for _, err := range []error{session.Truncate(0), new(ggufx.Session).Truncate(0), new(ggufx.Tensor).Download(nil), kv.Attend(nil, nil, 0, 0, nil, 1, nil, nil), session.Save(0, io.Discard)} {
+	for _, err := range []error{session.SequenceTruncate(0, 0), new(ggufx.Session).SequenceTruncate(0, 0), new(ggufx.Tensor).Download(nil), kv.Attend(nil, nil, 0, 0, nil, 1, nil, nil), session.Save(0, io.Discard)} {
 		fails(t, err, ggufx.StatusArgument)
 	}
-	check(t, session.Length() == 0 && tensor.Data() == nil && session.Close() == nil && tensor.Close() == nil && new(ggufx.Session).Close() == nil)
+	check(t, session.SequenceLength(0) == 0 && tensor.Data() == nil && session.Close() == nil && tensor.Close() == nil && new(ggufx.Session).Close() == nil)
 }
 
 // TestACallThatChangesAnObjectHasItAlone checks that other calls on it fail, and the call goes on.
@@ -69,15 +69,15 @@ func TestACallThatChangesAnObjectHasItAlone(t *testing.T) {
 	rt := newRuntime(t)
 	session := must[*ggufx.Session](t)(must[*ggufx.Model](t)(rt.NewModel(demo(t, rt), nil)).NewSession(nil))
 	seen := 0
-	ok(t, session.Decode([]int32{1, 300}, &ggufx.DecodeOptions{Attention: func(ggufx.AttentionView) error {
+	must[[]float32](t)(session.DecodeBatch([]ggufx.BatchItem{lastOf(0, []int32{1, 300})}, nil, &ggufx.BatchOptions{Attention: func(ggufx.AttentionView) error {
 		seen++
-		fails(t, session.Truncate(0), ggufx.StatusState)
+		fails(t, session.SequenceTruncate(0, 0), ggufx.StatusState)
 		_, err := session.Info()
 		fails(t, err, ggufx.StatusState)
-		check(t, session.Length() == 0)
+		check(t, session.SequenceLength(0) == 0)
 		return nil
 	}}))
-	check(t, seen > 0 && session.Length() == 2)
+	check(t, seen > 0 && session.SequenceLength(0) == 2)
 	var told strings.Builder
 	kv := filledKV(t, rt, 2)
 	ok(t, kv.Save(0, writerFunc(func(p []byte) (int, error) { // calls beside a const one
@@ -116,7 +116,7 @@ func TestAnObjectKeepsWhatItWasMadeFrom(t *testing.T) {
 		ok(t, end())
 	}
 	ok(t, generator.SetPrompt(&ggufx.Prompt{Tokens: []int32{1, 300}}))
-	check(t, must[ggufx.Event](t)(generator.Next(nil)).Kind == ggufx.EventText)
+	check(t, must[ggufx.Event](t)(generator.Next(nil)).Kind == ggufx.EventKindText)
 	ok(t, generator.Close())
 }
 
@@ -147,7 +147,7 @@ func TestAGeneratorSharesTheLockOfItsSession(t *testing.T) {
 	seen, told := 0, ""
 	watch := ggufx.Watch{Progress: func(uint64, uint64) {
 		seen++
-		fails(t, session.Truncate(0), ggufx.StatusState)
+		fails(t, session.SequenceTruncate(0, 0), ggufx.StatusState)
 		_, err := generator.Info()
 		fails(t, err, ggufx.StatusState)
 	}}

@@ -31,13 +31,6 @@ static inline void ggufx_go_run(void *task, void *ctx, uint32_t index, uint32_t 
 
 /* Calls with addresses of Go's inside of structs and arrays: only C may put them there. */
 
-static inline ggufx_status ggufx_go_decode(ggufx_session *session, const int32_t *tokens, size_t n,
-                                           float *logits, size_t n_logits,
-                                           ggufx_decode_options *options, ggufx_error *error) {
-    options->logits = logits;
-    options->n_logits = n_logits;
-    return ggufx_session_decode(session, tokens, n, options, error);
-}
 static inline ggufx_status ggufx_go_decode_batch(ggufx_session *session,
                                                  const ggufx_batch_item *items, size_t n,
                                                  float *logits, size_t n_logits, float *hidden,

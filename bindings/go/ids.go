@@ -631,13 +631,6 @@ const (
 	LayerVInK LayerFlags = 1
 )
 
-// DecodeFlags: Flags of a decode.
-type DecodeFlags uint32
-
-const (
-	DecodeAllLogits DecodeFlags = 1
-)
-
 // QuantizeMode: Algorithms that choose scales and codes.
 type QuantizeMode int32
 

@@ -27,11 +27,9 @@ func story(t testing.TB, rt *ggufx.Runtime, options *ggufx.SamplerOptions) strin
 	model.Close() // the session keeps its dependencies alive
 	sampler := must[*ggufx.Sampler](t)(rt.NewSampler(info.Vocab, options))
 	ids := must[[]int32](t)(tokenizer.Tokenize("Once upon a time", ggufx.TokenizeAddSpecial))
-	next, logits := ids, make([]float32, info.Vocab)
+	next := ids
 	for len(ids) < 40 {
-		ok(t, session.Decode(next, nil))
-		ok(t, session.Logits(logits))
-		id, logprob, err := sampler.Sample(logits)
+		id, logprob, err := sampler.Sample(decoded(t, session, lastOf(0, next)))
 		ok(t, err)
 		check(t, logprob <= 0)
 		if must[ggufx.TokenFacts](t)(tokenizer.TokenInfo(id)).Flags&ggufx.TokenEnd != 0 {
@@ -120,31 +118,35 @@ func TestSpecialTokensAndPreTokenizers(t *testing.T) {
 
 func TestDecode(t *testing.T) {
 	rt := newRuntime(t)
-	session := must[*ggufx.Session](t)(must[*ggufx.Model](t)(rt.NewModel(demo(t, rt), nil)).NewSession(&ggufx.SessionOptions{Context: 16}))
+	session := must[*ggufx.Session](t)(must[*ggufx.Model](t)(rt.NewModel(demo(t, rt), nil)).NewSession(&ggufx.SessionOptions{Context: 16, MatmulFlags: ggufx.MatmulBatchInvariant}))
 	ids := []int32{1, 300, 301, 302}
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
-	err := session.Decode(ids, &ggufx.DecodeOptions{Watch: ggufx.Watch{Context: done}})
+	decode := func(ids []int32, options *ggufx.BatchOptions) error {
+		_, err := session.DecodeBatch([]ggufx.BatchItem{lastOf(0, ids)}, nil, options)
+		return err
+	}
+	err := decode(ids, &ggufx.BatchOptions{Watch: ggufx.Watch{Context: done}})
 	fails(t, err, ggufx.StatusCancelled)
-	check(t, errors.Is(err, context.Canceled) && session.Length() == 0)
-	last, all := make([]float32, 1024), make([]float32, 4*1024)
-	fails(t, session.Logits(last), ggufx.StatusState)
+	check(t, errors.Is(err, context.Canceled) && session.SequenceLength(0) == 0)
 	var layers []uint32
-	ok(t, session.Decode(ids, &ggufx.DecodeOptions{AllLogits: all, Attention: func(a ggufx.AttentionView) error {
+	item := ggufx.BatchItem{Tokens: ids, Flags: ggufx.BatchAllLogits}
+	look := &ggufx.BatchOptions{Attention: func(a ggufx.AttentionView) error {
 		layers = append(layers, a.Layer)
 		check(t, len(a.Q) == 4*256 && len(a.K) == 4*128 && len(a.V) == 4*128 && a.Out[1023] != 0)
 		return nil
-	}}))
+	}}
+	all := must[[]float32](t)(session.DecodeBatch([]ggufx.BatchItem{item}, nil, look))
 	check(t, len(layers) == 4)
-	ok(t, session.Logits(last))
-	check(t, near(all[3*1024:], last, 1e-30))
-	ok(t, session.Truncate(2))
-	fails(t, session.Decode(make([]int32, 15), nil), ggufx.StatusCapacity)
-	check(t, fails(t, session.Decode([]int32{1, 4000}, nil), ggufx.StatusArgument).Index == 1)
-	err = session.Decode(ids, &ggufx.DecodeOptions{Attention: func(ggufx.AttentionView) error { return errMine }})
+	ok(t, session.SequenceTruncate(0, 0))
+	check(t, equal(all[3*1024:], decoded(t, session, lastOf(0, ids))))
+	ok(t, session.SequenceTruncate(0, 2))
+	fails(t, decode(make([]int32, 15), nil), ggufx.StatusCapacity)
+	check(t, fails(t, decode([]int32{1, 4000}, nil), ggufx.StatusArgument).Index == 0)
+	err = decode(ids, &ggufx.BatchOptions{Attention: func(ggufx.AttentionView) error { return errMine }})
 	fails(t, err, ggufx.StatusCancelled)
 	check(t, errors.Is(err, errMine))
-	check(t, session.Length() == 2)
+	check(t, session.SequenceLength(0) == 2)
 }
 
 func TestLayersAndOtherKeys(t *testing.T) {

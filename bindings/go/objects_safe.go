@@ -3340,7 +3340,7 @@ func (m *Model) NewSession(options *SessionOptions) (*Session, error) {
 	return &Session{run.hold(unsafe.Pointer(*made), destroySession, nil, m.handle)}, nil
 }
 
-// Session: one sequence, or many (batch.h): KV caches, tokens and the last logits. Exclusive.
+// Session: one sequence, or many (batch.h): their KV caches and tokens. Exclusive.
 type Session struct{ *handle }
 
 // Close lets go of the session. Calls that run end well; may be called again.
@@ -3481,8 +3481,27 @@ func (s *Session) SequenceLength(sequence uint32) uint64 {
 	return uint64(C.ggufx_session_sequence_length(cSession, C.uint32_t(sequence)))
 }
 
-// SequenceTruncate truncates a sequence, as Session.Truncate does for sequence 0. With nTokens 0 it
-// is like new.
+// SequenceTruncate keeps the first nTokens tokens of a sequence. With nTokens 0 it is like new.
+//
+// The next decode continues with the bits of a sequence that decoded only these tokens. (The bits of
+// products depend on how many tokens are computed at once, 1 to 3 or more, and in models with
+// experts also on which. With MatmulBatchInvariant no truncation or batch changes a bit.)
+//
+// The call itself takes almost no time. The next decode recomputes the tokens that the caches have
+// lost in addition to the removed ones. It starts from the last position at or before nTokens that
+// satisfies all of these conditions:
+//
+//   - Quantized keys and values: the end of a page of 64 tokens, or any position in the first page,
+//     the last one and the page where the last decode began.
+//   - Layers with a window: the start, or any of the last 320 positions, counted from the largest
+//     length that the sequence had.
+//   - Recurrent layers: the start of the last decode, or a checkpoint (n_checkpoints). Checkpoints
+//     are at ends of decodes, and of batches within one, that reached another page of 64 tokens. If
+//     there are too few, the distances of the remaining ones from the end about double.
+//
+// So at most 63 tokens are recomputed in most models, and the whole sequence at worst. Several
+// truncations before that decode are allowed. If that decode fails or is cancelled, the following
+// one starts the recomputation again.
 //
 // Errors: StatusArgument.
 func (s *Session) SequenceTruncate(sequence uint32, nTokens uint64) error {
@@ -3501,7 +3520,7 @@ func (s *Session) SequenceTruncate(sequence uint32, nTokens uint64) error {
 // Later tokens keep their positions, keys and values, which were computed with the removed tokens.
 // The call is therefore cheap, but the result differs from a sequence that never had them. For that,
 // call Session.SequenceTruncate and decode the rest again. Later truncations recompute only the
-// tokens that they must, without the removed ones. The last logits stay.
+// tokens that they must, without the removed ones.
 //
 // To continue in a full context, remove the oldest tokens and close the gap with
 // Session.SequenceShift.
@@ -3569,7 +3588,7 @@ func (s *Session) SequenceTokens(sequence uint32, first, nTokens uint64) (ids []
 //
 // Later results have the bits that they would have if `to` had decoded these tokens itself. Pages of
 // keys and values, and recurrent states, are shared. The next call recomputes the tokens after the
-// last position that Session.Truncate could keep: at most 63 in most models.
+// last position that Session.SequenceTruncate could keep: at most 63 in most models.
 //
 // After an error nothing has changed.
 //
@@ -3810,64 +3829,6 @@ func (s *Session) Info() (SessionFacts, error) {
 		return SessionFacts{}, err
 	}
 	return sessionFactsOf(&out), nil
-}
-
-// Logits copies the logits after the last decoded token: len(out) = n_vocab floats.
-//
-// Errors: StatusArgument, StatusState.
-func (s *Session) Logits(out []float32) error {
-	run := begin()
-	defer run.end()
-	cSession := s.enter(run, shared)
-	if run.err != nil {
-		return run.err
-	}
-	return run.done(C.ggufx_session_logits((*C.float)(address(out)), C.size_t(len(out)), cSession, run.e))
-}
-
-// Length returns the number of tokens of the sequence.
-func (s *Session) Length() uint64 {
-	run := begin()
-	defer run.end()
-	cSession := s.enter(run, shared)
-	if run.err != nil {
-		return 0
-	}
-	return uint64(C.ggufx_session_length(cSession))
-}
-
-// Truncate keeps the first nTokens tokens of the sequence.
-//
-// The logits are lost until the next decode, which continues with the bits of a session that decoded
-// only these tokens. (The bits of products depend on how many tokens are computed at once, 1 to 3 or
-// more, and in models with experts also on which. With MatmulBatchInvariant no truncation or batch
-// changes a bit.)
-//
-// The call itself takes almost no time. The next decode recomputes the tokens that the caches have
-// lost in addition to the removed ones. It starts from the last position at or before nTokens that
-// satisfies all of these conditions:
-//
-//   - Quantized keys and values: the end of a page of 64 tokens, or any position in the first page,
-//     the last one and the page where the last decode began.
-//   - Layers with a window: the start, or any of the last 320 positions, counted from the largest
-//     length that the sequence had.
-//   - Recurrent layers: the start of the last decode, or a checkpoint (n_checkpoints). Checkpoints
-//     are at ends of decodes, and of batches within one, that reached another page of 64 tokens. If
-//     there are too few, the distances of the remaining ones from the end about double.
-//
-// So at most 63 tokens are recomputed in most models, and the whole sequence at worst. Several
-// truncations before that decode are allowed. If that decode fails or is cancelled, the following
-// one starts the recomputation again.
-//
-// Errors: StatusArgument.
-func (s *Session) Truncate(nTokens uint64) error {
-	run := begin()
-	defer run.end()
-	cSession := s.enter(run, alone)
-	if run.err != nil {
-		return run.err
-	}
-	return run.done(C.ggufx_session_truncate(cSession, C.uint64_t(nTokens), run.e))
 }
 
 // Sampler selects a token id from logits. Holds its random state; exclusive. The same seed, options

@@ -85,10 +85,8 @@ func TestSessionOptions(t *testing.T) {
 	for i, o := range []ggufx.SessionOptions{{}, {TypeK: ggufx.KVF32}, {TypeV: ggufx.KVF32}, {TypeK: ggufx.KVF32, TypeV: ggufx.KVF32},
 		{MatmulFlags: ggufx.MatmulF32}} {
 		o := o
-		session, logits := must[*ggufx.Session](t)(model.NewSession(&o)), make([]float32, 1024)
-		ok(t, session.Decode([]int32{1, 300, 301, 302}, nil))
-		ok(t, session.Logits(logits))
-		seen[logits[5]] = i
+		session := must[*ggufx.Session](t)(model.NewSession(&o))
+		seen[decoded(t, session, lastOf(0, []int32{1, 300, 301, 302}))[5]] = i
 	}
 	check(t, len(seen) == 5, seen)
 	_, err := model.NewSession(&ggufx.SessionOptions{Checkpoints: 4097})
@@ -97,11 +95,12 @@ func TestSessionOptions(t *testing.T) {
 	_, err = rt.Estimate(demo(t, rt), &ggufx.EstimateOptions{Checkpoints: 4097})
 	fails(t, err, ggufx.StatusArgument)
 	session, calls := must[*ggufx.Session](t)(model.NewSession(&ggufx.SessionOptions{Batch: 2})), 0
-	ok(t, session.Decode([]int32{1, 300, 301, 302}, &ggufx.DecodeOptions{Attention: func(a ggufx.AttentionView) error {
+	look := &ggufx.BatchOptions{Attention: func(a ggufx.AttentionView) error {
 		calls++
 		check(t, a.Tokens == 2 && a.FirstToken == uint64(2*((calls-1)/4)))
 		return nil
-	}}))
+	}}
+	must[[]float32](t)(session.DecodeBatch([]ggufx.BatchItem{lastOf(0, []int32{1, 300, 301, 302})}, nil, look))
 	check(t, calls == 8, calls)
 }
 

@@ -18,13 +18,6 @@ type AttentionView struct {
 	Q, K, V, Out []float32
 }
 
-// DecodeOptions of Decode; nil is the default.
-type DecodeOptions struct {
-	AllLogits []float32                 // filled with the logits of every token
-	Attention func(AttentionView) error // ends the decode with its error
-	Watch     Watch
-}
-
 // attention is the hook of one call.
 type attention struct {
 	model *C.ggufx_model
@@ -39,36 +32,6 @@ func (s *Session) modelFacts(run *running) *C.ggufx_model_facts {
 	facts.struct_size = C.sizeof_ggufx_model_facts
 	C.ggufx_model_info(facts, s.model(), nil)
 	return facts
-}
-
-// Decode appends tokens and computes the logits after the last one; all or nothing.
-//
-// Errors: StatusArgument, StatusCapacity, StatusCancelled, StatusValue.
-func (s *Session) Decode(tokens []int32, options *DecodeOptions) error {
-	run := begin()
-	defer run.end()
-	cSession := s.enter(run, alone)
-	if run.err != nil {
-		return run.err
-	}
-	var o DecodeOptions
-	if options != nil {
-		o = *options
-	}
-	to := alloc[C.ggufx_decode_options](run, 1)
-	to.struct_size = C.sizeof_ggufx_decode_options
-	to.progress = run.watch(&o.Watch)
-	if o.AllLogits != nil {
-		to.flags = C.GGUFX_DECODE_ALL_LOGITS
-	}
-	if o.Attention != nil {
-		hook := alloc[C.ggufx_attention_hook](run, 1)
-		to.attention = hook
-		hook.struct_size = C.sizeof_ggufx_attention_hook
-		hook.layer, hook.user = run.callback(attention{s.model(), o.Attention}, C.ggufxGoLayer)
-	}
-	return run.done(C.ggufx_go_decode(cSession, (*C.int32_t)(address(tokens)), C.size_t(len(tokens)),
-		(*C.float)(address(o.AllLogits)), C.size_t(len(o.AllLogits)), to, run.e))
 }
 
 //export ggufxGoLayer
@@ -96,6 +59,7 @@ type BatchOptions struct {
 	MatmulFlags *MatmulFlags // matmul flags of this call; nil: the session's
 	Embeddings  []float32    // filled with the hidden states that items request
 	Watch       Watch
+	Attention   func(AttentionView) error // for one item; ends the decode with its error
 }
 
 // rows that items request: one with a flag, or one for each token with another.
@@ -142,6 +106,12 @@ func (s *Session) DecodeBatch(items []BatchItem, logits []float32, options *Batc
 	to.progress = run.watch(&o.Watch)
 	if o.MatmulFlags != nil {
 		to.flags, to.matmul_flags = C.GGUFX_BATCH_MATMUL, C.uint32_t(*o.MatmulFlags)
+	}
+	if o.Attention != nil {
+		hook := alloc[C.ggufx_attention_hook](run, 1)
+		to.attention = hook
+		hook.struct_size = C.sizeof_ggufx_attention_hook
+		hook.layer, hook.user = run.callback(attention{s.model(), o.Attention}, C.ggufxGoLayer)
 	}
 	if run.err != nil {
 		return nil, run.err

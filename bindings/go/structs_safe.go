@@ -1905,8 +1905,8 @@ type SessionOptions struct {
 	// as tokens arrive; a shared prefix counts once; tokens without memory are StatusCapacity. 0, or
 	// more than all sequences can hold: each has its own memory.
 	ContextTotal uint64
-	// Checkpoints of recurrent states for Session.Truncate, in addition to the state before the last
-	// decode. At most 4096; 0 = 8, or one per 64 tokens if the context has less than 512;
+	// Checkpoints of recurrent states for Session.SequenceTruncate, in addition to the state before
+	// the last decode. At most 4096; 0 = 8, or one per 64 tokens if the context has less than 512;
 	// SessionNoCheckpoints = none. No effect on models without recurrent layers.
 	Checkpoints uint32
 	// Number of sequences of Context tokens each (batch.h); 0 = 1, at most 65536

@@ -62,7 +62,6 @@ func followed(t testing.TB, rt *ggufx.Runtime) map[string]func(w ggufx.Watch) er
 		},
 		"Requantize": func(w ggufx.Watch) error { return kv.Requantize(ggufx.KVAllLayers, ggufx.KVQ8_0, ggufx.KVQ8_0, &w) },
 		"Compact":    func(w ggufx.Watch) error { return holes.Compact(0, &w) },
-		"Decode":     func(w ggufx.Watch) error { return session.Decode([]int32{1}, &ggufx.DecodeOptions{Watch: w}) },
 		"DecodeBatch": func(w ggufx.Watch) error {
 			_, err := session.DecodeBatch([]ggufx.BatchItem{lastOf(0, []int32{1})}, nil, &ggufx.BatchOptions{Watch: w})
 			return err

@@ -2,8 +2,8 @@
  * ggufx/batch.h: many sequences in one session, decoded in batches.
  *
  * A session created with n_sequences has sequences 0 .. n_sequences - 1, each of up to n_context
- * tokens. ggufx_session_decode and ggufx_session_truncate use sequence 0. One batch call appends
- * tokens to many sequences and reads the weights once for all of them.
+ * tokens. One batch call appends tokens to many sequences and reads the weights once for all of
+ * them: prefill for many tokens of a sequence, decode for one.
  *
  * GGUFX_MATMUL_BATCH_INVARIANT and GGUFX_MATMUL_TILES make logits independent of the batch. A
  * sequence then has the same bits for any other sequences, any partition of its tokens into calls
@@ -53,6 +53,27 @@ typedef struct ggufx_batch_item {
     const int32_t *positions;
 } ggufx_batch_item;
 
+/*
+ * Observer of the attention of each layer during a decode, for statistics, calibration and
+ * comparisons.
+ *
+ * layer is called on the thread of the decode, for each batch and each layer with its own keys. The
+ * arrays are valid during the call.
+ *
+ * q, out  f32 [n_tokens][n_heads][head_dim].
+ * k, v    f32 [n_tokens][n_kv_heads][head_dim].
+ *
+ * q and k include RoPE of their positions, from first_token on. A non-zero result ends the decode
+ * with CANCELLED. The hook must not call back into the session.
+ */
+typedef struct ggufx_attention_hook {
+    uint32_t struct_size;
+    uint32_t flags; /* 0 */
+    void *user;
+    int32_t (*layer)(void *user, uint32_t layer, uint64_t first_token, size_t n_tokens,
+                     const float *q, const float *k, const float *v, const float *out);
+} ggufx_attention_hook;
+
 /* Flags of a batch. */
 typedef uint32_t ggufx_batch_options_flags;
 /* Uses matmul_flags of these options in place of those of the session. A server may use
@@ -75,7 +96,8 @@ typedef struct ggufx_batch_options {
     ggufx_matmul_flags matmul_flags; /* GGUFX_MATMUL_* with GGUFX_BATCH_MATMUL, else 0 */
     /* f32 [n_rows][n_embedding]: rows of EMBED and ALL_EMBED, in the order of logits */
     float *embeddings;
-    size_t n_embeddings; /* floats of embeddings: n_rows * n_embedding */
+    size_t n_embeddings;                   /* floats of embeddings: n_rows * n_embedding */
+    const ggufx_attention_hook *attention; /* needs a batch of one item; NULL: none */
 } ggufx_batch_options;
 
 /*
@@ -83,8 +105,10 @@ typedef struct ggufx_batch_options {
  *
  * Each of the n_items items belongs to another sequence. At most n_batch tokens of all items are
  * computed at once. After a failure every sequence is as before, and the content of `logits` and
- * `embeddings` is undefined. The order of items decides the order of rows and changes no value. If
- * sequence 0 takes part, the last logits of ggufx_session_decode are lost.
+ * `embeddings` is undefined. The order of items decides the order of rows and changes no value.
+ * After ggufx_session_sequence_truncate the call may first recompute earlier tokens. These give no
+ * rows, are not passed to the attention hook, and are not counted by progress, which is polled
+ * meanwhile.
  *
  * Errors:
  * - ARGUMENT: an id outside of the vocabulary, a position, lengths, no such sequence, a sequence
@@ -109,10 +133,32 @@ GGUFX_API ggufx_status ggufx_session_decode_batch(ggufx_session *session,
  * Threads: any number at once (const).   Since: 0.1. */
 GGUFX_API uint64_t ggufx_session_sequence_length(const ggufx_session *session, uint32_t sequence);
 
-/* Truncates a sequence, as ggufx_session_truncate does for sequence 0. With n_tokens 0 it is like
- * new.
+/*
+ * Keeps the first n_tokens tokens of a sequence. With n_tokens 0 it is like new.
+ *
+ * The next decode continues with the bits of a sequence that decoded only these tokens. (The bits
+ * of products depend on how many tokens are computed at once, 1 to 3 or more, and in models with
+ * experts also on which. With GGUFX_MATMUL_BATCH_INVARIANT no truncation or batch changes a bit.)
+ *
+ * The call itself takes almost no time. The next decode recomputes the tokens that the caches have
+ * lost in addition to the removed ones. It starts from the last position at or before n_tokens that
+ * satisfies all of these conditions:
+ *
+ * - Quantized keys and values: the end of a page of 64 tokens, or any position in the first page,
+ *   the last one and the page where the last decode began.
+ * - Layers with a window: the start, or any of the last 320 positions, counted from the largest
+ *   length that the sequence had.
+ * - Recurrent layers: the start of the last decode, or a checkpoint (n_checkpoints). Checkpoints
+ *   are at ends of decodes, and of batches within one, that reached another page of 64 tokens. If
+ *   there are too few, the distances of the remaining ones from the end about double.
+ *
+ * So at most 63 tokens are recomputed in most models, and the whole sequence at worst. Several
+ * truncations before that decode are allowed. If that decode fails or is cancelled, the following
+ * one starts the recomputation again.
+ *
  * Errors: ARGUMENT (more tokens than it has; no such sequence).
- * Threads: exclusive on session.   Allocates: no.   Since: 0.1. */
+ * Threads: exclusive on session.   Allocates: no.   Since: 0.1.
+ */
 GGUFX_API ggufx_status ggufx_session_sequence_truncate(ggufx_session *session, uint32_t sequence,
                                                        uint64_t n_tokens, ggufx_error *error);
 
@@ -122,7 +168,7 @@ GGUFX_API ggufx_status ggufx_session_sequence_truncate(ggufx_session *session, u
  * Later tokens keep their positions, keys and values, which were computed with the removed tokens.
  * The call is therefore cheap, but the result differs from a sequence that never had them. For
  * that, call ggufx_session_sequence_truncate and decode the rest again. Later truncations recompute
- * only the tokens that they must, without the removed ones. The last logits stay.
+ * only the tokens that they must, without the removed ones.
  *
  * To continue in a full context, remove the oldest tokens and close the gap with
  * ggufx_session_sequence_shift.
@@ -178,7 +224,7 @@ GGUFX_API ggufx_status ggufx_session_sequence_tokens(int32_t *out_ids, int32_t *
  *
  * Later results have the bits that they would have if `to` had decoded these tokens itself. Pages
  * of keys and values, and recurrent states, are shared. The next call recomputes the tokens after
- * the last position that ggufx_session_truncate could keep: at most 63 in most models.
+ * the last position that ggufx_session_sequence_truncate could keep: at most 63 in most models.
  *
  * Errors:
  * - ARGUMENT: more tokens than it has, no such sequence.

@@ -214,10 +214,6 @@ extern "C" {
     X(session_create) \
     X(session_destroy) \
     X(session_info) \
-    X(session_decode) \
-    X(session_logits) \
-    X(session_length) \
-    X(session_truncate) \
     X(sampler_create) \
     X(sampler_destroy) \
     X(sampler_sample) \
@@ -452,10 +448,6 @@ typedef struct ggufx_functions {
     ggufx_status (*session_create)(ggufx_session **out, const ggufx_model *model, const ggufx_session_options *options, ggufx_error *error);
     void (*session_destroy)(ggufx_session *session);
     ggufx_status (*session_info)(ggufx_session_facts *out, const ggufx_session *session, ggufx_error *error);
-    ggufx_status (*session_decode)(ggufx_session *session, const int32_t *tokens, size_t n_tokens, const ggufx_decode_options *options, ggufx_error *error);
-    ggufx_status (*session_logits)(float *out, size_t n_out, const ggufx_session *session, ggufx_error *error);
-    uint64_t (*session_length)(const ggufx_session *session);
-    ggufx_status (*session_truncate)(ggufx_session *session, uint64_t n_tokens, ggufx_error *error);
     ggufx_status (*sampler_create)(ggufx_sampler **out, const ggufx_runtime *rt, uint32_t n_vocab, const ggufx_sampler_options *options, ggufx_error *error);
     void (*sampler_destroy)(ggufx_sampler *sampler);
     ggufx_status (*sampler_sample)(int32_t *out_id, float *out_logprob, ggufx_sampler *sampler, const float *logits, size_t n, ggufx_error *error);

@@ -336,7 +336,7 @@ GGUFX_API ggufx_status ggufx_file_graph(char *out, size_t capacity, size_t *out_
 
 /* ---- session -------------------------------------------------------------------------------- */
 
-/* One sequence, or many (batch.h): KV caches, tokens and the last logits. Exclusive. */
+/* One sequence, or many (batch.h): their KV caches and tokens. Exclusive. */
 typedef struct ggufx_session ggufx_session;
 
 /* no checkpoints, except the state before the last decode */
@@ -356,9 +356,10 @@ typedef struct ggufx_session_options {
      * as tokens arrive; a shared prefix counts once; tokens without memory are CAPACITY. 0, or more
      * than all sequences can hold: each has its own memory. */
     uint64_t n_context_total;
-    /* Checkpoints of recurrent states for ggufx_session_truncate, in addition to the state before
-     * the last decode. At most 4096; 0 = 8, or one per 64 tokens if the context has less than 512;
-     * GGUFX_SESSION_NO_CHECKPOINTS = none. No effect on models without recurrent layers. */
+    /* Checkpoints of recurrent states for ggufx_session_sequence_truncate, in addition to the state
+     * before the last decode. At most 4096; 0 = 8, or one per 64 tokens if the context has less
+     * than 512; GGUFX_SESSION_NO_CHECKPOINTS = none. No effect on models without recurrent
+     * layers. */
     uint32_t n_checkpoints;
     /* number of sequences of n_context tokens each (batch.h); 0 = 1, at most 65536 */
     uint32_t n_sequences;
@@ -397,102 +398,6 @@ typedef struct ggufx_session_facts {
  * Errors: ARGUMENT.   Threads: any number at once (const).   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_session_info(ggufx_session_facts *out, const ggufx_session *session,
                                           ggufx_error *error);
-
-/*
- * Observer of the attention of each layer during a decode, for statistics, calibration and
- * comparisons.
- *
- * layer is called on the thread of the decode, for each batch and each layer with its own keys. The
- * arrays are valid during the call.
- *
- * q, out  f32 [n_tokens][n_heads][head_dim].
- * k, v    f32 [n_tokens][n_kv_heads][head_dim].
- *
- * q and k include RoPE of their positions, from first_token on. A result other than GGUFX_OK
- * ends the decode with it. The hook must not call back into the session.
- */
-typedef struct ggufx_attention_hook {
-    uint32_t struct_size;
-    uint32_t flags; /* 0 */
-    void *user;
-    ggufx_status (*layer)(void *user, uint32_t layer, uint64_t first_token, size_t n_tokens,
-                          const float *q, const float *k, const float *v, const float *out);
-} ggufx_attention_hook;
-
-/* Flags of a decode. */
-typedef uint32_t ggufx_decode_flags;
-/* return the logits of all n_tokens tokens, not only of the last */
-#define GGUFX_DECODE_ALL_LOGITS 1u
-
-typedef struct ggufx_decode_options {
-    uint32_t struct_size;
-    ggufx_decode_flags flags;
-    const ggufx_progress *progress; /* counts tokens; NULL: cannot be cancelled */
-    float *logits;   /* f32 [n_tokens][n_vocab], a buffer of the caller, with ALL_LOGITS */
-    size_t n_logits; /* floats of logits */
-    const ggufx_attention_hook *attention; /* NULL: none */
-} ggufx_decode_options;
-
-/*
- * Appends tokens to the sequence and computes the logits after the last one: prefill for many
- * tokens, decode for one.
- *
- * After a failure the session is as before. options may be NULL. After ggufx_session_truncate the
- * call may first recompute earlier tokens. These give no logits, are not passed to the attention
- * hook, and are not counted by progress, which is polled meanwhile.
- *
- * Errors:
- * - ARGUMENT: an id outside of the vocabulary (index: the token).
- * - CAPACITY: the context is full.
- * - CANCELLED.
- * - VALUE: NaN in the model.
- * - The status of a failed executor.
- *
- * Threads: exclusive on session; uses the runtime's executor.   Allocates: no.   Since: 0.1.
- */
-GGUFX_API ggufx_status ggufx_session_decode(ggufx_session *session, const int32_t *tokens,
-                                            size_t n_tokens, const ggufx_decode_options *options,
-                                            ggufx_error *error);
-
-/* Copies the logits after the last decoded token: n_out = n_vocab floats.
- * Errors: ARGUMENT, STATE (nothing decoded yet).
- * Threads: any number at once (const).   Allocates: no.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_session_logits(float *out, size_t n_out, const ggufx_session *session,
-                                            ggufx_error *error);
-
-/* Returns the number of tokens of the sequence.
- * Threads: any number at once (const).   Since: 0.1. */
-GGUFX_API uint64_t ggufx_session_length(const ggufx_session *session);
-
-/*
- * Keeps the first n_tokens tokens of the sequence.
- *
- * The logits are lost until the next decode, which continues with the bits of a session that
- * decoded only these tokens. (The bits of products depend on how many tokens are computed at once,
- * 1 to 3 or more, and in models with experts also on which. With GGUFX_MATMUL_BATCH_INVARIANT no
- * truncation or batch changes a bit.)
- *
- * The call itself takes almost no time. The next decode recomputes the tokens that the caches have
- * lost in addition to the removed ones. It starts from the last position at or before n_tokens that
- * satisfies all of these conditions:
- *
- * - Quantized keys and values: the end of a page of 64 tokens, or any position in the first page,
- *   the last one and the page where the last decode began.
- * - Layers with a window: the start, or any of the last 320 positions, counted from the largest
- *   length that the sequence had.
- * - Recurrent layers: the start of the last decode, or a checkpoint (n_checkpoints). Checkpoints
- *   are at ends of decodes, and of batches within one, that reached another page of 64 tokens. If
- *   there are too few, the distances of the remaining ones from the end about double.
- *
- * So at most 63 tokens are recomputed in most models, and the whole sequence at worst. Several
- * truncations before that decode are allowed. If that decode fails or is cancelled, the following
- * one starts the recomputation again.
- *
- * Errors: ARGUMENT (more tokens than the sequence has).
- * Threads: exclusive on session.   Allocates: no.   Since: 0.1.
- */
-GGUFX_API ggufx_status ggufx_session_truncate(ggufx_session *session, uint64_t n_tokens,
-                                              ggufx_error *error);
 
 /* ---- sampler -------------------------------------------------------------------------------- */
 

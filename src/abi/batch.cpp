@@ -100,6 +100,17 @@ void check_rows(const char *name, const float *out, size_t n_out, uint64_t n_row
          n_values, name, static_cast<uint64_t>(n_out));
 }
 
+model::AttentionHook import_attention(const ggufx_batch_options &in, size_t n_items,
+                                      bool is_in_group) {
+    if (!in.attention) return {};
+    const auto hook = import_options(in.attention, 0, "ggufx_attention_hook");
+    require(hook.layer, "ggufx_attention_hook.layer must be set");
+    require(n_items == 1, "ggufx_batch_options.attention needs a batch of one item");
+    if (is_in_group)
+        fail(Status::unsupported, {}, "ranks of a group do not support attention hooks");
+    return {hook.user, hook.layer};
+}
+
 void check_session(const ggufx_session *session) {
     require(alive(session, Tag::session), "session must be set");
 }
@@ -155,6 +166,7 @@ extern "C" ggufx_status ggufx_session_decode_batch(ggufx_session *session,
         out.hidden = in.embeddings;
         if (own) out.matmul = &matmul;
         out.keeps_nan = (in.flags & GGUFX_BATCH_KEEP_NAN) != 0;
+        out.attention = import_attention(in, n_items, session->model->group);
         return session->session.decode_batch(session->session.items(), n_items, out,
                                              failure_of(error));
     });

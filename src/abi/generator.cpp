@@ -126,8 +126,10 @@ Ref<ggufx_session> import_drafts(std::optional<generate::DraftOptions> &out,
     require(!in.session || in.n_match == 0, "ggufx_draft_options.n_match needs prompt lookup");
     generate::DraftOptions drafts;
     drafts.sequence = in.sequence;
-    drafts.n_draft = import_limited(in.n_draft, generate::kMostDrafted, "ggufx_draft_options.n_draft");
-    drafts.n_match = import_limited(in.n_match, generate::kMostMatched, "ggufx_draft_options.n_match");
+    drafts.n_draft =
+        import_limited(in.n_draft, generate::kMostDrafted, "ggufx_draft_options.n_draft");
+    drafts.n_match =
+        import_limited(in.n_match, generate::kMostMatched, "ggufx_draft_options.n_match");
     if (in.session) {
         drafts.session = &in.session->session;
         if (in.sequence >= drafts.session->n_sequences())

@@ -67,32 +67,6 @@ model::SessionOptions import_session_options(const ggufx_session_options *in) {
     return out;
 }
 
-model::DecodeOptions import_decode_options(const ggufx_decode_options *in, size_t n_tokens,
-                                           uint64_t n_vocab) {
-    const auto options = import_options(in, GGUFX_DECODE_ALL_LOGITS, "ggufx_decode_options");
-    model::DecodeOptions out;
-    out.progress = import_progress(options.progress);
-    if (options.attention) {
-        const auto hook = import_options(options.attention, 0, "ggufx_attention_hook");
-        require(hook.layer, "ggufx_attention_hook.layer must be set");
-        out.attention = {hook.user, hook.layer};
-    }
-    if (options.flags & GGUFX_DECODE_ALL_LOGITS) {
-        uint64_t needed = 0;
-        if (!checked::mul(&needed, n_tokens, n_vocab)) needed = UINT64_MAX;
-        if (!options.logits || options.n_logits != needed) {
-            fail(Status::argument, {},
-                 "logits must hold %" PRIu64 " tokens x %" PRIu64 " floats, n_logits is %" PRIu64,
-                 static_cast<uint64_t>(n_tokens), n_vocab, static_cast<uint64_t>(options.n_logits));
-        }
-        out.all_logits = options.logits;
-    } else {
-        require(!options.logits && options.n_logits == 0,
-                "ggufx_decode_options.logits needs GGUFX_DECODE_ALL_LOGITS");
-    }
-    return out;
-}
-
 } // namespace
 
 void ggufx_model::release() {
@@ -347,49 +321,5 @@ extern "C" ggufx_status ggufx_session_info(ggufx_session_facts *out, const ggufx
         facts.n_sequences = plan.caches.n_sequences;
         facts.n_context_total = plan.caches.n_total;
         export_struct(out, facts, "ggufx_session_facts");
-    });
-}
-
-extern "C" ggufx_status ggufx_session_decode(ggufx_session *session, const int32_t *tokens,
-                                             size_t n_tokens, const ggufx_decode_options *options,
-                                             ggufx_error *error) {
-    return guard(error, [&] {
-        if (!alive(session, Tag::session) || !tokens || n_tokens == 0) {
-            return refuse(error, "session must be set and tokens must hold at least one id");
-        }
-        const model::DecodeOptions imported =
-            import_decode_options(options, n_tokens, session->model->model.shape().n_vocab);
-        if (imported.attention.layer && session->model->group)
-            return set_failure(failure_of(error), Status::unsupported, {},
-                               "ranks of a group do not support attention hooks");
-        return session->session.decode(tokens, n_tokens, imported, failure_of(error));
-    });
-}
-
-extern "C" ggufx_status ggufx_session_logits(float *out, size_t n_out, const ggufx_session *session,
-                                             ggufx_error *error) {
-    return guard(error, [&] {
-        if (!out || !alive(session, Tag::session)) {
-            return refuse(error, "out and session must be set");
-        }
-        const uint64_t n_vocab = session->model->model.shape().n_vocab;
-        if (n_out != n_vocab) {
-            return set_failure(failure_of(error), Status::argument, {},
-                               "n_out is %" PRIu64 ", the vocabulary has %" PRIu64 " tokens",
-                               static_cast<uint64_t>(n_out), n_vocab);
-        }
-        return session->session.logits(out, failure_of(error));
-    });
-}
-
-extern "C" uint64_t ggufx_session_length(const ggufx_session *session) {
-    return alive(session, Tag::session) ? session->session.length(0) : 0;
-}
-
-extern "C" ggufx_status ggufx_session_truncate(ggufx_session *session, uint64_t n_tokens,
-                                               ggufx_error *error) {
-    return guard(error, [&] {
-        if (!alive(session, Tag::session)) return refuse(error, "session must be set");
-        return session->session.truncate(0, n_tokens, failure_of(error));
     });
 }

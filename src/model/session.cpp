@@ -108,8 +108,7 @@ uint64_t Session::Sequence::n_embedded(uint64_t n_tokens) const {
 SessionBytes::SessionBytes(const Host &host, const Graph &graph, const SessionPlan &plan,
                            uint32_t n_ranks)
     : caches(Caches::estimate(graph, host, plan.caches)),
-      rest(scratch_bytes(graph, plan.n_batch) + 2 * graph.shape.n_vocab * uint64_t{sizeof(float)} +
-           graph.rope_tables.size() * sizeof(const double *) +
+      rest(scratch_bytes(graph, plan.n_batch) + graph.rope_tables.size() * sizeof(const double *) +
            plan.caches.n_sequences * Session::sequence_bytes(plan.caches.n_context) +
            Session::call_bytes(plan.caches.n_sequences)) {
     const uint32_t n_slices = slicing_of(graph, n_ranks, plan.n_batch).most;
@@ -133,8 +132,6 @@ Session::Session(const Model &model, const SessionPlan &plan, const matmul::Opti
       caches_(model.graph(), model.host(), model.engine().kernels(),
               with_identity(plan.caches, model.identity())),
       scratch_(model.host(), scratch_bytes(model.graph(), n_batch_)),
-      logits_(static_cast<size_t>(model.shape().n_vocab), HostAllocator<float>(model.host().get())),
-      next_logits_(logits_.size(), HostAllocator<float>(model.host().get())),
       frequencies_(HostAllocator<const double *>(model.host().get())),
       rows_(model.host().get(), n_batch_, plan.caches.n_sequences, slicing_.most),
       sequences_(HostAllocator<Sequence>(model.host().get())),
@@ -180,15 +177,6 @@ Runner::Memory Session::memory() {
             adapter_scratch_.size(),
             messenger_.get(),
             pays ? slicing_ : Slicing{}};
-}
-
-Status Session::logits(float *out, Failure *failure) const {
-    if (!has_logits_) {
-        return set_failure(failure, Status::state, {},
-                           "no token was decoded since the last truncation");
-    }
-    memcpy(out, logits_.data(), logits_.size() * sizeof(float));
-    return Status::ok;
 }
 
 namespace {
@@ -240,7 +228,6 @@ Status Session::truncate(uint32_t index, uint64_t n_tokens, Failure *failure) {
     sequence.edited = sequence.edited && sequence.held > 0;
     shorten(sequence, n_tokens);
     sequences_[index].n_changes++;
-    if (index == 0) has_logits_ = false;
     return Status::ok;
 }
 

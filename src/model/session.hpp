@@ -1,6 +1,6 @@
-// Sequences of a model: caches, their tokens, the latest logits of sequence 0. All memory is
-// allocated at creation; a failed decode leaves everything unchanged. If truncation leaves fewer
-// tokens in the caches than in a sequence, the next decode recomputes the rest first.
+// Sequences of a model: caches and their tokens. All memory is allocated at creation; a failed
+// decode leaves everything unchanged. If truncation leaves fewer tokens in the caches than in a
+// sequence, the next decode recomputes the rest first.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -32,12 +32,6 @@ struct AttentionHook {
                      const float *k, const float *v, const float *out) = nullptr;
 };
 
-struct DecodeOptions {
-    Progress progress; // tokens done
-    AttentionHook attention;
-    float *all_logits = nullptr; // [n_tokens][n_vocab], or null: logits of the last token only
-};
-
 // Tokens that a call appends to a sequence, with logits for the last n_logits and hidden states for
 // the last n_hidden tokens.
 struct BatchItem {
@@ -59,7 +53,8 @@ struct BatchOptions {
         void *user = nullptr;
         Status (*outputs)(void *user, Failure *failure) = nullptr;
     } use;
-    bool keeps_nan = false; // outputs may hold NaN: a fault of one item fails no other
+    bool keeps_nan = false;  // outputs may hold NaN: a fault of one item fails no other
+    AttentionHook attention; // for one item
 };
 
 // Time for a part of a step.
@@ -90,7 +85,7 @@ struct SessionBytes {
                  uint32_t n_ranks = 1);
 
     uint64_t caches;
-    uint64_t rest; // scratch, logits, tokens, a table of frequencies
+    uint64_t rest; // scratch, tokens, a table of frequencies
 };
 
 class Session {
@@ -103,7 +98,6 @@ public:
 
     // Contracts: include/ggufx/model.h and batch.h. None of these throws.
     // Sequence indices must be below n_sequences().
-    Status decode(const int32_t *tokens, size_t n, const DecodeOptions &options, Failure *failure);
     Status decode_batch(const BatchItem *items, size_t n_items, const BatchOptions &options,
                         Failure *failure);
     // A step is a decode_batch in parts, with its bits. open_step copies the items; the memory of
@@ -116,7 +110,6 @@ public:
     Status advance_step(const StepOptions &options, bool *complete, Failure *failure);
     void abandon_step();
     bool has_step() const;
-    Status logits(float *out, Failure *failure) const; // [n_vocab]
     uint64_t length(uint32_t sequence) const { return sequences_[sequence].length; }
     const int32_t *ids(uint32_t sequence) const { return sequences_[sequence].ids; } // [length]
     const int32_t *positions(uint32_t sequence) const { return sequences_[sequence].positions; }
@@ -125,7 +118,7 @@ public:
     const float *embedded(uint32_t sequence) const { return sequences_[sequence].embedded.data(); }
     // Whether tokens were removed or shifted: a computation of its tokens would give other caches.
     bool is_edited(uint32_t sequence) const { return sequences_[sequence].edited; }
-    size_t logits_size() const { return logits_.size(); }
+    size_t logits_size() const { return static_cast<size_t>(model_.shape().n_vocab); }
     const matmul::Options &matmul_options() const { return matmul_; }
     // Returns a counter of the calls that changed a sequence.
     uint64_t n_changes(uint32_t sequence) const { return sequences_[sequence].n_changes; }
@@ -167,7 +160,7 @@ public:
     BatchItem *items() { return items_.data(); }
 
     // For perplexity and statistics: decodes sequence 0 in batches of at most n_batch tokens, whose
-    // rows are projected one group at a time. advance() drops the logits; undo with truncate().
+    // rows are projected one group at a time; undo advance() with truncate().
     uint32_t n_batch() const { return n_batch_; }
     Status check_ids(const int32_t *tokens, size_t n, Failure *failure) const;
     Status advance(const int32_t *tokens, size_t n, Failure *failure,
@@ -243,7 +236,6 @@ private:
     const Slicing slicing_;
     Caches caches_;
     Buffer scratch_;
-    Vector<float> logits_, next_logits_; // logits of the last token; next logits during a call
     Vector<const double *> frequencies_; // for each RoPE table
     BatchRows rows_;
     Vector<Sequence> sequences_;
@@ -252,7 +244,6 @@ private:
     Vector<BatchItem> items_;
     AdapterScratch adapter_scratch_;
     const Messenger::Owned messenger_; // null if no batch is cut
-    bool has_logits_ = false;          // logits_ belongs to sequence 0
     SlowestGroup slowest_;             // measured by the latest step with a prompt
     const OwnedCall call_;             // the first to go
 };

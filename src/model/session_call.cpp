@@ -1,7 +1,7 @@
 // Decodes in batches, all or nothing: on a failure the caches return to their state before the
-// call, and new logits are dropped. Tokens that truncation dropped from the caches are recomputed
-// as the first part of the call. A step is such a call in parts: between them the scratch holds its
-// activations, and the caches keep their rollback points.
+// call. Tokens that truncation dropped from the caches are recomputed as the first part of the
+// call. A step is such a call in parts: between them the scratch holds its activations, and the
+// caches keep their rollback points.
 // SPDX-License-Identifier: MIT
 #include "model/session.hpp"
 
@@ -348,7 +348,7 @@ Status Session::Call::run_batch(Budget *budget, bool *complete, Failure *failure
 
 // Checks the outputs of a batch, and records checkpoints after its tokens.
 Status Session::Call::take_outputs(Failure *failure) {
-    const size_t n_logits = session_.rows_.of_logits().size() * session_.logits_.size();
+    const size_t n_logits = session_.rows_.of_logits().size() * session_.logits_size();
     const size_t n_hidden = session_.rows_.of_hidden().size() * session_.model_.shape().n_embd;
     const bool fails = !options_.keeps_nan;
     if (fails && (has_nan(out_.logits, n_logits) || has_nan(out_.hidden, n_hidden)))
@@ -384,7 +384,6 @@ void Session::Call::commit() {
     for (const Item &item : items_) {
         Sequence &s = session_.sequences_[item.sequence];
         s.n_changes++;
-        if (item.sequence == 0) session_.has_logits_ = false;
         s.length = s.end;
         session_.caches_.commit(item.sequence, s.length - s.held);
         s.held = s.length;
@@ -489,23 +488,6 @@ void Session::abandon_step() {
     if (has_step()) call_->abandon();
 }
 
-Status Session::decode(const int32_t *tokens, size_t n, const DecodeOptions &options,
-                       Failure *failure) {
-    const size_t n_vocab = logits_.size();
-    float *const all = options.all_logits;
-    const BatchItem item = {.tokens = tokens, .n = n, .n_logits = all ? n : 1};
-    Status status = check_idle(failure);
-    if (status == Status::ok) status = check_tokens(item, failure);
-    if (status != Status::ok) return status;
-    status = run(&item, 1, {matmul_, options.attention, all ? all : next_logits_.data()},
-                 options.progress, failure);
-    if (status != Status::ok) return status;
-    if (all) memcpy(next_logits_.data(), all + (n - 1) * n_vocab, n_vocab * sizeof(float));
-    logits_.swap(next_logits_);
-    has_logits_ = true;
-    return status;
-}
-
 // Reserves memory for the caller's embeddings, which are kept.
 Status Session::make_room(const BatchItem &item, Failure *failure) {
     if (!item.embeddings) return Status::ok;
@@ -521,8 +503,8 @@ Status Session::make_room(const BatchItem &item, Failure *failure) {
 }
 
 Session::CallOptions Session::call_options(const BatchOptions &options) const {
-    CallOptions out = {
-        options.matmul ? *options.matmul : matmul_, {}, options.logits, options.hidden};
+    CallOptions out = {options.matmul ? *options.matmul : matmul_, options.attention,
+                       options.logits, options.hidden};
     out.use = options.use;
     out.keeps_nan = options.keeps_nan;
     return out;
@@ -540,7 +522,6 @@ Status Session::advance(const int32_t *tokens, size_t n, Failure *failure,
                         const Watchers &watchers) {
     const Status status = check_idle(failure);
     if (status != Status::ok) return status;
-    has_logits_ = false;
     const BatchItem item = {.tokens = tokens, .n = n};
     return run(&item, 1, {matmul_, {}, nullptr, nullptr, watchers.products, true},
                watchers.progress, failure);
@@ -555,7 +536,7 @@ Status Session::project(float *logits, size_t row, size_t n, Failure *failure,
     Runner run(model_.graph(), model_.engine(), caches_, memory(), options);
     run.watch(watchers.products);
     status = run.project(logits, rows_, row, n, failure);
-    if (status == Status::ok && has_nan(logits, n * logits_.size())) {
+    if (status == Status::ok && has_nan(logits, n * logits_size())) {
         return set_failure(failure, Status::value, {}, "the model computed a NaN");
     }
     return status;

@@ -256,7 +256,6 @@ void Session::take(uint32_t index, Loaded &loaded) {
     // only ranks use this flag, and they save no edited sequences
     sequence.edited = false;
     sequence.n_changes++;
-    if (index == 0) has_logits_ = false;
 }
 
 // Reads tokens, and the caches if they follow: otherwise the snapshot ends with its tokens.

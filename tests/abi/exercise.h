@@ -49,6 +49,20 @@ void exercise_prepare(void);
 /* Fills e for the functions in api and the demo model at path. */
 void exercise_init(exercise *e, const ggufx_functions *api, const char *path);
 
+/* Decodes n ids on sequence 0 and gives the logits after the last one. */
+static inline ggufx_status exercise_decode(const ggufx_functions *api, ggufx_session *session,
+                                           const int32_t *ids, size_t n, float *logits,
+                                           size_t n_vocab, const ggufx_progress *progress,
+                                           ggufx_error *error) {
+    const ggufx_batch_item item = {.flags = GGUFX_BATCH_LOGITS, .tokens = ids, .n_tokens = n};
+    const ggufx_batch_options options = {.struct_size = sizeof options,
+                                         .progress = progress,
+                                         .logits = logits,
+                                         .n_logits = n_vocab,
+                                         .item_size = sizeof item};
+    return api->session_decode_batch(session, &item, 1, &options, error);
+}
+
 /* The parts that compute; file is the demo model. */
 ggufx_status exercise_products(exercise *e, const ggufx_runtime *rt, const ggufx_file *file);
 ggufx_status exercise_kv(exercise *e, const ggufx_runtime *rt);

@@ -348,13 +348,15 @@ static ggufx_status use_session(exercise *e, const ggufx_runtime *rt, ggufx_sess
     ggufx_status status = GGUFX_OK;
     ggufx_sampler *sampler = NULL;
     ggufx_sampler_options sampling = {.struct_size = sizeof sampling};
-    ggufx_decode_options options = {.struct_size = sizeof options};
     ggufx_attention_hook hook = {.struct_size = sizeof hook, .user = e, .layer = on_attention};
+    const ggufx_batch_item item = {.flags = GGUFX_BATCH_LOGITS, .tokens = ids, .n_tokens = 5};
+    ggufx_batch_options options = {.struct_size = sizeof options, .item_size = sizeof item};
     int32_t id = 0;
     options.progress = e->progress;
+    options.logits = logits;
+    options.n_logits = n_vocab;
     options.attention = &hook;
-    TRY(a->session_decode(session, ids, 5, &options, &e->error));
-    TRY(a->session_logits(logits, n_vocab, session, &e->error));
+    TRY(a->session_decode_batch(session, &item, 1, &options, &e->error));
     exercise_mix(e, logits, n_vocab, sizeof *logits);
     sampling.temperature = 0.8f;
     sampling.top_k = 40;
@@ -362,8 +364,8 @@ static ggufx_status use_session(exercise *e, const ggufx_runtime *rt, ggufx_sess
     TRY(a->sampler_sample(&id, NULL, sampler, logits, n_vocab, &e->error));
     exercise_mix(e, &id, 1, sizeof id);
     TRY(use_chain(e, rt, logits, n_vocab));
-    MUST(a->session_length(session) == 5);
-    TRY(a->session_truncate(session, 0, &e->error));
+    MUST(a->session_sequence_length(session, 0) == 5);
+    TRY(a->session_sequence_truncate(session, 0, 0, &e->error));
     TRY(measure(e, rt, session, ids, kIds));
     TRY(collect(e, session, ids, kIds));
 end:

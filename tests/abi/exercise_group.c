@@ -58,7 +58,6 @@ ggufx_status exercise_group(exercise *e, const ggufx_runtime *rt, const ggufx_fi
     ggufx_group_options how = {.struct_size = sizeof how};
     ggufx_model_options options = {.struct_size = sizeof options};
     ggufx_session_options sizes = {.struct_size = sizeof sizes};
-    ggufx_decode_options decode = {.struct_size = sizeof decode};
     ggufx_model *model = NULL;
     ggufx_session *session = NULL;
     ggufx_writer *writer = NULL;
@@ -68,11 +67,9 @@ ggufx_status exercise_group(exercise *e, const ggufx_runtime *rt, const ggufx_fi
     how.group = &group;
     options.group = &how;
     sizes.n_context = 16;
-    decode.progress = e->progress;
     TRY(a->model_create(&model, rt, file, &options, &e->error));
     TRY(a->session_create(&session, model, &sizes, &e->error));
-    TRY(a->session_decode(session, ids, 5, &decode, &e->error));
-    TRY(a->session_logits(logits, n_vocab, session, &e->error));
+    TRY(exercise_decode(a, session, ids, 5, logits, n_vocab, e->progress, &e->error));
     exercise_mix(e, logits, n_vocab, sizeof *logits);
     TRY(a->writer_create(&writer, rt, NULL, &e->error));
     TRY(a->writer_copy_rank(writer, file, 1, 2, NULL, GGUFX_GROUP_LAYERS, &e->error));

@@ -55,9 +55,9 @@ def check_pages(root, work):
     api = public.interface.load(root / "include")
     names = [f.name for f in api.functions] + list(api.structs)
     faults = [f"no page has {name}" for name in names if name not in text]
-    batch = (work / "api/batch_8h.html").read_text(encoding="utf-8")
-    if not re.search(r'href="model_8h\.html#\w+"[^>]*>ggufx_session_truncate', batch):
-        faults.append("a name in a comment is no link: ggufx_session_truncate in batch.h")
+    page = (work / "api/generator_8h.html").read_text(encoding="utf-8")
+    if not re.search(r'href="batch_8h\.html#\w+"[^>]*>ggufx_session_decode_batch', page):
+        faults.append("a name in a comment is no link: ggufx_session_decode_batch in generator.h")
     return faults if len(names) > 150 else ["the headers have no functions"]
 
 

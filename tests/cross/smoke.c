@@ -49,9 +49,14 @@ static void tell(const ggufx_runtime *rt, const ggufx_file *file) {
     check(ggufx_model_info(&m, model, &error), "model info");
     check(ggufx_session_create(&session, model, NULL, &error), "session");
     float *logits = malloc(m.n_vocab * sizeof *logits);
+    ggufx_batch_item item = {.flags = GGUFX_BATCH_LOGITS, .n_tokens = 1};
+    const ggufx_batch_options options = {.struct_size = sizeof options,
+                                         .logits = logits,
+                                         .n_logits = m.n_vocab,
+                                         .item_size = sizeof item};
     for (int32_t step = 0, id = 1; step < 24; step++) {
-        check(ggufx_session_decode(session, &id, 1, NULL, &error), "decode");
-        check(ggufx_session_logits(logits, m.n_vocab, session, &error), "logits");
+        item.tokens = &id;
+        check(ggufx_session_decode_batch(session, &item, 1, &options, &error), "decode");
         for (uint32_t i = 1, best = 0; i < m.n_vocab; i++)
             if (logits[i] > logits[best]) id = (int32_t)(best = i);
         printf("%d %016" PRIx64 "\n", (int)id, hash(logits, m.n_vocab * sizeof *logits));

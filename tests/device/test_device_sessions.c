@@ -74,9 +74,11 @@ static ggufx_session *new_session(fixture *f, const ggufx_model *model, uint32_t
     return session;
 }
 
-static void note_logits(fixture *f, const ggufx_session *session, record *out) {
+/* Decodes ids and notes the logits after the last one. */
+static void note_decode(fixture *f, ggufx_session *session, const int32_t *ids, size_t n,
+                        record *out) {
     float logits[TINY_VOCAB];
-    MUST(f, ggufx_session_logits(logits, TINY_VOCAB, session, &f->error));
+    MUST(f, decode_ids(session, ids, n, logits, TINY_VOCAB, &f->error));
     (void)write_record(out, logits, sizeof logits);
 }
 
@@ -89,7 +91,7 @@ static void make_text(int32_t *tokens) {
 static void begin_text(fixture *f, ggufx_session *session, size_t n) {
     int32_t tokens[N];
     make_text(tokens);
-    MUST(f, ggufx_session_decode(session, tokens, n, NULL, &f->error));
+    MUST(f, decode_ids(session, tokens, n, NULL, 0, &f->error));
 }
 
 /* Generation with drafts: those of `draft`, or of prompt lookup. */
@@ -226,17 +228,15 @@ static void side_by_side(fixture *f, const ggufx_model *model, const ggufx_model
 
 /* Saves a sequence with `from` and continues it with `to`. */
 static void moved(fixture *f, const ggufx_model *from, const ggufx_model *to, record *out) {
+    int32_t tokens[N];
     record snapshot = {NULL, 0, 0};
     ggufx_session *first = new_session(f, from, 0), *second = new_session(f, to, 0);
-    begin_text(f, first, N - 5);
-    note_logits(f, first, out);
+    make_text(tokens);
+    note_decode(f, first, tokens, N - 5, out);
     MUST(f, ggufx_session_save(first, 0, write_record, &snapshot, &f->error));
     (void)write_record(out, snapshot.data, snapshot.n);
     MUST(f, ggufx_session_load(second, 0, read_record, &snapshot, &f->error));
-    for (int32_t id = 5; id < 9; id++) {
-        MUST(f, ggufx_session_decode(second, &id, 1, NULL, &f->error));
-        note_logits(f, second, out);
-    }
+    for (int32_t id = 5; id < 9; id++) note_decode(f, second, &id, 1, out);
     ggufx_session_destroy(second);
     ggufx_session_destroy(first);
     free(snapshot.data);
@@ -315,9 +315,8 @@ static float *logits_of_file(fixture *f, const ggufx_model *model, size_t *n) {
     for (size_t i = 0; i < 12; i++) ids[i] = (int32_t)((i * 7919 + 1) % facts.n_vocab);
     for (size_t i = 0; i < 4; i++) {
         const size_t first = i ? 8 + i : 0, count = i ? 1 : 9;
-        MUST(f, ggufx_session_decode(session, ids + first, count, NULL, &f->error));
-        MUST(f,
-             ggufx_session_logits(logits + i * facts.n_vocab, facts.n_vocab, session, &f->error));
+        MUST(f, decode_ids(session, ids + first, count, logits + i * facts.n_vocab, facts.n_vocab,
+                           &f->error));
     }
     ggufx_session_destroy(session);
     *n = 4 * facts.n_vocab;
@@ -388,7 +387,7 @@ static void assert_goes_on_here(fixture *f, const ggufx_session *lost, const ggu
     record snapshot = {NULL, 0, 0}, never_failed = {NULL, 0, 0};
     ggufx_session *fresh = new_session(f, here, products), *loaded = new_session(f, here, products);
     begin_text(f, fresh, n_tokens);
-    assert_int_equal(ggufx_session_length(lost), n_tokens);
+    assert_int_equal(ggufx_session_sequence_length(lost, 0), n_tokens);
     MUST(f, ggufx_session_save(lost, 0, write_record, &snapshot, &f->error));
     /* The snapshot has nothing of the failed call. */
     MUST(f, ggufx_session_save(fresh, 0, write_record, &never_failed, &f->error));
@@ -398,10 +397,8 @@ static void assert_goes_on_here(fixture *f, const ggufx_session *lost, const ggu
     MUST(f, ggufx_session_load(loaded, 0, read_record, &snapshot, &f->error));
     record a = {NULL, 0, 0}, b = {NULL, 0, 0};
     const int32_t id = 77;
-    MUST(f, ggufx_session_decode(fresh, &id, 1, NULL, &f->error));
-    MUST(f, ggufx_session_decode(loaded, &id, 1, NULL, &f->error));
-    note_logits(f, fresh, &a);
-    note_logits(f, loaded, &b);
+    note_decode(f, fresh, &id, 1, &a);
+    note_decode(f, loaded, &id, 1, &b);
     assert_memory_equal(a.data, b.data, a.n);
     free(a.data);
     free(b.data);
@@ -424,12 +421,12 @@ static void test_a_loss_within_a_prompt_leaves_the_session_as_before(void **stat
         f.session = new_session(&f, f.model, GGUFX_MATMUL_BATCH_INVARIANT);
         begin_text(&f, f.session, 10);
         lose_at(at);
-        const ggufx_status status = ggufx_session_decode(f.session, tokens, 20, NULL, &f.error);
+        float logits[TINY_VOCAB];
+        const ggufx_status status = decode_ids(f.session, tokens, 20, logits, TINY_VOCAB, &f.error);
         if (status != GGUFX_OK) {
             FAILS(&f, GGUFX_E_DEVICE, "a fault on command", status);
             assert_goes_on_here(&f, f.session, here, 10, GGUFX_MATMUL_BATCH_INVARIANT);
-            FAILS(&f, GGUFX_E_DEVICE, "lost",
-                  ggufx_session_decode(f.session, tokens, 1, NULL, &f.error));
+            FAILS(&f, GGUFX_E_DEVICE, "lost", decode_ids(f.session, tokens, 1, NULL, 0, &f.error));
             n_lost++;
         }
         ggufx_model_destroy(here);

@@ -4,6 +4,7 @@
  * A position may be that of a dimension, an offset or a name.
  * SPDX-License-Identifier: MIT
  */
+#include "../unit/decode_ids.h"
 #include "../unit/tiny_adapter.h"
 #include "../unit/tiny_model.h"
 #include "replay.h"
@@ -50,14 +51,15 @@ static void make_model(void) {
 static void decode(const ggufx_adapter *adapter) {
     static const int32_t tokens[] = {1, 5, 301, 9, 0};
     const ggufx_adapter_use uses[2] = {{adapter, 1, 0}, {adapter, -0.5f, 0}};
+    float logits[TINY_VOCAB];
     ggufx_session *session = NULL;
     ggufx_session_options options = {.struct_size = sizeof options};
     options.n_context = CONTEXT;
     must_be(ggufx_session_create(&session, model, &options, NULL) == GGUFX_OK, "a session");
     ggufx_status status = ggufx_session_set_adapters(session, 0, uses, 2, NULL);
     must_be(status == GGUFX_OK || status == GGUFX_E_MEMORY, "an adapter that binds is taken");
-    if (status == GGUFX_OK) status = ggufx_session_decode(session, tokens, 4, NULL, NULL);
-    if (status == GGUFX_OK) status = ggufx_session_decode(session, tokens + 4, 1, NULL, NULL);
+    if (status == GGUFX_OK) status = decode_ids(session, tokens, 4, logits, TINY_VOCAB, NULL);
+    if (status == GGUFX_OK) status = decode_ids(session, tokens + 4, 1, logits, TINY_VOCAB, NULL);
     must_be(status == GGUFX_OK || status == GGUFX_E_VALUE || status == GGUFX_E_MEMORY,
             "it decodes");
     ggufx_session_destroy(session);

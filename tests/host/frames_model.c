@@ -3,6 +3,7 @@
  * its file.
  * SPDX-License-Identifier: MIT
  */
+#include "../unit/decode_ids.h"
 #include "frames.h"
 
 #include <stdio.h>
@@ -23,9 +24,9 @@ typedef struct play {
 
 static ggufx_status decode(void *user) {
     play *p = user;
-    const ggufx_status status = ggufx_session_truncate(p->session, p->n_before, NULL);
+    const ggufx_status status = ggufx_session_sequence_truncate(p->session, 0, p->n_before, NULL);
     if (status != GGUFX_OK) return status;
-    return ggufx_session_decode(p->session, p->ids, p->n, NULL, NULL);
+    return decode_ids(p->session, p->ids, p->n, NULL, 0, NULL);
 }
 
 static ggufx_status embed(void *user) {

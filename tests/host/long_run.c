@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "../abi/exercise.h"
+#include "../unit/decode_ids.h"
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -161,13 +162,12 @@ static uint64_t talk(const ggufx_runtime *rt) {
         options.n_batch = 16;
         options.type_k = options.type_v = kTypes[i];
         OK(ggufx_session_create(&session, loaded, &options, &error));
-        OK(ggufx_session_decode(session, ids, kPrompt, NULL, &error));
+        OK(decode_ids(session, ids, kPrompt, NULL, 0, &error));
         OK(ggufx_session_save_path(session, 0, path, &error));
-        OK(ggufx_session_truncate(session, kPrompt / 2, &error));
-        OK(ggufx_session_decode(session, ids, 5, NULL, &error));
+        OK(ggufx_session_sequence_truncate(session, 0, kPrompt / 2, &error));
+        OK(decode_ids(session, ids, 5, NULL, 0, &error));
         OK(ggufx_session_load_path(session, 0, path, &error));
-        OK(ggufx_session_decode(session, ids, 1, NULL, &error));
-        OK(ggufx_session_logits(logits, facts.n_vocab, session, &error));
+        OK(decode_ids(session, ids, 1, logits, facts.n_vocab, &error));
         hash = mix(hash, logits, facts.n_vocab * sizeof *logits);
         ggufx_session_destroy(session);
     }

@@ -38,20 +38,22 @@ static int32_t interrupt(void *user, uint64_t done, uint64_t total) {
 }
 
 /* Decodes the prompt, cancelled at a poll: the session stays unchanged, and the repeated call
- * succeeds. */
-static ggufx_status hear(story *s, ggufx_session *session, const int32_t *ids) {
+ * succeeds. Gives the logits after it. */
+static ggufx_status hear(story *s, ggufx_session *session, const int32_t *ids, float *logits,
+                         uint32_t n_vocab) {
     const ggufx_functions *a = s->api;
-    ggufx_progress progress = {.user = s, .report = interrupt};
-    ggufx_decode_options options = {.struct_size = sizeof options};
+    const ggufx_progress progress = {.user = s, .report = interrupt};
+    const int32_t *rest = ids + kPast;
+    const size_t n = kPrompt - kPast;
     ggufx_status status = GGUFX_OK;
-    options.progress = &progress;
-    DO(a->session_decode(session, ids, kPast, NULL, &s->error)); /* a nonempty session */
-    status = a->session_decode(session, ids + kPast, kPrompt - kPast, &options, &s->error);
+    /* a nonempty session */
+    DO(exercise_decode(a, session, ids, kPast, logits, n_vocab, NULL, &s->error));
+    status = exercise_decode(a, session, rest, n, logits, n_vocab, &progress, &s->error);
     if (status != GGUFX_E_CANCELLED) goto end;
     MUST(s->error.status == status && s->error.message[0] && s->n_polls == s->cancel_at);
-    MUST(a->session_length(session) == kPast);
+    MUST(a->session_sequence_length(session, 0) == kPast);
     s->n_cancelled++;
-    DO(a->session_decode(session, ids + kPast, kPrompt - kPast, &options, &s->error));
+    DO(exercise_decode(a, session, rest, n, logits, n_vocab, &progress, &s->error));
 end:
     return status;
 }
@@ -64,11 +66,10 @@ static ggufx_status answer(story *s, const ggufx_runtime *rt, ggufx_session *ses
     DO(a->sampler_create(&sampler, rt, n_vocab, NULL, &s->error));
     for (int i = 0; i < kAnswer; i++) {
         int32_t id = 0;
-        DO(a->session_logits(logits, n_vocab, session, &s->error));
         mix(s, logits, n_vocab * sizeof *logits);
         DO(a->sampler_sample(&id, NULL, sampler, logits, n_vocab, &s->error));
         mix(s, &id, sizeof id);
-        DO(a->session_decode(session, &id, 1, NULL, &s->error));
+        DO(exercise_decode(a, session, &id, 1, logits, n_vocab, NULL, &s->error));
     }
 end:
     a->sampler_destroy(sampler);
@@ -92,7 +93,7 @@ static ggufx_status talk(story *s, const ggufx_runtime *rt, const ggufx_file *fi
     options.n_context = kPrompt + kAnswer;
     options.n_batch = 16;
     DO(a->session_create(&session, model, &options, &s->error));
-    DO(hear(s, session, ids));
+    DO(hear(s, session, ids, logits, facts.n_vocab));
     DO(answer(s, rt, session, logits, facts.n_vocab));
 end:
     a->session_destroy(session);

@@ -106,7 +106,7 @@ void test_prefix(const Model &model) {
             must(ggufx_generator_next(&event, one.handle(), nullptr, &error), error, "next");
             one.take(event);
         }
-        must(ggufx_session_truncate(other, 2, &error), error, "truncate");
+        must(ggufx_session_sequence_truncate(other, 0, 2, &error), error, "truncate");
         CHECK(one.run() == wanted, "%s: another output after a truncation", model.name.c_str());
     }
     ggufx_session_destroy(session);

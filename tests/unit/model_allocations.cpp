@@ -53,17 +53,20 @@ ggufx_estimate_facts estimate(const ggufx_runtime *rt, const ggufx_file *file,
 
 // Makes calls of one token to several batches, a cancelled call, and truncations that make the next
 // call recompute tokens.
-void use_session(ggufx_session *session, const Subject &subject, const Ids &ids) {
+void use_session(ggufx_session *session, size_t n_vocab, const Subject &subject, const Ids &ids) {
+    std::vector<float> logits(n_vocab);
     static constexpr int kPercent[] = {40, 41, 23, 97, 60, 100, 7, 70, 69, 100, 98, 99, 0, 30};
     size_t length = 0;
     ggufx_error error;
     for (const int percent : kPercent) {
         const size_t n = ids.size() * static_cast<size_t>(percent) / 100;
         if (n <= length) {
-            must(ggufx_session_truncate(session, n, &error), error, subject.name.c_str());
-        } else {
-            must(ggufx_session_decode(session, &ids[length], n - length, nullptr, &error), error,
+            must(ggufx_session_sequence_truncate(session, 0, n, &error), error,
                  subject.name.c_str());
+        } else {
+            must(
+                decode_ids(session, &ids[length], n - length, logits.data(), logits.size(), &error),
+                error, subject.name.c_str());
         }
         length = n;
     }
@@ -89,7 +92,7 @@ void test_session(const Subject &subject, const fault &memory, const ggufx_runti
     const size_t most = facts.n_context > 1000 && options.n_context ? facts.n_context : 70;
     const Ids ids =
         random_ids(facts.n_context < most ? facts.n_context : most, vocabulary_of(model), 3);
-    use_session(session, subject, ids);
+    use_session(session, vocabulary_of(model), subject, ids);
     CHECK(memory.calls == calls, "%s, context %u, batch %u, type %u: decoding allocated",
           subject.name.c_str(), facts.n_context, facts.n_batch, options.type_k);
     ggufx_session_destroy(session);
@@ -150,7 +153,7 @@ ggufx_status use(void *context, ggufx_runtime *rt, ggufx_error *error) {
                                             nullptr, nullptr, nullptr, error);
     if (status == GGUFX_OK) status = ggufx_model_create(&model, rt, file, nullptr, error);
     if (status == GGUFX_OK) status = ggufx_session_create(&session, model, &options, error);
-    if (status == GGUFX_OK) status = ggufx_session_decode(session, ids.data(), 5, nullptr, error);
+    if (status == GGUFX_OK) status = decode_ids(session, ids.data(), 5, nullptr, 0, error);
     ggufx_session_destroy(session);
     ggufx_model_destroy(model);
     ggufx_file_destroy(file);

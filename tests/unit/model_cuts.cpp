@@ -141,24 +141,17 @@ void Cuts::go_on(Session &session, size_t first, size_t end, const char *how) {
 }
 
 void Cuts::check_unchanged(Session &session, size_t n, const char *how) {
-    CHECK(ggufx_session_length(session.handle()) == n, "%s, %s: %llu tokens, not %zu",
+    CHECK(ggufx_session_sequence_length(session.handle(), 0) == n, "%s, %s: %llu tokens, not %zu",
           name_.c_str(), how,
-          static_cast<unsigned long long>(ggufx_session_length(session.handle())), n);
-    if (n == 0) return;
-    const std::vector<float> logits = session.logits();
-    CHECK(memcmp(logits.data(), &want_[(n - 1) * n_vocab_], n_vocab_ * sizeof(float)) == 0,
-          "%s, %s: other logits", name_.c_str(), how);
+          static_cast<unsigned long long>(ggufx_session_sequence_length(session.handle(), 0)), n);
 }
 
 void Cuts::back_to(Session &session, size_t n, const char *how) {
     ggufx_error error = {};
-    const ggufx_status status = ggufx_session_truncate(session.handle(), n, &error);
-    const uint64_t left = ggufx_session_length(session.handle());
+    const ggufx_status status = ggufx_session_sequence_truncate(session.handle(), 0, n, &error);
+    const uint64_t left = ggufx_session_sequence_length(session.handle(), 0);
     CHECK(status == GGUFX_OK && left == n, "%s, %s, to %zu: %llu tokens are left: %s",
           name_.c_str(), how, n, static_cast<unsigned long long>(left), error.message);
-    float logit = 0;
-    CHECK(ggufx_session_logits(&logit, n_vocab_, session.handle(), nullptr) == GGUFX_E_STATE,
-          "%s, %s: there are logits behind a cut", name_.c_str(), how);
 }
 
 void Cuts::batches(uint32_t n) {
@@ -172,13 +165,12 @@ void Cuts::lose_a_call(Session &session, size_t done, Random &random) {
     ggufx_progress progress = {};
     progress.user = &polls;
     progress.report = countdown;
-    ggufx_decode_options options = {};
-    options.struct_size = sizeof options;
+    ggufx_batch_options options = {};
     options.progress = &progress;
     const size_t n = 1 + random.below(others_.size());
     ggufx_error error;
     const ggufx_status status =
-        ggufx_session_decode(session.handle(), others_.data(), n, &options, &error);
+        decode_with(session.handle(), others_.data(), n, 0, &options, &error);
     CHECK(status == GGUFX_OK || status == GGUFX_E_CANCELLED, "%s: %s", name_.c_str(),
           error.message);
     if (status != GGUFX_OK) return check_unchanged(session, done, "cancelled");
@@ -219,12 +211,11 @@ void Cuts::cancelled() {
     ggufx_progress progress = {};
     progress.user = &stop;
     progress.report = stop_after;
-    ggufx_decode_options options = {};
-    options.struct_size = sizeof options;
+    ggufx_batch_options options = {};
     options.progress = &progress;
     ggufx_error error = {};
-    const ggufx_status status = ggufx_session_decode(session.handle(), tokens_.data() + first,
-                                                     kTokens - first, &options, &error);
+    const ggufx_status status =
+        decode_with(session.handle(), tokens_.data() + first, kTokens - first, 0, &options, &error);
     CHECK(status == GGUFX_E_CANCELLED, "%s: not cancelled: %s", name_.c_str(), error.message);
     CHECK(stop.seen < 3 * batch, "%s: cancelled after %llu tokens", name_.c_str(),
           static_cast<unsigned long long>(stop.seen));
@@ -254,8 +245,10 @@ void Cuts::failed() {
         executor_.calls = 0;
         executor_.fail_at = std::max(1L, calls * i / last);
         ggufx_error error = {};
-        const ggufx_status status = ggufx_session_decode(session.handle(), tokens_.data() + first,
-                                                         kTokens - first, nullptr, &error);
+        std::vector<float> logits((kTokens - first) * n_vocab_);
+        const ggufx_status status =
+            decode_all(session.handle(), tokens_.data() + first, kTokens - first, logits.data(),
+                       logits.size(), &error);
         executor_.fail_at = 0;
         n_failed += status != GGUFX_OK;
         check_unchanged(session, status == GGUFX_OK ? kTokens : first, "failed");
@@ -302,12 +295,12 @@ void Cuts::replay_is_cancelled() {
         ggufx_progress progress = {};
         progress.user = &left;
         progress.report = countdown;
-        ggufx_decode_options options = {};
+        ggufx_batch_options options = {};
         options.struct_size = sizeof options;
         options.progress = &progress;
-        status = ggufx_session_decode(session.handle(), &tokens_[n], 3, &options, nullptr);
+        status = decode_with(session.handle(), &tokens_[n], 3, 0, &options, nullptr);
         CHECK(status == GGUFX_OK || status == GGUFX_E_CANCELLED, "%s: %d", name_.c_str(), status);
-        const uint64_t have = ggufx_session_length(session.handle());
+        const uint64_t have = ggufx_session_sequence_length(session.handle(), 0);
         CHECK(have == (status == GGUFX_OK ? n + 3 : n), "%s: %llu tokens after a cancelled replay",
               name_.c_str(), static_cast<unsigned long long>(have));
     }
@@ -326,10 +319,10 @@ void Cuts::replay_fails() {
         executor_.calls = 0;
         executor_.fail_at = fail_at;
         const ggufx_status status =
-            ggufx_session_decode(session.handle(), &tokens_[n], 40, nullptr, nullptr);
+            decode_ids(session.handle(), &tokens_[n], 40, nullptr, 0, nullptr);
         executor_.fail_at = 0;
         n_failed += status != GGUFX_OK;
-        const uint64_t have = ggufx_session_length(session.handle());
+        const uint64_t have = ggufx_session_sequence_length(session.handle(), 0);
         CHECK(have == (status == GGUFX_OK ? n + 40 : n), "%s: %llu tokens after a failed replay",
               name_.c_str(), static_cast<unsigned long long>(have));
         if (status != GGUFX_OK) go_on(session, n, n + 40, "after a failed replay");
@@ -376,13 +369,13 @@ void Cuts::replay_is_not_shown() {
         hook.struct_size = sizeof hook;
         hook.user = &shown;
         hook.layer = Shown::layer;
-        ggufx_decode_options options = {};
+        ggufx_batch_options options = {};
         options.struct_size = sizeof options;
         options.progress = &progress;
         options.attention = &hook;
         ggufx_error error = {};
         const ggufx_status status =
-            ggufx_session_decode(session.handle(), &tokens_[n], 3, &options, &error);
+            decode_with(session.handle(), &tokens_[n], 3, 0, &options, &error);
         CHECK(status == GGUFX_OK && !shown.odd, "%s: watched: %s", name_.c_str(), error.message);
         check_unchanged(session, n + 3, "watched");
         polls[again] = shown.polls;

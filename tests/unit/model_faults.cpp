@@ -128,9 +128,11 @@ ggufx_status decode_some(const ggufx_model *model, ggufx_error *error) {
     ggufx_session *session = nullptr;
     ggufx_status status = ggufx_session_create(&session, model, &options, error);
     const Ids ids = random_ids(20, vocabulary_of(model), 7);
-    if (status == GGUFX_OK) status = ggufx_session_decode(session, ids.data(), 16, nullptr, error);
+    std::vector<float> logits(vocabulary_of(model));
+    if (status == GGUFX_OK)
+        status = decode_ids(session, ids.data(), 16, logits.data(), logits.size(), error);
     for (size_t i = 16; i < 20 && status == GGUFX_OK; i++)
-        status = ggufx_session_decode(session, &ids[i], 1, nullptr, error);
+        status = decode_ids(session, &ids[i], 1, logits.data(), logits.size(), error);
     ggufx_session_destroy(session);
     return status;
 }

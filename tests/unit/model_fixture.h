@@ -5,6 +5,7 @@
 #ifndef MODEL_FIXTURE_H
 #define MODEL_FIXTURE_H
 
+#include "decode_ids.h"
 #include "fault.h"
 #include "tiny_model.h"
 

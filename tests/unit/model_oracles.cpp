@@ -39,23 +39,16 @@ void test_model_case(const Opened &opened, const std::string &folder, const std:
     CHECK(stored.size() == n_rows * n_vocab, "%s: %zu logits", name.c_str(), stored.size());
     ggufx_session *session = new_session(opened.model);
     std::vector<float> logits(prompt.size() * n_vocab);
-    ggufx_decode_options options = {};
-    options.struct_size = sizeof options;
-    options.flags = GGUFX_DECODE_ALL_LOGITS;
-    options.logits = logits.data();
-    options.n_logits = logits.size();
     ggufx_error error;
-    must(ggufx_session_decode(session, prompt.data(), prompt.size(), &options, &error), error,
-         "decode");
+    must(decode_all(session, prompt.data(), prompt.size(), logits.data(), logits.size(), &error),
+         error, "decode");
     Ids got;
     while (got.size() < want.size()) {
         got.push_back(argmax(logits.data() + logits.size() - n_vocab, n_vocab));
         if (got.size() == want.size() && logits.size() == n_rows * n_vocab) break;
-        must(ggufx_session_decode(session, &got.back(), 1, nullptr, &error), error, "decode");
         logits.resize(logits.size() + n_vocab);
-        must(
-            ggufx_session_logits(logits.data() + logits.size() - n_vocab, n_vocab, session, &error),
-            error, "logits");
+        float *const last = logits.data() + logits.size() - n_vocab;
+        must(decode_ids(session, &got.back(), 1, last, n_vocab, &error), error, "decode");
     }
     CHECK(got == want, "%s: greedy ids %s, not %s", name.c_str(), show(got).c_str(),
           show(want).c_str());
@@ -95,15 +88,13 @@ Ids greedy(const Opened &opened, const Ids &prompt, size_t n, std::vector<float>
     ggufx_error error;
     must(ggufx_model_info(&facts, opened.model, &error), error, "info");
     std::vector<float> logits(facts.n_vocab);
-    must(ggufx_session_decode(session, prompt.data(), prompt.size(), nullptr, &error), error,
-         "decode");
     Ids out;
-    for (;;) {
-        must(ggufx_session_logits(logits.data(), logits.size(), session, &error), error, "logits");
+    const auto decode = [&](const Ids &ids) {
+        must(decode_ids(session, ids.data(), ids.size(), logits.data(), logits.size(), &error),
+             error, "decode");
         out.push_back(argmax(logits.data(), logits.size()));
-        if (out.size() == n) break;
-        must(ggufx_session_decode(session, &out.back(), 1, nullptr, &error), error, "decode");
-    }
+    };
+    for (decode(prompt); out.size() < n;) decode({out.back()});
     if (last) *last = logits;
     ggufx_session_destroy(session);
     return out;

@@ -80,12 +80,8 @@ Logits run(const ggufx_model *model, const Oracle &oracle, const char *type) {
     ggufx_session *session = nullptr;
     must(ggufx_session_create(&session, model, &options, &error), error, "session");
     Logits logits(oracle.logits.size());
-    ggufx_decode_options decode = {};
-    decode.struct_size = sizeof decode;
-    decode.flags = GGUFX_DECODE_ALL_LOGITS;
-    decode.logits = logits.data();
-    decode.n_logits = logits.size();
-    must(ggufx_session_decode(session, oracle.prompt.data(), oracle.prompt.size(), &decode, &error),
+    must(decode_all(session, oracle.prompt.data(), oracle.prompt.size(), logits.data(),
+                    logits.size(), &error),
          error, "decode");
     ggufx_session_destroy(session);
     return logits;

@@ -76,14 +76,10 @@ std::vector<uint8_t> saved(const ggufx_session *session) {
 // All that a failed or abandoned call must leave as it was.
 struct Look {
     std::vector<uint8_t> snapshot;
-    std::vector<float> logits;
     std::vector<uint64_t> lengths; // lengths of sequences, and their nearest cuts
     ggufx_session_memory_facts memory = {};
 
-    explicit Look(const ggufx_session *session, size_t n_vocab)
-        : snapshot(saved(session)), logits(n_vocab) {
-        if (ggufx_session_logits(logits.data(), n_vocab, session, nullptr) != GGUFX_OK)
-            logits.clear();
+    explicit Look(const ggufx_session *session) : snapshot(saved(session)) {
         const auto &caches = inner(session).caches();
         for (uint32_t i = 0; i < kSequences; i++) {
             lengths.push_back(ggufx_session_sequence_length(session, i));
@@ -98,9 +94,6 @@ struct Look {
     // Returns the part that differs, or null.
     const char *difference(const Look &o) const {
         if (snapshot != o.snapshot) return "the snapshot";
-        const size_t n = logits.size();
-        if (n != o.logits.size() || memcmp(logits.data(), o.logits.data(), n * sizeof(float)) != 0)
-            return "the logits";
         if (lengths != o.lengths) return "a length";
         return memcmp(&memory, &o.memory, sizeof memory) != 0 ? "the memory" : nullptr;
     }
@@ -192,7 +185,7 @@ public:
         cuts(test_step(), 1);
         pauses(1, 1);
     }
-    // Sequences 0, 1 and 3 have tokens, 0 has logits, 1 was cut where the caches cannot end.
+    // Sequences 0, 1 and 3 have tokens, 1 was cut where the caches cannot end.
     ggufx_session *prepared(bool in_steps) const;
     Inputs inputs() const;
     const ggufx_model_facts &facts() const { return facts_; }
@@ -244,7 +237,7 @@ ggufx_session *Steps::prepared(bool in_steps) const {
     } else {
         (void)prefix.decode(session);
     }
-    must(ggufx_session_decode(session, &ids_[179], 1, nullptr, &error), error, "decode");
+    must(decode_ids(session, &ids_[179], 1, nullptr, 0, &error), error, "decode");
     must(ggufx_session_sequence_truncate(session, 1, 9, &error), error, "truncate");
     return session;
 }
@@ -292,14 +285,14 @@ void Steps::check(ggufx_session *session, const Inputs &got, const char *how) co
 // Abandoned after each number of groups, then completed.
 void Steps::cuts(size_t step, uint64_t block_weights) const {
     ggufx_session *const session = prepared(true);
-    const Look before(session, facts_.n_vocab);
+    const Look before(session);
     Inputs got = inputs();
     uint64_t n = 1;
     for (got.open(session); !advance(session, n, block_weights); n += step) {
         CHECK(inner(session).has_step(), "%s: %zu groups: no step", name_.c_str(), size_t(n));
         inner(session).abandon_step();
         CHECK(!inner(session).has_step(), "%s: still a step", name_.c_str());
-        const char *const changed = Look(session, facts_.n_vocab).difference(before);
+        const char *const changed = Look(session).difference(before);
         CHECK(!changed, "%s: abandoned after %zu groups: %s changed", name_.c_str(), size_t(n),
               changed);
         got.open(session);
@@ -362,8 +355,7 @@ void refuses(Status got, const Failure &failure, const char *call) {
 void test_calls_beside_a_step(const ggufx_model *model) {
     const Steps steps(model, "calls", {GGUFX_KV_F16, GGUFX_MATMUL_TILES, true});
     ggufx_session *const session = steps.prepared(true);
-    const size_t n_vocab = steps.facts().n_vocab;
-    const Look before(session, n_vocab);
+    const Look before(session);
     Inputs got = steps.inputs();
     Failure failure{};
     bool complete = true;
@@ -377,9 +369,7 @@ void test_calls_beside_a_step(const ggufx_model *model) {
     SnapshotFile file;
     Call call;
     call.items.push_back(make_item(2, GGUFX_BATCH_LOGITS, ids, 2));
-    REFUSES(ggufx_session_decode(session, ids, 2, nullptr, error));
     REFUSES(call.run(session, steps.facts(), nullptr, error));
-    REFUSES(ggufx_session_truncate(session, 1, error));
     REFUSES(ggufx_session_sequence_truncate(session, 2, 0, error));
     REFUSES(ggufx_session_sequence_copy(session, 0, 2, 1, error));
     REFUSES(ggufx_session_sequence_remove(session, 0, 1, 2, error));
@@ -394,15 +384,12 @@ void test_calls_beside_a_step(const ggufx_model *model) {
     failure = {};
     refuses(inner(session).advance(ids, 2, &failure), failure, "advance");
     failure = {};
-    std::vector<float> logits(n_vocab);
+    std::vector<float> logits(steps.facts().n_vocab);
     refuses(inner(session).project(logits.data(), 0, 1, &failure), failure, "project");
-    CHECK(ggufx_session_logits(logits.data(), n_vocab, session, nullptr) == GGUFX_OK &&
-              memcmp(logits.data(), before.logits.data(), n_vocab * sizeof(float)) == 0,
-          "other logits beside a step");
     CHECK(ggufx_session_sequence_length(session, 1) == 9, "another length beside a step");
     CHECK(file.bytes.empty(), "something was saved");
     inner(session).abandon_step();
-    CHECK(Look(session, n_vocab) == before, "changed beside a step");
+    CHECK(Look(session) == before, "changed beside a step");
     ggufx_session_destroy(session);
 }
 
@@ -411,7 +398,7 @@ void test_calls_beside_a_step(const ggufx_model *model) {
 void test_cancelled_steps(const ggufx_model *model) {
     const Steps steps(model, "cancelled", {GGUFX_KV_Q8_0, GGUFX_MATMUL_TILES, false});
     ggufx_session *const session = steps.prepared(true);
-    const Look before(session, steps.facts().n_vocab);
+    const Look before(session);
     int polls = 0;
     for (Status status = Status::cancelled; status == Status::cancelled;) {
         polls += 1 + polls / 8;
@@ -426,7 +413,7 @@ void test_cancelled_steps(const ggufx_model *model) {
         if (status == Status::ok) break;
         CHECK(status == Status::cancelled && !complete && strstr(failure.message, "cancelled"),
               "status %d: %s", static_cast<int>(status), failure.message);
-        CHECK(!inner(session).has_step() && Look(session, steps.facts().n_vocab) == before,
+        CHECK(!inner(session).has_step() && Look(session) == before,
               "cancelled at poll %d: changed", polls);
     }
     CHECK(polls > 4, "%d polls", polls);
@@ -448,7 +435,7 @@ void test_memory(const TinyFile &tiny, bool shares) {
         must(ggufx_model_create(&model, rt, file, nullptr, &error), error, "model");
         const Steps steps(model, tiny.name, {GGUFX_KV_Q8_0, GGUFX_MATMUL_TILES, shares});
         ggufx_session *const session = steps.prepared(true);
-        const Look before(session, steps.facts().n_vocab);
+        const Look before(session);
         Inputs got = steps.inputs();
         long n = 0;
         for (Status status = Status::memory; status != Status::ok && n < 100;) {
@@ -460,7 +447,7 @@ void test_memory(const TinyFile &tiny, bool shares) {
             if (status == Status::ok) break;
             CHECK(status == Status::memory && failure.message[0], "%s: allocation %ld: %s",
                   tiny.name.c_str(), n, failure.message);
-            CHECK(!inner(session).has_step() && Look(session, steps.facts().n_vocab) == before,
+            CHECK(!inner(session).has_step() && Look(session) == before,
                   "%s: allocation %ld: changed", tiny.name.c_str(), n);
         }
         CHECK(n > 1 && n < 100, "%s: %ld allocations", tiny.name.c_str(), n);
@@ -537,7 +524,7 @@ void test_ranks(const TinyFile &tiny) {
         const BatchItem item = {.tokens = ids, .n = 3};
         Failure failure{};
         const Status status = inner(session).open_step(&item, 1, {}, &failure);
-        const bool decodes = ggufx_session_decode(session, ids, 3, nullptr, &error) == GGUFX_OK;
+        const bool decodes = decode_ids(session, ids, 3, nullptr, 0, &error) == GGUFX_OK;
         n_refused += status == Status::unsupported && strstr(failure.message, "ranks") &&
                      !inner(session).has_step() && decodes;
         ggufx_session_destroy(session);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "decode_ids.h"
+
 #include <ggufx/ggufx.h>
 
 #include <nlohmann/json.hpp>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "decode_ids.h"
 #include "thread_group.hpp"
 
 #include <ggufx/ggufx.h>

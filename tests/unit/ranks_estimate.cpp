@@ -12,6 +12,7 @@ extern "C" {
 
 #include <algorithm>
 #include <iterator>
+#include <vector>
 
 namespace {
 
@@ -89,9 +90,13 @@ void check_rank(ThreadGroup &group, uint32_t rank, const uint32_t *speeds, uint3
     CHECK(taken == want.kv_bytes + want.session_bytes,
           "rank %u of %u: the session takes %llu bytes", rank, group.size(),
           static_cast<unsigned long long>(taken));
-    OK(ggufx_session_decode(session, kIds, 8, nullptr, &error));
+    OK(decode_ids(session, kIds, 8, nullptr, 0, &error));
+    ggufx_model_facts facts = {};
+    facts.struct_size = sizeof facts;
+    OK(ggufx_model_info(&facts, model, &error));
+    std::vector<float> logits(facts.n_vocab);
     const uint64_t n_calls = group.n_calls(rank), n_bytes = group.n_bytes();
-    OK(ggufx_session_decode(session, kIds + 8, 1, nullptr, &error));
+    OK(decode_ids(session, kIds + 8, 1, logits.data(), logits.size(), &error));
     const uint64_t n_messages = group.size() > 1 ? group.n_calls(rank) - n_calls : 0;
     CHECK(n_messages == want.n_messages, "rank %u of %u: %llu messages, not %u", rank, group.size(),
           static_cast<unsigned long long>(n_messages), want.n_messages);

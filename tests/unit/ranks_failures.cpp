@@ -24,6 +24,7 @@ namespace {
 std::string g_model;
 uint32_t g_flags; // group flags: 0 or GGUFX_GROUP_LAYERS
 size_t g_width;   // width of hidden states
+size_t g_n_vocab; // tokens of the vocabulary
 
 constexpr uint32_t kRanks = 3;
 constexpr size_t kTokens = 12;
@@ -278,13 +279,11 @@ struct Poll {
     }
 };
 
-std::vector<float> logits_of(ggufx_session *session, const ggufx_model *model) {
-    ggufx_model_facts facts = {};
-    facts.struct_size = sizeof facts;
+// Decodes token ids, and returns the logits after the last one.
+std::vector<float> logits_of(ggufx_session *session, size_t n) {
+    std::vector<float> out(g_n_vocab);
     ggufx_error error;
-    (void)ggufx_model_info(&facts, model, &error);
-    std::vector<float> out(facts.n_vocab);
-    expect(ggufx_session_logits(out.data(), out.size(), session, &error), GGUFX_OK, error, "");
+    expect(decode_ids(session, kIds, n, out.data(), out.size(), &error), GGUFX_OK, error, "");
     return out;
 }
 
@@ -294,10 +293,12 @@ using Call = ggufx_status (*)(ggufx_session *session, const ggufx_progress *prog
 
 ggufx_status with_logits(ggufx_session *session, const ggufx_progress *progress,
                          ggufx_error *error) {
-    ggufx_decode_options options = {};
-    options.struct_size = sizeof options;
+    std::vector<float> logits(g_n_vocab);
+    ggufx_batch_options options = {};
     options.progress = progress;
-    return ggufx_session_decode(session, kIds + 6, 6, &options, error);
+    options.logits = logits.data();
+    options.n_logits = logits.size();
+    return decode_with(session, kIds + 6, 6, GGUFX_BATCH_LOGITS, &options, error);
 }
 
 ggufx_status batch(ggufx_session *session, ggufx_batch_item item, const ggufx_progress *progress,
@@ -311,27 +312,20 @@ ggufx_status batch(ggufx_session *session, ggufx_batch_item item, const ggufx_pr
 
 ggufx_status without_logits(ggufx_session *session, const ggufx_progress *progress,
                             ggufx_error *error) {
-    ggufx_batch_item item = {};
-    item.tokens = kIds + 6;
-    item.n_tokens = 6;
-    return batch(session, item, progress, error);
+    ggufx_batch_options options = {};
+    options.progress = progress;
+    return decode_with(session, kIds + 6, 6, 0, &options, error);
 }
 
 // Hidden states, which in pipeline parallelism only the last rank has and broadcasts.
 ggufx_status with_hidden(ggufx_session *session, const ggufx_progress *progress,
                          ggufx_error *error) {
     std::vector<float> hidden(6 * g_width);
-    ggufx_batch_item item = {};
-    item.flags = GGUFX_BATCH_ALL_EMBED;
-    item.tokens = kIds + 6;
-    item.n_tokens = 6;
     ggufx_batch_options options = {};
-    options.struct_size = sizeof options;
-    options.item_size = sizeof item;
     options.progress = progress;
     options.embeddings = hidden.data();
     options.n_embeddings = hidden.size();
-    return ggufx_session_decode_batch(session, &item, 1, &options, error);
+    return decode_with(session, kIds + 6, 6, GGUFX_BATCH_ALL_EMBED, &options, error);
 }
 
 // Returns the logits of one process after six tokens, a call, and one more token.
@@ -339,10 +333,9 @@ std::vector<float> expected(Call call) {
     const Rank alone(g_model);
     ggufx_session *session = make_session(alone.model(), 64, GGUFX_OK, "");
     ggufx_error error = {};
-    expect(ggufx_session_decode(session, kIds, 6, nullptr, &error), GGUFX_OK, error, "");
+    expect(decode_ids(session, kIds, 6, nullptr, 0, &error), GGUFX_OK, error, "");
     expect(call(session, nullptr, &error), GGUFX_OK, error, "");
-    expect(ggufx_session_decode(session, kIds, 1, nullptr, &error), GGUFX_OK, error, "");
-    const std::vector<float> out = logits_of(session, alone.model());
+    const std::vector<float> out = logits_of(session, 1);
     ggufx_session_destroy(session);
     return out;
 }
@@ -371,19 +364,19 @@ int what_a_rank_cancels_all_cancel(Call call, uint32_t who, const std::vector<fl
             ggufx_session *session = make_session(part.model(), 64, GGUFX_OK, "");
             ggufx_error error = {};
             Poll poll(rank == who ? k : 1 << 30);
-            expect(ggufx_session_decode(session, kIds, 6, nullptr, &error), GGUFX_OK, error, "");
+            expect(decode_ids(session, kIds, 6, nullptr, 0, &error), GGUFX_OK, error, "");
             const ggufx_status status = call(session, &poll.hooks, &error);
             if (status == GGUFX_E_CANCELLED) {
                 was_cancelled = true;
                 n_cancelled++;
                 expect(status, GGUFX_E_CANCELLED, error, "cancelled");
-                CHECK(ggufx_session_length(session) == 6, "the session has other tokens");
+                CHECK(ggufx_session_sequence_length(session, 0) == 6,
+                      "the session has other tokens");
                 expect(call(session, nullptr, &error), GGUFX_OK, error, "");
             } else {
                 expect(status, GGUFX_OK, error, "");
             }
-            expect(ggufx_session_decode(session, kIds, 1, nullptr, &error), GGUFX_OK, error, "");
-            CHECK(logits_of(session, part.model()) == want, "other logits after poll %d", k);
+            CHECK(logits_of(session, 1) == want, "other logits after poll %d", k);
             ggufx_session_destroy(session);
         });
         if (!was_cancelled) break;
@@ -419,16 +412,16 @@ void memory_that_one_rank_lacks_for_a_call() {
         if (rank == 1) failing.left = 0;
         expect(batch(session, item, nullptr, &error), GGUFX_E_MEMORY, error, "6 embeddings");
         failing.left = 1 << 30;
-        CHECK(ggufx_session_length(session) == 0, "the session has tokens");
+        CHECK(ggufx_session_sequence_length(session, 0) == 0, "the session has tokens");
         expect(batch(session, item, nullptr, &error), GGUFX_OK, error, "");
         // An edit sends no messages: the next call reports the failure.
         if (rank == 1) failing.left = 0;
         const ggufx_status status = ggufx_session_sequence_copy(session, 0, 1, 6, &error);
         failing.left = 1 << 30;
         expect(status, rank == 1 ? GGUFX_E_MEMORY : GGUFX_OK, error, "");
-        expect(ggufx_session_decode(session, kIds, 1, nullptr, &error),
+        expect(decode_ids(session, kIds, 1, nullptr, 0, &error),
                rank == 1 ? GGUFX_E_STATE : GGUFX_E_IO, error, rank == 1 ? "lost" : "memory");
-        CHECK(ggufx_session_length(session) == 6, "the session has other tokens");
+        CHECK(ggufx_session_sequence_length(session, 0) == 6, "the session has other tokens");
         ggufx_session_destroy(session);
     });
 }
@@ -452,12 +445,11 @@ void what_a_rank_cannot_do_is_refused() {
     hook.struct_size = sizeof hook;
     hook.layer = [](void *, uint32_t, uint64_t, size_t, const float *, const float *, const float *,
                     const float *) { return int32_t{0}; };
-    ggufx_decode_options options = {};
-    options.struct_size = sizeof options;
+    ggufx_batch_options options = {};
     options.attention = &hook;
-    expect(ggufx_session_decode(session, kIds, 6, &options, &error), GGUFX_E_UNSUPPORTED, error,
+    expect(decode_with(session, kIds, 6, 0, &options, &error), GGUFX_E_UNSUPPORTED, error,
            "attention hooks");
-    CHECK(ggufx_session_length(session) == 0, "the session has tokens");
+    CHECK(ggufx_session_sequence_length(session, 0) == 0, "the session has tokens");
     ggufx_session_destroy(session);
 }
 
@@ -473,7 +465,7 @@ void save_six(const std::string &path, bool is_rank) {
     const Rank alone(g_model, {is_rank ? &group : nullptr, 0});
     ggufx_session *session = make_session(alone.model(), 64, GGUFX_OK, "");
     ggufx_error error = {};
-    expect(ggufx_session_decode(session, kIds, 6, nullptr, &error), GGUFX_OK, error, "");
+    expect(decode_ids(session, kIds, 6, nullptr, 0, &error), GGUFX_OK, error, "");
     expect(ggufx_session_save_path(session, 0, path.c_str(), &error), GGUFX_OK, error, "");
     ggufx_session_destroy(session);
 }
@@ -506,16 +498,17 @@ void snapshots_that_one_rank_cannot_load() {
         const Rank part(g_model, of(group, rank));
         ggufx_session *session = make_session(part.model(), 64, GGUFX_OK, "");
         ggufx_error error = {};
-        expect(ggufx_session_decode(session, kIds + 2, 3, nullptr, &error), GGUFX_OK, error, "");
+        expect(decode_ids(session, kIds + 2, 3, nullptr, 0, &error), GGUFX_OK, error, "");
         for (const auto &c : cases) {
             const std::string &own = rank == 1 ? c.path : path;
             expect(ggufx_session_load_path(session, 0, own.c_str(), &error), c.status, error,
                    c.text);
-            CHECK(ggufx_session_length(session) == 3, "%s: the session has other tokens", c.text);
+            CHECK(ggufx_session_sequence_length(session, 0) == 3,
+                  "%s: the session has other tokens", c.text);
         }
         // A sequence whose tokens differ from those of the other ranks.
         ggufx_session *wrong = make_session(part.model(), 64, GGUFX_OK, "");
-        expect(ggufx_session_decode(wrong, kIds, 2, nullptr, &error), GGUFX_OK, error, "");
+        expect(decode_ids(wrong, kIds, 2, nullptr, 0, &error), GGUFX_OK, error, "");
         const std::string own = temporary(("own-" + std::to_string(rank)).c_str());
         if (rank == 2) {
             expect(ggufx_session_save_path(wrong, 0, own.c_str(), &error), GGUFX_OK, error, "");
@@ -523,10 +516,10 @@ void snapshots_that_one_rank_cannot_load() {
         expect(ggufx_session_load_path(session, 0, (rank == 2 ? own : path).c_str(), &error),
                GGUFX_E_MISMATCH, error, "rank 2: the checksum of the snapshot's tokens is");
         remove(own.c_str());
-        CHECK(ggufx_session_length(session) == 3, "the session has other tokens");
+        CHECK(ggufx_session_sequence_length(session, 0) == 3, "the session has other tokens");
         expect(ggufx_session_load_path(session, 0, path.c_str(), &error), GGUFX_OK, error, "");
-        CHECK(ggufx_session_length(session) == 6, "the snapshot was not taken");
-        expect(ggufx_session_decode(session, kIds, 1, nullptr, &error), GGUFX_OK, error, "");
+        CHECK(ggufx_session_sequence_length(session, 0) == 6, "the snapshot was not taken");
+        expect(decode_ids(session, kIds, 1, nullptr, 0, &error), GGUFX_OK, error, "");
         ggufx_session_destroy(wrong);
         ggufx_session_destroy(session);
     });
@@ -545,7 +538,7 @@ void edited_sequences_are_not_saved() {
         expect(ggufx_session_save_path(session, sequence, path.c_str(), &error), status, error,
                text);
     };
-    expect(ggufx_session_decode(session, kIds, 6, nullptr, &error), GGUFX_OK, error, "");
+    expect(decode_ids(session, kIds, 6, nullptr, 0, &error), GGUFX_OK, error, "");
     expect(ggufx_session_sequence_remove(session, 0, 4, 2, &error), GGUFX_OK, error, "");
     save(0, GGUFX_OK, ""); // no tokens followed the removed ones
     expect(ggufx_session_sequence_remove(session, 0, 1, 1, &error), GGUFX_OK, error, "");
@@ -556,7 +549,7 @@ void edited_sequences_are_not_saved() {
     save(1, GGUFX_E_UNSUPPORTED, "sequence 1 has removed or shifted");
     expect(ggufx_session_sequence_truncate(session, 0, 0, &error), GGUFX_OK, error, "");
     save(0, GGUFX_OK, "");
-    expect(ggufx_session_decode(session, kIds, 6, nullptr, &error), GGUFX_OK, error, "");
+    expect(decode_ids(session, kIds, 6, nullptr, 0, &error), GGUFX_OK, error, "");
     expect(ggufx_session_sequence_shift(session, 0, 2, 4, 5, &error), GGUFX_OK, error, "");
     save(0, GGUFX_E_UNSUPPORTED, "sequence 0 has removed or shifted");
     expect(ggufx_session_load_path(session, 0, path.c_str(), &error), GGUFX_OK, error, "");
@@ -574,11 +567,11 @@ void other_tokens_are_found_at_once() {
         int32_t ids[6];
         memcpy(ids, kIds, sizeof ids);
         if (rank == 2) ids[3]++;
-        const ggufx_status status = ggufx_session_decode(session, ids, 6, nullptr, &error);
+        const ggufx_status status = decode_ids(session, ids, 6, nullptr, 0, &error);
         if (rank != 2) expect(status, GGUFX_E_MISMATCH, error, "rank 2 makes another call");
-        CHECK(status == GGUFX_E_MISMATCH && ggufx_session_length(session) == 0, "not refused");
-        expect(ggufx_session_decode(session, kIds, 6, nullptr, &error), GGUFX_E_STATE, error,
-               "lost");
+        CHECK(status == GGUFX_E_MISMATCH && ggufx_session_sequence_length(session, 0) == 0,
+              "not refused");
+        expect(decode_ids(session, kIds, 6, nullptr, 0, &error), GGUFX_E_STATE, error, "lost");
         ggufx_session_destroy(session);
     });
 }
@@ -598,8 +591,9 @@ void who_has_layers_is_waited_for_by_tokens() {
             expect(ggufx_session_create(&session, part.model(), &options, &error), GGUFX_OK, error,
                    "");
             const std::vector<int32_t> ids(n, 5);
-            expect(ggufx_session_decode(session, ids.data(), n, nullptr, &error), GGUFX_OK, error,
-                   "");
+            std::vector<float> logits(g_n_vocab);
+            expect(decode_ids(session, ids.data(), n, logits.data(), logits.size(), &error),
+                   GGUFX_OK, error, "");
             ggufx_session_destroy(session);
         });
         const uint32_t want = g_flags && n == 40 ? 90000 : 30000;
@@ -628,19 +622,19 @@ void a_lost_rank_ends_all_and_leaves_sessions_as_they_were() {
             const Rank part(g_model, of(group, rank, timeout_ms));
             ggufx_session *session = make_session(part.model(), 64, GGUFX_OK, "");
             ggufx_error error = {};
-            expect(ggufx_session_decode(session, kIds, 6, nullptr, &error), GGUFX_OK, error, "");
+            expect(decode_ids(session, kIds, 6, nullptr, 0, &error), GGUFX_OK, error, "");
             if (rank == 1) start = group.n_calls(1);
-            const ggufx_status status = ggufx_session_decode(session, kIds + 6, 6, nullptr, &error);
+            const ggufx_status status = with_logits(session, nullptr, &error);
             if (status == GGUFX_OK) {
-                CHECK(ggufx_session_length(session) == 12, "the session has other tokens");
+                CHECK(ggufx_session_sequence_length(session, 0) == 12,
+                      "the session has other tokens");
                 ggufx_session_destroy(session);
                 return;
             }
             was_lost = true;
             if (rank != 1) expect(status, GGUFX_E_IO, error, "");
-            CHECK(ggufx_session_length(session) == 6, "the session has other tokens");
-            expect(ggufx_session_decode(session, kIds + 6, 6, nullptr, &error), GGUFX_E_STATE,
-                   error, "lost a rank");
+            CHECK(ggufx_session_sequence_length(session, 0) == 6, "the session has other tokens");
+            expect(with_logits(session, nullptr, &error), GGUFX_E_STATE, error, "lost a rank");
             const std::string own = temporary(("left-" + std::to_string(rank)).c_str());
             expect(ggufx_session_save_path(session, 0, own.c_str(), &error), GGUFX_OK, error, "");
             CHECK(read(own) == want, "another snapshot of what is left");
@@ -731,6 +725,7 @@ int main(int argc, char **argv) {
     ggufx_error error = {};
     expect(ggufx_model_info(&facts, Rank(g_model).model(), &error), GGUFX_OK, error, "");
     g_width = facts.n_embedding;
+    g_n_vocab = facts.n_vocab;
     wrong_groups_are_refused();
     for (const uint32_t flags : {0u, GGUFX_GROUP_LAYERS}) {
         g_flags = flags;

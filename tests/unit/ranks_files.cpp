@@ -216,13 +216,12 @@ std::vector<float> decoded(const ggufx_model *model) {
     options.n_context = 32;
     ggufx_session *session = nullptr;
     expect(ggufx_session_create(&session, model, &options, &error), GGUFX_OK, error, "");
-    expect(ggufx_session_decode(session, kIds, std::size(kIds), nullptr, &error), GGUFX_OK, error,
-           "");
     ggufx_model_facts facts = {};
     facts.struct_size = sizeof facts;
     (void)ggufx_model_info(&facts, model, &error);
     std::vector<float> out(facts.n_vocab);
-    (void)ggufx_session_logits(out.data(), out.size(), session, &error);
+    expect(decode_ids(session, kIds, std::size(kIds), out.data(), out.size(), &error), GGUFX_OK,
+           error, "");
     ggufx_session_destroy(session);
     return out;
 }

@@ -94,7 +94,7 @@ public:
         session.type_k = session.type_v = GGUFX_KV_Q8_0;
         CHECK(ggufx_session_create(&session_, rank_.model(), &session, &error_) == GGUFX_OK, "%s",
               error_.message);
-        CHECK(ggufx_session_decode(session_, ids_, kBefore, nullptr, &error_) == GGUFX_OK, "%s",
+        CHECK(decode_ids(session_, ids_, kBefore, nullptr, 0, &error_) == GGUFX_OK, "%s",
               error_.message);
     }
     Subject(const Subject &) = delete;
@@ -123,9 +123,8 @@ public:
     }
     // Returns the logits of the prompt and of the next tokens.
     std::vector<float> results() {
-        expect(ggufx_session_decode(session_, ids_, 1, nullptr, &error_), GGUFX_OK, error_, "");
         std::vector<float> out(n_vocab());
-        expect(ggufx_session_logits(out.data(), out.size(), session_, &error_), GGUFX_OK, error_,
+        expect(decode_ids(session_, ids_, 1, out.data(), out.size(), &error_), GGUFX_OK, error_,
                "");
         out.insert(out.end(), logits_.begin(), logits_.end());
         return out;
@@ -381,8 +380,8 @@ void memory_for_a_session_is_wanted_by_all_and_a_prompt_takes_none() {
             const std::vector<int32_t> ids(128, 7);
             const uint64_t n_calls = failing.n_calls;
             if (status == GGUFX_OK) {
-                expect(ggufx_session_decode(session, ids.data(), ids.size(), nullptr, &error),
-                       GGUFX_OK, error, "");
+                expect(decode_ids(session, ids.data(), ids.size(), nullptr, 0, &error), GGUFX_OK,
+                       error, "");
                 if (rank == 1)
                     CHECK(failing.n_calls == n_calls, "a prompt takes memory %llu times",
                           static_cast<unsigned long long>(failing.n_calls - n_calls));

@@ -9,10 +9,6 @@ void make_tokens(int32_t *tokens, size_t n) {
     for (size_t i = 1; i < n; i++) tokens[i] = (int32_t)((i * i * 31 + 7 * i + 5) % TINY_VOCAB);
 }
 
-void decode(fixture *f, const int32_t *tokens, size_t n) {
-    MUST(f, ggufx_session_decode(f->session, tokens, n, NULL, &f->error));
-}
-
-void get_logits(fixture *f, float *logits) {
-    MUST(f, ggufx_session_logits(logits, TINY_VOCAB, f->session, &f->error));
+void decode(fixture *f, const int32_t *tokens, size_t n, float *logits) {
+    MUST(f, decode_ids(f->session, tokens, n, logits, logits ? TINY_VOCAB : 0, &f->error));
 }

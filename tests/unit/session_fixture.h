@@ -1,5 +1,5 @@
 /*
- * Shared by the tests of sessions: N token ids, decoding and logits that must succeed.
+ * Shared by the tests of sessions: N token ids, and decoding that must succeed.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SESSION_FIXTURE_H
@@ -12,7 +12,7 @@ enum { N = 40 };
 /* Fills BOS, then ids from the whole vocabulary. */
 void make_tokens(int32_t *tokens, size_t n);
 
-void decode(fixture *f, const int32_t *tokens, size_t n);
-void get_logits(fixture *f, float *logits); /* TINY_VOCAB floats */
+/* logits: NULL, or TINY_VOCAB floats after the last token. */
+void decode(fixture *f, const int32_t *tokens, size_t n, float *logits);
 
 #endif

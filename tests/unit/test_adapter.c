@@ -312,9 +312,8 @@ static void test_facts_tell_what_it_is(void **state) {
 static void logits_of(fixture *f, float *out) {
     int32_t tokens[N];
     make_tokens(tokens, N);
-    decode(f, tokens, N);
-    get_logits(f, out);
-    MUST(f, ggufx_session_truncate(f->session, 0, &f->error));
+    decode(f, tokens, N, out);
+    MUST(f, ggufx_session_sequence_truncate(f->session, 0, 0, &f->error));
 }
 
 static void test_a_session_keeps_what_it_was_given(void **state) {
@@ -354,12 +353,12 @@ static void test_a_session_keeps_what_it_was_given(void **state) {
         ggufx_session_set_adapters(f.session, 0, second_is_strange, 2, &f.error);
     assert_int_equal(f.error.index, 1);
     FAILS(&f, GGUFX_E_MISMATCH, "another model", status);
-    decode(&f, &token, 1);
+    decode(&f, &token, 1, NULL);
     FAILS(&f, GGUFX_E_STATE, "sequence 0 has 1 tokens",
           ggufx_session_set_adapters(f.session, 0, NULL, 0, &f.error));
     FAILS(&f, GGUFX_E_STATE, "sequence 0",
           ggufx_session_set_adapters(f.session, GGUFX_ADAPTER_ALL_SEQUENCES, NULL, 0, &f.error));
-    MUST(&f, ggufx_session_truncate(f.session, 0, &f.error));
+    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 0, &f.error));
     logits_of(&f, got);
     assert_memory_equal(got, with, sizeof got);
 
@@ -405,8 +404,8 @@ static void test_the_estimate_is_what_the_allocator_gives(void **state) {
     assert_int_equal(facts.adapter_file_bytes, b[0].n + b[1].n);
     make_tokens(tokens, N);
     const long calls = f.memory.calls;
-    decode(&f, tokens, N);
-    for (size_t i = 0; i < 3; i++) decode(&f, tokens + i, 1);
+    decode(&f, tokens, N, NULL);
+    for (size_t i = 0; i < 3; i++) decode(&f, tokens + i, 1, NULL);
     assert_int_equal(f.memory.calls, calls);
     for (size_t i = 0; i < 2; i++) ggufx_adapter_destroy(made[i]);
     for (size_t i = 0; i < 2; i++) ggufx_file_destroy(files[i]);
@@ -427,8 +426,7 @@ static void *work(void *context) {
     make_tokens(tokens, N);
     OK(ggufx_session_create(&session, w->model, NULL, ok_error()));
     OK(ggufx_session_set_adapters(session, 0, &use, 1, ok_error()));
-    OK(ggufx_session_decode(session, tokens, N, NULL, ok_error()));
-    OK(ggufx_session_logits(w->logits, TINY_VOCAB, session, ok_error()));
+    OK(decode_ids(session, tokens, N, w->logits, TINY_VOCAB, ok_error()));
     ggufx_session_destroy(session);
     return NULL;
 }
@@ -483,7 +481,7 @@ static ggufx_status all_of_it(void *context, ggufx_runtime *rt, ggufx_error *err
     if (!status) status = ggufx_adapter_create(&adapter, model, of_adapter, NULL, error);
     const ggufx_adapter_use use = {adapter, 1, 0};
     if (!status) status = ggufx_session_set_adapters(session, 0, &use, 1, error);
-    if (!status) status = ggufx_session_decode(session, tokens, 6, NULL, error);
+    if (!status) status = decode_ids(session, tokens, 6, NULL, 0, error);
     if (!status) status = ggufx_file_tensor_find(&q, file, Q, strlen(Q), error);
     if (!status && !control)
         status = ggufx_adapter_add_rows(rows, TINY_EMBD, adapter, q, 0, 1, 1, error);

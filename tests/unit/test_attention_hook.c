@@ -40,12 +40,13 @@ static int32_t look(void *user, uint32_t layer, uint64_t first, size_t n, const 
     return 0;
 }
 
-static ggufx_status decode(fixture *f, size_t n, ggufx_attention_hook *hook) {
+/* logits: TINY_VOCAB floats. */
+static ggufx_status decode(fixture *f, size_t n, const ggufx_attention_hook *hook, float *logits) {
     int32_t tokens[N];
-    ggufx_decode_options options = {.struct_size = sizeof options};
+    const ggufx_batch_options options = {
+        .logits = logits, .n_logits = TINY_VOCAB, .attention = hook};
     for (int32_t i = 0; i < N; i++) tokens[i] = (i * 37 + 5) % TINY_VOCAB;
-    options.attention = hook;
-    return ggufx_session_decode(f->session, tokens, n, &options, &f->error);
+    return decode_with(f->session, tokens, n, GGUFX_BATCH_LOGITS, &options, &f->error);
 }
 
 static ggufx_attention_hook hook_of(viewer *self) {
@@ -59,6 +60,7 @@ static ggufx_attention_hook hook_of(viewer *self) {
 
 static void test_the_hook_shows_what_attention_read_and_gave(void **state) {
     ggufx_kv_options shape = {.struct_size = sizeof shape};
+    float logits[TINY_VOCAB];
     fixture f;
     viewer self = {&f, NULL, {0, 0}, 0, 0};
     ggufx_attention_hook hook = hook_of(&self);
@@ -70,8 +72,8 @@ static void test_the_hook_shows_what_attention_read_and_gave(void **state) {
     shape.head_dim_k = TINY_HEAD_DIM;
     shape.type_k = shape.type_v = GGUFX_KV_F32;
     MUST(&f, ggufx_kv_create(&self.kv, f.rt, &shape, &f.error));
-    MUST(&f, decode(&f, N, &hook));
-    MUST(&f, decode(&f, 3, &hook)); /* continues after the first one */
+    MUST(&f, decode(&f, N, &hook, logits));
+    MUST(&f, decode(&f, 3, &hook, logits)); /* continues after the first one */
     assert_int_equal(self.calls, TINY_LAYERS * ((N + BATCH - 1) / BATCH + 1));
     assert_int_equal(self.seen[0], N + 3);
     assert_int_equal(self.seen[1], N + 3);
@@ -86,50 +88,59 @@ static void test_the_hook_changes_no_bit(void **state) {
     ggufx_attention_hook hook = hook_of(&self);
     (void)state;
     begin_session(&f, NULL, BATCH);
-    MUST(&f, decode(&f, N, NULL));
-    MUST(&f, ggufx_session_logits(plain, TINY_VOCAB, f.session, &f.error));
-    MUST(&f, ggufx_session_truncate(f.session, 0, &f.error));
-    MUST(&f, decode(&f, N, &hook));
-    MUST(&f, ggufx_session_logits(seen, TINY_VOCAB, f.session, &f.error));
+    MUST(&f, decode(&f, N, NULL, plain));
+    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 0, &f.error));
+    MUST(&f, decode(&f, N, &hook, seen));
     assert_memory_equal(plain, seen, sizeof plain);
     end(&f);
 }
 
 static void test_the_hook_can_stop_a_decode_which_leaves_no_trace(void **state) {
-    float before[TINY_VOCAB], after[TINY_VOCAB];
+    float want[TINY_VOCAB], got[TINY_VOCAB];
     fixture f;
     (void)state;
     begin_session(&f, NULL, BATCH);
-    MUST(&f, decode(&f, 5, NULL));
-    MUST(&f, ggufx_session_logits(before, TINY_VOCAB, f.session, &f.error));
+    MUST(&f, decode(&f, 5, NULL, got));
+    MUST(&f, decode(&f, 12, NULL, want));
+    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 5, &f.error));
     for (unsigned stop_at = 1; stop_at <= TINY_LAYERS * 2; stop_at++) {
         viewer self = {&f, NULL, {5, 5}, 0, stop_at};
         ggufx_attention_hook hook = hook_of(&self);
-        FAILS(&f, GGUFX_E_IO, "of 12 tokens", decode(&f, 12, &hook)); /* what the hook returned */
+        FAILS(&f, GGUFX_E_IO, "of 12 tokens", decode(&f, 12, &hook, got)); /* the hook's status */
         assert_int_equal(self.calls, stop_at);
-        assert_int_equal(ggufx_session_length(f.session), 5);
-        MUST(&f, ggufx_session_logits(after, TINY_VOCAB, f.session, &f.error));
-        assert_memory_equal(before, after, sizeof before);
+        assert_int_equal(ggufx_session_sequence_length(f.session, 0), 5);
     }
+    MUST(&f, decode(&f, 12, NULL, got));
+    assert_memory_equal(got, want, sizeof got);
     end(&f);
 }
 
 static void test_bad_hooks_are_refused(void **state) {
+    const ggufx_batch_item items[2] = {{.sequence = 0}, {.sequence = 1}};
+    ggufx_batch_options two = {.struct_size = sizeof two, .item_size = sizeof *items};
+    float logits[TINY_VOCAB];
     fixture f;
     viewer self = {&f, NULL, {0, 0}, 0, 0};
     ggufx_attention_hook hook = hook_of(&self);
     (void)state;
     begin_session(&f, NULL, BATCH);
     hook.layer = NULL;
-    FAILS(&f, GGUFX_E_ARGUMENT, "layer", decode(&f, 2, &hook));
+    FAILS(&f, GGUFX_E_ARGUMENT, "layer", decode(&f, 2, &hook, logits));
     hook = hook_of(&self);
     hook.flags = 1;
-    FAILS(&f, GGUFX_E_ARGUMENT, "ggufx_attention_hook.flags", decode(&f, 2, &hook));
+    FAILS(&f, GGUFX_E_ARGUMENT, "ggufx_attention_hook.flags", decode(&f, 2, &hook, logits));
     hook = hook_of(&self);
     hook.struct_size = 0;
-    FAILS(&f, GGUFX_E_ARGUMENT, "ggufx_attention_hook.struct_size", decode(&f, 2, &hook));
+    FAILS(&f, GGUFX_E_ARGUMENT, "ggufx_attention_hook.struct_size", decode(&f, 2, &hook, logits));
+    hook = hook_of(&self);
+    two.attention = &hook;
+    ggufx_session_destroy(f.session);
+    const ggufx_session_options options = {.struct_size = sizeof options, .n_sequences = 2};
+    MUST(&f, ggufx_session_create(&f.session, f.model, &options, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "one item",
+          ggufx_session_decode_batch(f.session, items, 2, &two, &f.error));
     assert_int_equal(self.calls, 0);
-    assert_int_equal(ggufx_session_length(f.session), 0);
+    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
     end(&f);
 }
 

@@ -48,7 +48,7 @@ static void check_session(fixture *f, const ggufx_estimate_options *asked, uint3
                  (size_t)facts.session_bytes);
     for (size_t i = 0; i < COUNT(tokens); i++) tokens[i] = (int32_t)i;
     const size_t n = facts.n_context < COUNT(tokens) ? facts.n_context : COUNT(tokens);
-    MUST(f, ggufx_session_decode(sessions[0], tokens, n, NULL, &f->error));
+    MUST(f, decode_ids(sessions[0], tokens, n, NULL, 0, &f->error));
     if (facts.n_sessions == 1) /* decoding allocates nothing but the pool's threads */
         assert_true((uint64_t)(f->memory.live_bytes - before) - taken < 4096);
     for (uint32_t i = 0; i < facts.n_sessions; i++) ggufx_session_destroy(sessions[i]);

@@ -37,7 +37,7 @@ static ggufx_imatrix *collect(fixture *f, uint32_t n_batch, uint32_t flags) {
     begin_session(f, NULL, n_batch);
     options.flags = flags;
     MUST(f, ggufx_imatrix_collect(&made, f->session, tokens, N, CHUNK, 1, &options, &f->error));
-    assert_int_equal(ggufx_session_length(f->session), 0);
+    assert_int_equal(ggufx_session_sequence_length(f->session, 0), 0);
     return made;
 }
 
@@ -161,7 +161,7 @@ static void test_it_can_be_cancelled_at_each_poll(void **state) {
         options.flags = GGUFX_COLLECT_OUTPUT;
         options.progress = &progress;
         status = ggufx_imatrix_collect(&made, f.session, tokens, N, CHUNK, 1, &options, &f.error);
-        assert_int_equal(ggufx_session_length(f.session), 0);
+        assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
         assert_true((made != NULL) == (status == GGUFX_OK));
         assert_int_equal(p.total, 3 * CHUNK);
     }
@@ -197,7 +197,7 @@ static void test_bad_arguments_are_refused(void **state) {
     assert_int_equal(RUN(&made, f.session, tokens, N, CHUNK, 1), GGUFX_E_ARGUMENT);
     assert_int_equal(f.error.index, 60);
     tokens[60] = 3;
-    MUST(&f, ggufx_session_decode(f.session, tokens, 2, NULL, &f.error));
+    MUST(&f, decode_ids(f.session, tokens, 2, NULL, 0, &f.error));
     FAILS(&f, GGUFX_E_STATE, "2 tokens", RUN(&made, f.session, tokens, N, CHUNK, 1));
     assert_null(made);
     end(&f);
@@ -217,7 +217,7 @@ static void test_a_nan_is_no_sum(void **state) {
     options.flags = GGUFX_COLLECT_OUTPUT;
     FAILS(&f, GGUFX_E_VALUE, "NaN", RUN(&made, f.session, tokens, N, CHUNK, 1));
     assert_null(made);
-    assert_int_equal(ggufx_session_length(f.session), 0);
+    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
     end(&f);
 }
 
@@ -237,7 +237,7 @@ static ggufx_status use_collect(void *context, ggufx_runtime *rt, ggufx_error *e
     if (status == GGUFX_OK) status = ggufx_session_create(&session, model, NULL, error);
     if (status == GGUFX_OK) {
         status = ggufx_imatrix_collect(&made, session, tokens, N, CHUNK, 1, &options, error);
-        assert_int_equal(ggufx_session_length(session), 0);
+        assert_int_equal(ggufx_session_sequence_length(session, 0), 0);
     }
     ggufx_imatrix_destroy(made);
     ggufx_session_destroy(session);

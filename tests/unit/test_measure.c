@@ -204,7 +204,7 @@ static void test_damage_is_found_wherever_it_is(void **state) {
         file->bytes[at] ^= 0x41;
         file->at = 0;
         assert_int_not_equal(measure(&f, &facts, N, TINY_BOS, &options), GGUFX_OK);
-        assert_true(facts.n_chunks == 0 && ggufx_session_length(f.session) == 0);
+        assert_true(facts.n_chunks == 0 && ggufx_session_sequence_length(f.session, 0) == 0);
         file->bytes[at] ^= 0x41;
     }
     const size_t n = file->n;
@@ -372,7 +372,7 @@ static void test_a_file_appears_whole_or_not_at_all(void **state) {
     options.report_user = &stop;
     FAILS(&f, GGUFX_E_CANCELLED, "2 chunks", measure(&f, &facts, N, TINY_BOS, &options));
     assert_false(exists(path) || exists(part));
-    assert_int_equal(ggufx_session_length(f.session), 0);
+    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
     options.report = NULL;
     MUST(&f, measure(&f, &facts, N, TINY_BOS, &options));
     assert_true(exists(path) && !exists(part));
@@ -402,7 +402,7 @@ static void test_it_stops_at_each_poll_and_at_each_write(void **state) {
     for (int n = stop.n; n > 0; n -= 7) {
         stop = (reports){0, n};
         assert_int_equal(measure(&f, &facts, N, TINY_BOS, &options), GGUFX_E_CANCELLED);
-        assert_int_equal(ggufx_session_length(f.session), 0);
+        assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
     }
     options = (ggufx_measure_options){.struct_size = sizeof(ggufx_measure_options)};
     options.write = write_piece;
@@ -478,7 +478,7 @@ static void test_endings_have_the_probabilities_of_binary64(void **state) {
         begin_rows(&f, NULL, batches[b]);
         MUST(&f, ggufx_measure_endings(scores[b], f.session, context, CONTEXT, endings, kLengths,
                                        ENDINGS, NULL, &f.error));
-        assert_int_equal(ggufx_session_length(f.session), 0);
+        assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
         assert_memory_equal(scores[b], scores[0], sizeof scores[0]);
         end(&f);
     }
@@ -525,8 +525,8 @@ static void test_endings_that_cannot_be_are_refused(void **state) {
     endings[45] = TINY_VOCAB;
     assert_int_equal(SCORE(scores, f.session, CONTEXT, kLengths, 3), GGUFX_E_ARGUMENT);
     for (int i = 0; i < ENDINGS; i++) assert_true(scores[i] == 7);
-    assert_int_equal(ggufx_session_length(f.session), 0);
-    MUST(&f, ggufx_session_decode(f.session, context, 2, NULL, &f.error));
+    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
+    MUST(&f, decode_ids(f.session, context, 2, NULL, 0, &f.error));
     FAILS(&f, GGUFX_E_STATE, "2 tokens", SCORE(scores, f.session, CONTEXT, kLengths, 2));
     end(&f);
 }

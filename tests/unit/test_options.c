@@ -42,7 +42,7 @@ static void prepare_ggufx_estimate_options(ggufx_estimate_options *o) {
 static void prepare_ggufx_runtime_options(ggufx_runtime_options *o) {
     (void)o;
 }
-static void prepare_ggufx_decode_options(ggufx_decode_options *o) {
+static void prepare_ggufx_batch_options(ggufx_batch_options *o) {
     (void)o;
 }
 static void prepare_ggufx_kv_options(ggufx_kv_options *o) {
@@ -88,8 +88,8 @@ static void check_session(fixture *f) {
     CASE(ggufx_session_options, matmul_flags, 64, GGUFX_E_ARGUMENT, "matmul_flags",
          ggufx_session_create(&s, f->model, &options, &f->error));
     const int32_t token = 1;
-    CASE(ggufx_decode_options, n_logits, 5, GGUFX_E_ARGUMENT, "logits",
-         ggufx_session_decode(f->session, &token, 1, &options, &f->error));
+    CASE(ggufx_batch_options, n_logits, 5, GGUFX_E_ARGUMENT, "logits",
+         decode_with(f->session, &token, 1, 0, &options, &f->error));
 }
 
 static void check_kv(fixture *f) {

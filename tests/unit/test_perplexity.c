@@ -83,7 +83,7 @@ static void check(int32_t bos, uint32_t n_batch) {
     assert_int_equal(facts.n_scored, (uint64_t)n);
     assert_int_equal(r.n, 3);
     assert_true(r.last == facts.perplexity);
-    assert_int_equal(ggufx_session_length(f.session), 0);
+    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
     end(&f);
 }
 
@@ -109,7 +109,7 @@ static void test_perplexity_stops_when_asked_and_leaves_the_session_empty(void *
         FAILS(&f, GGUFX_E_CANCELLED, "",
               perplexity(&facts, f.session, tokens, N, CHUNK, 1, &r, &f.error));
         assert_int_equal(r.n, stop);
-        assert_int_equal(ggufx_session_length(f.session), 0);
+        assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
     }
     end(&f);
 }
@@ -138,7 +138,7 @@ static void test_perplexity_refuses_bad_arguments(void **state) {
     assert_int_equal(RUN(&facts, f.session, tokens, N, CHUNK, 1), GGUFX_E_ARGUMENT);
     assert_int_equal(f.error.index, 60);
     tokens[60] = 3;
-    MUST(&f, ggufx_session_decode(f.session, tokens, 2, NULL, &f.error));
+    MUST(&f, decode_ids(f.session, tokens, 2, NULL, 0, &f.error));
     FAILS(&f, GGUFX_E_STATE, "2 tokens", RUN(&facts, f.session, tokens, N, CHUNK, 1));
     end(&f);
 }
@@ -155,7 +155,7 @@ static void test_perplexity_reports_a_nan(void **state) {
     begin_session(&f, &options, 0);
     facts.struct_size = sizeof facts;
     FAILS(&f, GGUFX_E_VALUE, "", RUN(&facts, f.session, tokens, N, CHUNK, 1));
-    assert_int_equal(ggufx_session_length(f.session), 0);
+    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
     end(&f);
 }
 

@@ -12,14 +12,6 @@
  * than for whole models in data/README (abs 1e-3, rel 1e-4), because the model is small. */
 #define TOLERANCE 1e-4
 
-static void decode_all(fixture *f, const int32_t *tokens, size_t n, float *logits) {
-    ggufx_decode_options options = {.struct_size = sizeof options};
-    options.flags = GGUFX_DECODE_ALL_LOGITS;
-    options.logits = logits;
-    options.n_logits = n * TINY_VOCAB;
-    MUST(f, ggufx_session_decode(f->session, tokens, n, &options, &f->error));
-}
-
 static void assert_close(const float *got, const double *want, size_t n) {
     for (size_t i = 0; i < n; i++) {
         if (fabs((double)got[i] - want[i]) > TOLERANCE * (1.0 + fabs(want[i]))) {
@@ -36,9 +28,9 @@ static void check_against_doubles(const tiny_options *options, uint32_t n_batch)
     make_tokens(tokens, N);
     tiny_reference(want, tokens, N, options);
     begin_session(&f, options, n_batch); /* f32 activations */
-    decode_all(&f, tokens, N, logits);
+    MUST(&f, decode_all(f.session, tokens, N, logits, N * TINY_VOCAB, &f.error));
     assert_close(logits, want, N * TINY_VOCAB);
-    assert_int_equal(ggufx_session_length(f.session), N);
+    assert_int_equal(ggufx_session_sequence_length(f.session, 0), N);
     end(&f);
     free(logits);
     free(want);
@@ -91,13 +83,11 @@ static void test_greedy_ids_are_those_of_every_machine(void **state) {
         options.weight_type = quantized ? GGUFX_TYPE_Q8_0 : GGUFX_TYPE_F32;
         begin_session(&f, &options, 0);
         make_tokens(tokens, 6);
-        decode(&f, tokens, 6);
+        decode(&f, tokens, 6, logits);
         for (int i = 0; i < 12; i++) {
-            int32_t id;
-            get_logits(&f, logits);
-            id = argmax(logits, TINY_VOCAB);
+            const int32_t id = argmax(logits, TINY_VOCAB);
             assert_int_equal(id, (quantized ? q8_0 : plain)[i]);
-            decode(&f, &id, 1);
+            decode(&f, &id, 1, logits);
         }
         end(&f);
     }
@@ -118,14 +108,12 @@ static void test_session_kv_types_stay_near_f32(void **state) {
         double worst = 0;
         fixture f;
         begin_session(&f, NULL, 0);
-        decode(&f, tokens, LONG);
-        get_logits(&f, want);
+        decode(&f, tokens, LONG, want);
         ggufx_session_destroy(f.session);
         f.session = NULL;
         options.type_k = options.type_v = types[i];
         MUST(&f, ggufx_session_create(&f.session, f.model, &options, &f.error));
-        decode(&f, tokens, LONG);
-        get_logits(&f, got);
+        decode(&f, tokens, LONG, got);
         for (int j = 0; j < TINY_VOCAB; j++) {
             worst = fmax(worst, fabs((double)got[j] - (double)want[j]));
         }

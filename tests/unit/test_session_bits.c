@@ -29,9 +29,8 @@ static void test_logits_have_the_same_bits_for_any_isa_and_thread_count(void **s
         MUST(&f, open_tiny(&f.file, f.rt, &options, &f.error));
         MUST(&f, ggufx_model_create(&f.model, f.rt, f.file, NULL, &f.error));
         MUST(&f, ggufx_session_create(&f.session, f.model, NULL, &f.error));
-        decode(&f, tokens, N - 1);
-        decode(&f, tokens + N - 1, 1);
-        get_logits(&f, logits);
+        decode(&f, tokens, N - 1, NULL);
+        decode(&f, tokens + N - 1, 1, logits);
         for (int i = 0; i < TINY_VOCAB; i++) {
             uint32_t bits;
             memcpy(&bits, &logits[i], 4);
@@ -54,11 +53,9 @@ static void test_decode_gives_the_same_bits_however_single_tokens_come(void **st
     (void)state;
     make_tokens(tokens, N);
     begin_session(&f, NULL, 1);
-    decode(&f, tokens, N);
-    get_logits(&f, a);
-    MUST(&f, ggufx_session_truncate(f.session, 0, &f.error));
-    for (int i = 0; i < N; i++) decode(&f, tokens + i, 1);
-    get_logits(&f, b);
+    decode(&f, tokens, N, a);
+    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 0, &f.error));
+    for (int i = 0; i < N; i++) decode(&f, tokens + i, 1, b);
     assert_memory_equal(a, b, sizeof a);
     end(&f);
 }
@@ -71,17 +68,14 @@ static void test_invariant_products_make_batches_and_single_tokens_equal(void **
     (void)state;
     make_tokens(tokens, N);
     begin_session(&f, NULL, 0);
-    decode(&f, tokens, N);
-    get_logits(&f, plain);
+    decode(&f, tokens, N, plain);
     ggufx_session_destroy(f.session);
     options.type_k = options.type_v = GGUFX_KV_F32;
     options.matmul_flags = GGUFX_MATMUL_F32 | GGUFX_MATMUL_BATCH_INVARIANT;
     MUST(&f, ggufx_session_create(&f.session, f.model, &options, &f.error));
-    decode(&f, tokens, N);
-    get_logits(&f, a);
-    MUST(&f, ggufx_session_truncate(f.session, 0, &f.error));
-    for (int i = 0; i < N; i++) decode(&f, tokens + i, 1);
-    get_logits(&f, b);
+    decode(&f, tokens, N, a);
+    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 0, &f.error));
+    for (int i = 0; i < N; i++) decode(&f, tokens + i, 1, b);
     assert_memory_equal(a, b, sizeof a);
     assert_memory_not_equal(a, plain, sizeof a);
     end(&f);
@@ -94,18 +88,15 @@ static void test_truncate_forgets_and_repeats_exactly(void **state) {
     (void)state;
     make_tokens(tokens, N);
     begin_session(&f, NULL, 0);
-    decode(&f, tokens, 20);
-    decode(&f, tokens + 20, 1);
-    get_logits(&f, a);
-    MUST(&f, ggufx_session_truncate(f.session, 20, &f.error));
-    assert_int_equal(ggufx_session_length(f.session), 20);
-    FAILS(&f, GGUFX_E_STATE, "", ggufx_session_logits(b, TINY_VOCAB, f.session, &f.error));
-    decode(&f, tokens + 30, 5); /* other tokens, then a truncation */
-    MUST(&f, ggufx_session_truncate(f.session, 20, &f.error));
-    decode(&f, tokens + 20, 1);
-    get_logits(&f, b);
+    decode(&f, tokens, 20, NULL);
+    decode(&f, tokens + 20, 1, a);
+    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 20, &f.error));
+    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 20);
+    decode(&f, tokens + 30, 5, NULL); /* other tokens, then a truncation */
+    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 20, &f.error));
+    decode(&f, tokens + 20, 1, b);
     assert_memory_equal(a, b, sizeof a);
-    FAILS(&f, GGUFX_E_ARGUMENT, "22", ggufx_session_truncate(f.session, 22, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "22", ggufx_session_sequence_truncate(f.session, 0, 22, &f.error));
     end(&f);
 }
 

@@ -28,11 +28,9 @@ static ggufx_session *session_of(fixture *f, uint32_t type, uint32_t n_batch) {
     return session;
 }
 
-static void assert_logits(const ggufx_session *session, const float *want, uint32_t type,
-                          const char *how, uint32_t n) {
-    float logits[TINY_VOCAB];
-    OK(ggufx_session_logits(logits, TINY_VOCAB, session, ok_error()));
-    if (memcmp(logits, want, sizeof logits) != 0)
+static void assert_logits(const float *got, const float *want, uint32_t type, const char *how,
+                          uint32_t n) {
+    if (memcmp(got, want, TINY_VOCAB * sizeof *got) != 0)
         fail_msg("type %u, %s %u: other bits", type, how, n);
 }
 
@@ -43,9 +41,9 @@ static int32_t countdown(void *user, uint64_t done, uint64_t total) {
 }
 
 /* Decodes in calls of random sizes, with calls of other tokens between them that are cancelled or
- * truncated. */
-static void decode_in_pieces(fixture *f, ggufx_session *session, const int32_t *tokens,
-                             uint32_t seed) {
+ * truncated. Gives the logits of the last token. */
+static void decode_in_pieces(float *logits, fixture *f, ggufx_session *session,
+                             const int32_t *tokens, uint32_t seed) {
     int32_t other[90];
     uint64_t random = seed;
     for (size_t i = 0; i < 90; i++) other[i] = (int32_t)(5 + i * 11 % 200);
@@ -57,21 +55,19 @@ static void decode_in_pieces(fixture *f, ggufx_session *session, const int32_t *
         if (n > left) n = left;
         int polls = 1 + (int)(draw / 11 % 7);
         ggufx_progress progress = {.user = &polls, .report = countdown};
-        ggufx_decode_options options = {.struct_size = sizeof options};
-        options.progress = &progress;
+        const ggufx_batch_options options = {.progress = &progress};
         if (draw % 2 && done + 90 <= kContext) {
-            const ggufx_status status =
-                ggufx_session_decode(session, other, 90, &options, &f->error);
+            const ggufx_status status = decode_with(session, other, 90, 0, &options, &f->error);
             assert_true(status == GGUFX_E_CANCELLED || status == GGUFX_OK);
             if (status == GGUFX_OK) /* truncates to the start of the call */
-                MUST(f, ggufx_session_truncate(session, done, &f->error));
+                MUST(f, ggufx_session_sequence_truncate(session, 0, done, &f->error));
         }
         if (draw % 5 == 0 && done && done + drafts <= kContext) {
-            MUST(f, ggufx_session_decode(session, other, drafts, NULL, &f->error));
-            MUST(f, ggufx_session_truncate(session, done, &f->error));
+            MUST(f, decode_ids(session, other, drafts, NULL, 0, &f->error));
+            MUST(f, ggufx_session_sequence_truncate(session, 0, done, &f->error));
         }
-        assert_int_equal(ggufx_session_length(session), done);
-        MUST(f, ggufx_session_decode(session, tokens + done, n, NULL, &f->error));
+        assert_int_equal(ggufx_session_sequence_length(session, 0), done);
+        MUST(f, decode_ids(session, tokens + done, n, logits, TINY_VOCAB, &f->error));
         done += n;
     }
 }
@@ -81,21 +77,21 @@ static void test_cuts_and_lost_calls_change_no_bit(void **state) {
     static const uint32_t batches[] = {512, 100, 64, 37, 16, 3, 1};
     fixture f;
     int32_t tokens[kTokens];
-    float want[TINY_VOCAB];
+    float want[TINY_VOCAB], got[TINY_VOCAB];
     begin_session(&f, NULL, 0);
     make_tokens(tokens, kTokens);
     for (size_t t = 0; t < kTypeCount; t += test_step()) {
         for (size_t b = 0; b < sizeof batches / sizeof *batches; b++) {
             ggufx_session *session = session_of(&f, kTypes[t], batches[b]);
-            MUST(&f, ggufx_session_decode(session, tokens, kTokens, NULL, &f.error));
-            if (b == 0) MUST(&f, ggufx_session_logits(want, TINY_VOCAB, session, &f.error));
-            assert_logits(session, want, kTypes[t], "n_batch", batches[b]);
+            float *const logits = b ? got : want;
+            MUST(&f, decode_ids(session, tokens, kTokens, logits, TINY_VOCAB, &f.error));
+            assert_logits(logits, want, kTypes[t], "n_batch", batches[b]);
             ggufx_session_destroy(session);
         }
         for (uint32_t seed = 1; seed <= 4; seed++) {
             ggufx_session *session = session_of(&f, kTypes[t], batches[seed]);
-            decode_in_pieces(&f, session, tokens, seed);
-            assert_logits(session, want, kTypes[t], "pieces of seed", seed);
+            decode_in_pieces(got, &f, session, tokens, seed);
+            assert_logits(got, want, kTypes[t], "pieces of seed", seed);
             ggufx_session_destroy(session);
         }
     }

@@ -81,10 +81,10 @@ static void test_a_session_is_full_where_it_says(void **state) {
     MUST(&f, ggufx_session_create(&f.session, f.model, &options, &f.error));
     const uint32_t n = info(&f).n_context;
     FAILS(&f, GGUFX_E_CAPACITY, "12 tokens do not fit: 0 of 11",
-          ggufx_session_decode(f.session, tokens, n + 1, NULL, &f.error));
-    decode(&f, tokens, n);
+          decode_ids(f.session, tokens, n + 1, NULL, 0, &f.error));
+    decode(&f, tokens, n, NULL);
     FAILS(&f, GGUFX_E_CAPACITY, "11 of 11 are used",
-          ggufx_session_decode(f.session, tokens, 1, NULL, &f.error));
+          decode_ids(f.session, tokens, 1, NULL, 0, &f.error));
     assert_int_equal(info(&f).n_context, 11);
     end(&f);
 }

@@ -194,7 +194,7 @@ static void test_odd_items_are_refused(void **state) {
     ggufx_batch_item item = good;
 #define REFUSED(code, text)                                                                        \
     FAILS(&f, code, text, ggufx_session_decode_batch(f.session, &item, 1, &options, &f.error));    \
-    assert_int_equal(ggufx_session_length(f.session), 4)
+    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 4)
     item.positions = backward;
     REFUSED(GGUFX_E_ARGUMENT, "token 2 is at position 6, it must be 7 to 2147483646");
     item.positions = before;
@@ -224,20 +224,18 @@ static void test_odd_items_are_refused(void **state) {
     item.positions = high;
     MUST(&f, ggufx_session_decode_batch(f.session, &item, 1, &options, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "position 2147483647",
-          ggufx_session_decode(f.session, ids, 1, NULL, &f.error));
+          decode_ids(f.session, ids, 1, NULL, 0, &f.error));
     end(&f);
 }
 
 static void test_odd_edits_are_refused(void **state) {
     int32_t ids[10], id = 7;
-    float logits[TINY_VOCAB], again[TINY_VOCAB];
     fixture f;
     (void)state;
     make_tokens(ids, 10);
     begin_session(&f, NULL, 0);
     ggufx_session *const s = f.session;
-    MUST(&f, ggufx_session_decode(s, ids, 10, NULL, &f.error));
-    get_logits(&f, logits);
+    decode(&f, ids, 10, NULL);
     FAILS(&f, GGUFX_E_ARGUMENT, "sequence 1", ggufx_session_sequence_remove(s, 1, 0, 1, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_sequence_remove(NULL, 0, 0, 1, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "has 10", ggufx_session_sequence_remove(s, 0, 11, 0, &f.error));
@@ -264,13 +262,10 @@ static void test_odd_edits_are_refused(void **state) {
     MUST(&f, ggufx_session_sequence_shift(s, 0, 3, 0, 5, &f.error));
     MUST(&f, ggufx_session_sequence_tokens(&id, NULL, s, 0, 9, 1, &f.error));
     assert_int_equal(id, ids[9]);
-    assert_int_equal(ggufx_session_length(s), 10);
-    MUST(&f, ggufx_session_sequence_remove(s, 0, 3, 4, &f.error)); /* the last logits stay */
-    get_logits(&f, again);
-    assert_memory_equal(logits, again, sizeof logits);
-    MUST(&f, ggufx_session_sequence_remove(s, 0, 5, 1, &f.error)); /* except at the end */
-    FAILS(&f, GGUFX_E_STATE, "no token", ggufx_session_logits(logits, TINY_VOCAB, s, &f.error));
-    assert_int_equal(ggufx_session_length(s), 5);
+    assert_int_equal(ggufx_session_sequence_length(s, 0), 10);
+    MUST(&f, ggufx_session_sequence_remove(s, 0, 3, 4, &f.error));
+    MUST(&f, ggufx_session_sequence_remove(s, 0, 5, 1, &f.error)); /* the last one */
+    assert_int_equal(ggufx_session_sequence_length(s, 0), 5);
     end(&f);
 }
 
@@ -287,9 +282,8 @@ static void test_items_of_before_are_taken(void **state) {
     (void)state;
     make_tokens(ids, 4);
     begin_session(&f, NULL, 0);
-    MUST(&f, ggufx_session_decode(f.session, ids, 4, NULL, &f.error));
-    get_logits(&f, want);
-    MUST(&f, ggufx_session_truncate(f.session, 0, &f.error));
+    decode(&f, ids, 4, want);
+    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 0, &f.error));
     memset(items, 0xa5, sizeof items);
     items[0].sequence = 0;
     items[0].flags = GGUFX_BATCH_LOGITS;
@@ -318,14 +312,14 @@ static void test_memory_of_embeddings_fails_and_comes_back(void **state) {
     FAILS(&f, GGUFX_E_MEMORY, "",
           ggufx_session_decode_batch(f.session, &item, 1, &options, &f.error));
     f.memory.fail_at = 0;
-    assert_int_equal(ggufx_session_length(f.session), 0);
+    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
     assert_int_equal(f.memory.live_bytes, live);
     MUST(&f, ggufx_session_decode_batch(f.session, &item, 1, &options, &f.error));
     MUST(&f, ggufx_session_memory(&memory, f.session, &f.error));
     assert_true(memory.embedded_bytes >= sizeof rows);
     assert_int_equal(f.memory.live_bytes - live, memory.embedded_bytes);
-    MUST(&f, ggufx_session_truncate(f.session, 20, &f.error));
-    MUST(&f, ggufx_session_truncate(f.session, 0, &f.error));
+    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 20, &f.error));
+    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 0, &f.error));
     assert_int_equal(f.memory.live_bytes, live);
     end(&f);
 }

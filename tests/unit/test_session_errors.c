@@ -13,15 +13,14 @@ static void test_full_context_is_refused_and_nothing_changes(void **state) {
     (void)state;
     make_tokens(tokens, TINY_CONTEXT + 1);
     begin_session(&f, NULL, 0);
-    decode(&f, tokens, TINY_CONTEXT - 1);
-    get_logits(&f, a);
-    FAILS(&f, GGUFX_E_CAPACITY, "2 tokens",
-          ggufx_session_decode(f.session, tokens, 2, NULL, &f.error));
-    assert_int_equal(ggufx_session_length(f.session), TINY_CONTEXT - 1);
-    get_logits(&f, b);
+    decode(&f, tokens, TINY_CONTEXT - 1, NULL);
+    decode(&f, tokens, 1, a);
+    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, TINY_CONTEXT - 1, &f.error));
+    FAILS(&f, GGUFX_E_CAPACITY, "2 tokens", decode_ids(f.session, tokens, 2, NULL, 0, &f.error));
+    assert_int_equal(ggufx_session_sequence_length(f.session, 0), TINY_CONTEXT - 1);
+    decode(&f, tokens, 1, b);
     assert_memory_equal(a, b, sizeof a);
-    decode(&f, tokens, 1);
-    assert_int_equal(ggufx_session_length(f.session), TINY_CONTEXT);
+    assert_int_equal(ggufx_session_sequence_length(f.session, 0), TINY_CONTEXT);
     end(&f);
 }
 
@@ -30,11 +29,12 @@ static void test_unknown_ids_are_refused_with_their_index(void **state) {
     fixture f;
     (void)state;
     begin_session(&f, NULL, 0);
-    assert_int_equal(ggufx_session_decode(f.session, tokens, 4, NULL, &f.error), GGUFX_E_ARGUMENT);
-    assert_int_equal(f.error.index, 2);
+    FAILS(&f, GGUFX_E_ARGUMENT, "token 2 is 302",
+          decode_ids(f.session, tokens, 4, NULL, 0, &f.error));
     tokens[2] = -1;
-    FAILS(&f, GGUFX_E_ARGUMENT, "-1", ggufx_session_decode(f.session, tokens, 4, NULL, &f.error));
-    assert_int_equal(ggufx_session_length(f.session), 0);
+    FAILS(&f, GGUFX_E_ARGUMENT, "token 2 is -1",
+          decode_ids(f.session, tokens, 4, NULL, 0, &f.error));
+    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
     end(&f);
 }
 
@@ -50,9 +50,9 @@ static void test_a_nan_in_the_model_is_reported_and_nothing_changes(void **state
         memset(&options, 0, sizeof options);
         options.nan_tensor = tensors[i];
         begin_session(&f, &options, 0);
-        FAILS(&f, GGUFX_E_VALUE, "", ggufx_session_decode(f.session, tokens, 3, NULL, &f.error));
-        assert_int_equal(ggufx_session_length(f.session), 0);
-        FAILS(&f, GGUFX_E_STATE, "", ggufx_session_logits(logits, TINY_VOCAB, f.session, &f.error));
+        FAILS(&f, GGUFX_E_VALUE, "",
+              decode_ids(f.session, tokens, 3, logits, TINY_VOCAB, &f.error));
+        assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
         end(&f);
     }
 }
@@ -73,10 +73,10 @@ static void test_a_batch_keeps_nan_if_it_is_asked_to(void **state) {
     begin_session(&f, &options, 0);
     FAILS(&f, GGUFX_E_VALUE, "NaN",
           ggufx_session_decode_batch(f.session, &item, 1, &batch, &f.error));
-    assert_int_equal(ggufx_session_length(f.session), 0);
+    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
     batch.flags = GGUFX_BATCH_KEEP_NAN;
     MUST(&f, ggufx_session_decode_batch(f.session, &item, 1, &batch, &f.error));
-    assert_int_equal(ggufx_session_length(f.session), 3);
+    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 3);
     assert_true(logits[0] != logits[0]);
     end(&f);
 }
@@ -85,7 +85,7 @@ static void test_session_calls_refuse_bad_arguments(void **state) {
     int32_t tokens[2] = {1, 2};
     float logits[2 * TINY_VOCAB];
     ggufx_session_options session = {.struct_size = sizeof session};
-    ggufx_decode_options options = {.struct_size = sizeof options};
+    ggufx_batch_options options = {.struct_size = sizeof options};
     ggufx_session *made = NULL;
     fixture f;
     (void)state;
@@ -117,29 +117,20 @@ static void test_session_calls_refuse_bad_arguments(void **state) {
     session.type_k = 77;
     FAILS(&f, GGUFX_E_TYPE, "", ggufx_session_create(&made, f.model, &session, &f.error));
     assert_null(made);
-    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_decode(NULL, tokens, 2, NULL, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_decode(f.session, NULL, 2, NULL, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_decode(f.session, tokens, 0, NULL, &f.error));
-    options.flags = GGUFX_DECODE_ALL_LOGITS;
-    FAILS(&f, GGUFX_E_ARGUMENT, "2 tokens x 302",
-          ggufx_session_decode(f.session, tokens, 2, &options, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "", decode_ids(NULL, tokens, 2, NULL, 0, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "", decode_ids(f.session, NULL, 2, NULL, 0, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "", decode_ids(f.session, tokens, 0, NULL, 0, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "2 rows x 302",
+          decode_all(f.session, tokens, 2, NULL, 0, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "n_logits is 302",
+          decode_all(f.session, tokens, 2, logits, TINY_VOCAB, &f.error));
     options.logits = logits;
     options.n_logits = TINY_VOCAB;
-    FAILS(&f, GGUFX_E_ARGUMENT, "n_logits is 302",
-          ggufx_session_decode(f.session, tokens, 2, &options, &f.error));
-    options.flags = 0;
-    FAILS(&f, GGUFX_E_ARGUMENT, "ALL_LOGITS",
-          ggufx_session_decode(f.session, tokens, 2, &options, &f.error));
-    options.flags = 2;
-    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_decode(f.session, tokens, 2, &options, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_logits(NULL, TINY_VOCAB, f.session, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_logits(logits, TINY_VOCAB, NULL, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "n_out", ggufx_session_logits(logits, 5, f.session, &f.error));
-    FAILS(&f, GGUFX_E_STATE, "", ggufx_session_logits(logits, TINY_VOCAB, f.session, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_truncate(NULL, 0, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_truncate(f.session, 1, &f.error));
-    assert_int_equal(ggufx_session_length(NULL), 0);
-    assert_int_equal(ggufx_session_length(f.session), 0);
+    FAILS(&f, GGUFX_E_ARGUMENT, "0 rows", decode_with(f.session, tokens, 2, 0, &options, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_sequence_truncate(NULL, 0, 0, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_sequence_truncate(f.session, 0, 1, &f.error));
+    assert_int_equal(ggufx_session_sequence_length(NULL, 0), 0);
+    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
     ggufx_session_destroy(NULL);
     end(&f);
 }

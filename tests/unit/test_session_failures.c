@@ -21,40 +21,35 @@ static int32_t on_progress(void *user, uint64_t done, uint64_t total) {
 
 static void test_decode_can_be_cancelled_at_each_poll(void **state) {
     int32_t tokens[N];
-    float want[TINY_VOCAB], before[TINY_VOCAB], got[TINY_VOCAB];
+    float want[TINY_VOCAB], got[TINY_VOCAB];
     ggufx_status status = GGUFX_E_CANCELLED;
     int cancel_at = 0;
     fixture f;
     (void)state;
     make_tokens(tokens, N);
     begin_session(&f, NULL, 8);
-    decode(&f, tokens, 10);
-    get_logits(&f, before);
-    decode(&f, tokens + 10, 30);
-    get_logits(&f, want);
-    MUST(&f, ggufx_session_truncate(f.session, 0, &f.error));
-    decode(&f, tokens, 10);
+    decode(&f, tokens, 10, NULL);
+    decode(&f, tokens + 10, 30, want);
+    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 0, &f.error));
+    decode(&f, tokens, 10, NULL);
     while (status != GGUFX_OK) {
         poll p = {0, 0, 0, 0};
         ggufx_progress progress;
-        ggufx_decode_options options = {.struct_size = sizeof options};
+        ggufx_batch_options options = {.logits = got, .n_logits = TINY_VOCAB};
         memset(&progress, 0, sizeof progress);
         progress.user = &p;
         progress.report = on_progress;
         options.progress = &progress;
         p.cancel_at = ++cancel_at;
-        status = ggufx_session_decode(f.session, tokens + 10, 30, &options, &f.error);
+        status = decode_with(f.session, tokens + 10, 30, GGUFX_BATCH_LOGITS, &options, &f.error);
         if (status == GGUFX_OK) {
             assert_int_equal(p.total, 30);
             break;
         }
         assert_int_equal(status, GGUFX_E_CANCELLED);
-        assert_int_equal(ggufx_session_length(f.session), 10);
-        get_logits(&f, got);
-        assert_memory_equal(got, before, sizeof got);
+        assert_int_equal(ggufx_session_sequence_length(f.session, 0), 10);
     }
     assert_true(cancel_at > 8); /* 4 batches of 2 layers */
-    get_logits(&f, got);
     assert_memory_equal(got, want, sizeof got);
     end(&f);
 }
@@ -67,12 +62,11 @@ static void test_decode_does_not_allocate(void **state) {
     make_tokens(tokens, N);
     begin_session(&f, NULL, 0);
     fault_reset(&f.memory);
-    decode(&f, tokens, N);
-    decode(&f, tokens, 1);
-    get_logits(&f, logits);
-    MUST(&f, ggufx_session_truncate(f.session, 3, &f.error));
-    decode(&f, tokens, N);
-    assert_int_equal(ggufx_session_decode(f.session, tokens, 1000, NULL, NULL), GGUFX_E_CAPACITY);
+    decode(&f, tokens, N, NULL);
+    decode(&f, tokens, 1, logits);
+    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 3, &f.error));
+    decode(&f, tokens, N, NULL);
+    assert_int_equal(decode_ids(f.session, tokens, 1000, NULL, 0, NULL), GGUFX_E_CAPACITY);
     assert_int_equal(f.memory.calls, 0);
     end(&f);
 }
@@ -86,7 +80,7 @@ static ggufx_status use_session(void *context, ggufx_runtime *rt, ggufx_error *e
     (void)context;
     if (status == GGUFX_OK) status = ggufx_model_create(&model, rt, file, NULL, error);
     if (status == GGUFX_OK) status = ggufx_session_create(&session, model, NULL, error);
-    if (status == GGUFX_OK) status = ggufx_session_decode(session, tokens, 5, NULL, error);
+    if (status == GGUFX_OK) status = decode_ids(session, tokens, 5, NULL, 0, error);
     ggufx_file_destroy(file);
     ggufx_model_destroy(model);
     ggufx_session_destroy(session);

@@ -199,13 +199,8 @@ Session::Session(const ggufx_model *model, const Mode &mode) : n_vocab_(vocabula
 
 std::vector<float> Session::decode(const int32_t *tokens, size_t n) {
     std::vector<float> out(n * n_vocab_);
-    ggufx_decode_options options = {};
-    options.struct_size = sizeof options;
-    options.flags = GGUFX_DECODE_ALL_LOGITS;
-    options.logits = out.data();
-    options.n_logits = out.size();
     ggufx_error error;
-    must(ggufx_session_decode(handle_, tokens, n, &options, &error), error, "decode");
+    must(decode_all(handle_, tokens, n, out.data(), out.size(), &error), error, "decode");
     return out;
 }
 
@@ -217,13 +212,6 @@ std::vector<float> Session::decode(const Ids &tokens, const std::function<size_t
         out.insert(out.end(), rows.begin(), rows.end());
         done += n;
     }
-    return out;
-}
-
-std::vector<float> Session::logits() const {
-    std::vector<float> out(n_vocab_);
-    ggufx_error error;
-    must(ggufx_session_logits(out.data(), out.size(), handle_, &error), error, "logits");
     return out;
 }
 

@@ -63,7 +63,6 @@ public:
     // The same for all tokens, in calls of next() tokens.
     std::vector<float> decode(const Ids &tokens, const std::function<size_t()> &next);
     std::vector<float> decode(const Ids &tokens) { return decode(tokens.data(), tokens.size()); }
-    std::vector<float> logits() const; // after the last token
 
 private:
     ggufx_session *handle_ = nullptr;

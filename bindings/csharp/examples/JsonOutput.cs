@@ -1,7 +1,6 @@
 // Structured output: constrained decoding of JSON that matches a JSON Schema.
 // SPDX-License-Identifier: MIT
 using System;
-using System.Collections.Generic;
 using Ggufx;
 
 static class JsonOutput
@@ -18,22 +17,12 @@ static class JsonOutput
         using (var model = new Model(rt, file))
         using (var tokenizer = new Tokenizer(file))
         using (var session = new Session(model))
-        using (var sampler = new Sampler(rt, model.Info.Vocab))
         using (var grammar = new Grammar(rt, tokenizer, new GrammarOptions { Kind = GrammarKind.JsonSchema, Flags = GrammarFlags.Compact, Text = Schema }))
-        using (var matcher = new Matcher(grammar))
+        using (var generator = new Generator(session, new GeneratorOptions { Grammar = grammar }))
         {
-            var logits = new float[model.Info.Vocab];
-            int[] next = tokenizer.Tokenize("Once upon a time", TokenizeFlags.AddSpecial);
-            var ids = new List<int>();
-            while ((matcher.Info.Flags & MatcherFlags.Ended) == 0)
-            {
-                float logprob;
-                session.Decode(next);
-                session.Logits(logits);
-                next = new[] { sampler.SampleMatching(matcher, logits, out logprob) };
-                ids.Add(next[0]);
-            }
-            Console.WriteLine(tokenizer.DetokenizeText(ids.ToArray()));
+            generator.SetPrompt(new Prompt { Text = "Once upon a time" });
+            for (Event e = generator.Next(); e.Kind != EventKind.End; e = generator.Next()) Console.Write(e.Text);
+            Console.WriteLine();
         }
     }
 }

@@ -2668,8 +2668,8 @@ namespace Ggufx
         }
     }
 
-    /// <summary>One sequence, or many (batch.h): KV caches, tokens and the last logits. Exclusive. A call that changes it is
-    /// exclusive: another one at the same time fails with Status.State.</summary>
+    /// <summary>One sequence, or many (batch.h): their KV caches and tokens. Exclusive. A call that changes it is exclusive:
+    /// another one at the same time fails with Status.State.</summary>
     public sealed unsafe partial class Session : IDisposable
     {
         private readonly SessionHandle _made;
@@ -2702,8 +2702,9 @@ namespace Ggufx
         /// <remarks>
         /// <para>Each of the nItems items belongs to another sequence. At most Batch tokens of all items are computed at once.
         /// After a failure every sequence is as before, and the content of logits and embeddings is undefined. The order of items
-        /// decides the order of rows and changes no value. If sequence 0 takes part, the last logits of Session.Decode are
-        /// lost.</para>
+        /// decides the order of rows and changes no value. After Session.SequenceTruncate the call may first recompute earlier
+        /// tokens. These give no rows, are not passed to the attention hook, and are not counted by progress, which is polled
+        /// meanwhile.</para>
         /// </remarks>
         public void DecodeBatch(IReadOnlyList<BatchItem> items, BatchOptions options = null,
             Span<float> logits = default(Span<float>), Span<float> embeddings = default(Span<float>))
@@ -2735,8 +2736,28 @@ namespace Ggufx
                 return NativeMethods.ggufx_session_sequence_length(Handle, sequence);
         }
 
-        /// <summary>Truncates a sequence, as Session.Truncate does for sequence 0. With nTokens 0 it is like new.</summary>
+        /// <summary>Keeps the first nTokens tokens of a sequence. With nTokens 0 it is like new.</summary>
         /// <exception cref="GgufxException">Argument.</exception>
+        /// <remarks>
+        /// <para>The next decode continues with the bits of a sequence that decoded only these tokens. (The bits of products
+        /// depend on how many tokens are computed at once, 1 to 3 or more, and in models with experts also on which. With
+        /// MatmulFlags.BatchInvariant no truncation or batch changes a bit.)</para>
+        /// <para>The call itself takes almost no time. The next decode recomputes the tokens that the caches have lost in
+        /// addition to the removed ones. It starts from the last position at or before nTokens that satisfies all of these
+        /// conditions:</para>
+        /// <list type="bullet">
+        /// <item>Quantized keys and values: the end of a page of 64 tokens, or any position in the first page, the last one and
+        /// the page where the last decode began.</item>
+        /// <item>Layers with a window: the start, or any of the last 320 positions, counted from the largest length that the
+        /// sequence had.</item>
+        /// <item>Recurrent layers: the start of the last decode, or a checkpoint (Checkpoints). Checkpoints are at ends of
+        /// decodes, and of batches within one, that reached another page of 64 tokens. If there are too few, the distances of the
+        /// remaining ones from the end about double.</item>
+        /// </list>
+        /// <para>So at most 63 tokens are recomputed in most models, and the whole sequence at worst. Several truncations before
+        /// that decode are allowed. If that decode fails or is cancelled, the following one starts the recomputation
+        /// again.</para>
+        /// </remarks>
         public void SequenceTruncate(uint sequence, ulong nTokens)
         {
             NativeError e;
@@ -2749,8 +2770,8 @@ namespace Ggufx
         /// <remarks>
         /// <para>Later tokens keep their positions, keys and values, which were computed with the removed tokens. The call is
         /// therefore cheap, but the result differs from a sequence that never had them. For that, call Session.SequenceTruncate
-        /// and decode the rest again. Later truncations recompute only the tokens that they must, without the removed ones. The
-        /// last logits stay.</para>
+        /// and decode the rest again. Later truncations recompute only the tokens that they must, without the removed
+        /// ones.</para>
         /// <para>To continue in a full context, remove the oldest tokens and close the gap with Session.SequenceShift.</para>
         /// <para>After an error nothing has changed.</para>
         /// </remarks>
@@ -2799,7 +2820,7 @@ namespace Ggufx
         /// <remarks>
         /// <para>Later results have the bits that they would have if to had decoded these tokens itself. Pages of keys and
         /// values, and recurrent states, are shared. The next call recomputes the tokens after the last position that
-        /// Session.Truncate could keep: at most 63 in most models.</para>
+        /// Session.SequenceTruncate could keep: at most 63 in most models.</para>
         /// <para>After an error nothing has changed.</para>
         /// </remarks>
         public void SequenceCopy(uint from, uint to, ulong nTokens)
@@ -3013,85 +3034,6 @@ namespace Ggufx
                     return new SessionFacts(&resultNative);
                 }
             }
-        }
-
-        /// <summary>Appends tokens to the sequence and computes the logits after the last one: prefill for many tokens, decode
-        /// for one.</summary>
-        /// <exception cref="GgufxException">Argument, Capacity, Cancelled, Value.</exception>
-        /// <remarks>
-        /// <para>After a failure the session is as before. After Session.Truncate the call may first recompute earlier tokens.
-        /// These give no logits, are not passed to the attention hook, and are not counted by progress, which is polled
-        /// meanwhile.</para>
-        /// </remarks>
-        public void Decode(ReadOnlySpan<int> tokens, DecodeOptions options = null, Span<float> logits = default(Span<float>))
-        {
-            NativeDecodeOptions optionsNative;
-            NativeError e;
-            using (Handle.Changing())
-            using (var scope = options == null ? null : Scope.New())
-            {
-                optionsNative = DecodeOptions.Blank();
-                DecodeOptions.Of(options, &optionsNative, scope);
-                fixed (int* pTokens = &Native.First(tokens))
-                fixed (float* pLogits = &MemoryMarshal.GetReference(logits))
-                {
-                    optionsNative.logits = logits.Length == 0 ? null : pLogits;
-                    optionsNative.n_logits = Native.Size(logits.Length);
-                    Scope.End(scope, NativeMethods.ggufx_session_decode(Handle, pTokens, Native.Size(tokens.Length),
-                        &optionsNative, &e), &e);
-                }
-            }
-        }
-
-        /// <summary>Copies the logits after the last decoded token: nOut = Vocab floats.</summary>
-        /// <exception cref="GgufxException">Argument, State.</exception>
-        public void Logits(Span<float> to)
-        {
-            NativeError e;
-            using (Handle.Reading())
-            {
-                fixed (float* pOut = &Native.First(to))
-                    Check.Ok(NativeMethods.ggufx_session_logits(pOut, Native.Size(to.Length), Handle, &e), &e);
-            }
-        }
-
-        /// <summary>Returns the number of tokens of the sequence.</summary>
-        public ulong Length
-        {
-            get
-            {
-                using (Handle.Reading())
-                    return NativeMethods.ggufx_session_length(Handle);
-            }
-        }
-
-        /// <summary>Keeps the first nTokens tokens of the sequence.</summary>
-        /// <exception cref="GgufxException">Argument.</exception>
-        /// <remarks>
-        /// <para>The logits are lost until the next decode, which continues with the bits of a session that decoded only these
-        /// tokens. (The bits of products depend on how many tokens are computed at once, 1 to 3 or more, and in models with
-        /// experts also on which. With MatmulFlags.BatchInvariant no truncation or batch changes a bit.)</para>
-        /// <para>The call itself takes almost no time. The next decode recomputes the tokens that the caches have lost in
-        /// addition to the removed ones. It starts from the last position at or before nTokens that satisfies all of these
-        /// conditions:</para>
-        /// <list type="bullet">
-        /// <item>Quantized keys and values: the end of a page of 64 tokens, or any position in the first page, the last one and
-        /// the page where the last decode began.</item>
-        /// <item>Layers with a window: the start, or any of the last 320 positions, counted from the largest length that the
-        /// sequence had.</item>
-        /// <item>Recurrent layers: the start of the last decode, or a checkpoint (Checkpoints). Checkpoints are at ends of
-        /// decodes, and of batches within one, that reached another page of 64 tokens. If there are too few, the distances of the
-        /// remaining ones from the end about double.</item>
-        /// </list>
-        /// <para>So at most 63 tokens are recomputed in most models, and the whole sequence at worst. Several truncations before
-        /// that decode are allowed. If that decode fails or is cancelled, the following one starts the recomputation
-        /// again.</para>
-        /// </remarks>
-        public void Truncate(ulong nTokens)
-        {
-            NativeError e;
-            using (Handle.Changing())
-                Check.Ok(NativeMethods.ggufx_session_truncate(Handle, nTokens, &e), &e);
         }
     }
 

@@ -1013,16 +1013,6 @@ namespace Ggufx
         VInK = 1,
     }
 
-    /// <summary>Flags of a decode.</summary>
-    [Flags]
-    public enum DecodeFlags : uint
-    {
-        /// <summary>No flag.</summary>
-        None = 0,
-        /// <summary>Return the logits of all Tokens tokens, not only of the last.</summary>
-        AllLogits = 1,
-    }
-
     /// <summary>Algorithms that choose scales and codes.</summary>
     public enum QuantizeMode : int
     {

@@ -566,17 +566,6 @@ namespace Ggufx
         internal static extern int ggufx_session_info(NativeSessionFacts* out_, SessionHandle
             session, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_session_decode(SessionHandle session, int* tokens, UIntPtr
-            n_tokens, NativeDecodeOptions* options, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_session_logits(float* out_, UIntPtr n_out, SessionHandle
-            session, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern ulong ggufx_session_length(SessionHandle session);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_session_truncate(SessionHandle session, ulong n_tokens,
-            NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_sampler_create(out SamplerHandle out_, RuntimeHandle rt,
             uint n_vocab, NativeSamplerOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]

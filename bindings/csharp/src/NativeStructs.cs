@@ -135,6 +135,15 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeAttentionHook
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* user;
+        internal IntPtr layer;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeBatchOptions
     {
         internal uint struct_size;
@@ -146,6 +155,7 @@ namespace Ggufx
         internal uint matmul_flags;
         internal float* embeddings;
         internal UIntPtr n_embeddings;
+        internal NativeAttentionHook* attention;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1056,26 +1066,6 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeAttentionHook
-    {
-        internal uint struct_size;
-        internal uint flags;
-        internal void* user;
-        internal IntPtr layer;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeDecodeOptions
-    {
-        internal uint struct_size;
-        internal uint flags;
-        internal NativeProgress* progress;
-        internal float* logits;
-        internal UIntPtr n_logits;
-        internal NativeAttentionHook* attention;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeSamplerOptions
     {
         internal uint struct_size;
@@ -1269,6 +1259,7 @@ namespace Ggufx
             { "ggufx_runtime_options", sizeof(NativeRuntimeOptions) },
             { "ggufx_runtime_facts", sizeof(NativeRuntimeFacts) },
             { "ggufx_batch_item", sizeof(NativeBatchItem) },
+            { "ggufx_attention_hook", sizeof(NativeAttentionHook) },
             { "ggufx_batch_options", sizeof(NativeBatchOptions) },
             { "ggufx_session_memory_facts", sizeof(NativeSessionMemoryFacts) },
             { "ggufx_chat_options", sizeof(NativeChatOptions) },
@@ -1334,8 +1325,6 @@ namespace Ggufx
             { "ggufx_layer_facts", sizeof(NativeLayerFacts) },
             { "ggufx_session_options", sizeof(NativeSessionOptions) },
             { "ggufx_session_facts", sizeof(NativeSessionFacts) },
-            { "ggufx_attention_hook", sizeof(NativeAttentionHook) },
-            { "ggufx_decode_options", sizeof(NativeDecodeOptions) },
             { "ggufx_sampler_options", sizeof(NativeSamplerOptions) },
             { "ggufx_quantize_options", sizeof(NativeQuantizeOptions) },
             { "ggufx_candidate", sizeof(NativeCandidate) },

@@ -86,28 +86,28 @@ namespace Ggufx
             for (uint i = 0; i < info.Layers; i++) _widths[i] = model.Layer(i).Widths();
         }
 
-        /// <summary>Decode, and look at the attention of each layer.</summary>
-        public void Decode(ReadOnlySpan<int> tokens, AttentionHook attention, DecodeOptions options = null,
+        /// <summary>DecodeBatch of one item, and look at the attention of each layer.</summary>
+        public void DecodeBatch(IReadOnlyList<BatchItem> items, AttentionHook attention, BatchOptions options = null,
             Span<float> logits = default(Span<float>))
         {
             Check.Given(attention, "attention");
-            NativeDecodeOptions native = DecodeOptions.Blank();
+            NativeBatchOptions native = BatchOptions.Blank();
             NativeError e;
             using (Handle.Changing())
             using (var scope = Scope.New())
             {
-                DecodeOptions.Of(options, &native, scope);
+                BatchOptions.Of(options, &native, scope);
                 var shown = default(NativeAttentionHook);
                 shown.struct_size = (uint)sizeof(NativeAttentionHook);
                 shown.user = scope.User(new ShownAttention { Hook = attention, Widths = _widths });
                 shown.layer = Functions.Layer;
                 native.attention = &shown;
-                fixed (int* from = &Native.First(tokens))
                 fixed (float* to = &MemoryMarshal.GetReference(logits))
                 {
-                    native.logits = to;
+                    native.logits = logits.Length == 0 ? null : to;
                     native.n_logits = Native.Size(logits.Length);
-                    scope.End(NativeMethods.ggufx_session_decode(Handle, from, Native.Size(tokens.Length), &native, &e), &e);
+                    scope.End(NativeMethods.ggufx_session_decode_batch(Handle, BatchItem.Of(items, scope),
+                        Native.Size(items.Count), &native, &e), &e);
                 }
             }
         }

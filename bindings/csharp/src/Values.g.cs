@@ -2391,9 +2391,9 @@ namespace Ggufx
         /// arrive; a shared prefix counts once; tokens without memory are Status.Capacity. 0, or more than all sequences can
         /// hold: each has its own memory.</summary>
         public ulong ContextTotal { get; set; }
-        /// <summary>Checkpoints of recurrent states for Session.Truncate, in addition to the state before the last decode. At
-        /// most 4096; 0 = 8, or one per 64 tokens if the context has less than 512; Constants.SessionNoCheckpoints = none. No
-        /// effect on models without recurrent layers.</summary>
+        /// <summary>Checkpoints of recurrent states for Session.SequenceTruncate, in addition to the state before the last
+        /// decode. At most 4096; 0 = 8, or one per 64 tokens if the context has less than 512; Constants.SessionNoCheckpoints =
+        /// none. No effect on models without recurrent layers.</summary>
         public uint Checkpoints { get; set; }
         /// <summary>Number of sequences of Context tokens each (batch.h); 0 = 1, at most 65536.</summary>
         public uint Sequences { get; set; }
@@ -2444,38 +2444,6 @@ namespace Ggufx
             TypeV = (KvType)o->type_v;
             Sequences = o->n_sequences;
             ContextTotal = o->n_context_total;
-        }
-    }
-
-    /// <summary>Decode options.</summary>
-    public sealed partial class DecodeOptions
-    {
-        /// <summary>Flags.</summary>
-        public DecodeFlags Flags { get; set; }
-        /// <summary>Cancels the call.</summary>
-        public CancellationToken Token { get; set; }
-        /// <summary>Counts tokens.</summary>
-        public IProgress<Progress> Progress { get; set; }
-
-        internal static unsafe NativeDecodeOptions Blank()
-        {
-            var o = default(NativeDecodeOptions);
-            o.struct_size = (uint)sizeof(NativeDecodeOptions);
-            return o;
-        }
-
-        internal unsafe void Fill(NativeDecodeOptions* o, Scope scope)
-        {
-            *o = Blank();
-            o->flags = (uint)Flags;
-            o->progress = scope.Follow(Token, Progress);
-        }
-
-        internal static unsafe NativeDecodeOptions* Of(DecodeOptions from, NativeDecodeOptions* o, Scope scope)
-        {
-            if (from == null) return null;
-            from.Fill(o, scope);
-            return o;
         }
     }
 

@@ -163,7 +163,7 @@ public static partial class Tests
         Fails(Status.Io, () => session.Measure(tokens, 64, -1, new MeasureOptions { BasePath = path }));
         That(session.Measure(tokens, 64, -1, new MeasureOptions { Stride = 16 }).Chunks == 5);
         Fails(Status.Cancelled, () => session.Measure(tokens, 64, -1, new MeasureOptions { Report = m => false }));
-        That(session.Length == 0);
+        That(session.SequenceLength(0) == 0);
     }
 
     static void TestTextsAreEdited()

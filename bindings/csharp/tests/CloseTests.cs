@@ -62,11 +62,6 @@ public static partial class Tests
             Calls.Add(() => That(model.Info.Architecture == "llama", "Model.Info"));
             Calls.Add(() => That(tokenizer.TokenInfo(2).Text.Length == 4, "Tokenizer.Token"));
             Calls.Add(() => That(tokenizer.Tokenize("Once upon a time").Length > 3, "Tokenizer.Encode"));
-            Alone(session, () =>
-            {
-                if (session.Length == 4) session.Truncate(0);
-                else session.Decode(new[] { 1 });
-            });
             var items = new[] { new BatchItem(1, new[] { 1 }) };
             Alone(session, () =>
             {

@@ -42,23 +42,21 @@ public static partial class Tests
         int[][] endings = { new[] { 302 }, new[] { 303, 304 }, new[] { 302, 305, 306 } };
         double[] got = session.MeasureEndings(context, endings);
         That(got.Length == 3);
-        var logits = new float[1024];
         for (int i = 0; i < endings.Length; i++)
         {
             double sum = 0;
-            session.Decode(context);
+            int[] next = context;
             foreach (int id in endings[i])
             {
-                session.Logits(logits);
-                sum += Logprob(logits, id);
-                session.Decode(new[] { id });
+                sum += Logprob(session.DecodeRows(new[] { new BatchItem(0, next) }), id);
+                next = new[] { id };
             }
             That(Math.Abs(sum - got[i]) < 0.05, sum); // products of one column and of many have other bits
-            session.Truncate(0);
+            session.SequenceTruncate(0, 0);
         }
         Fails(Status.Argument, () => session.MeasureEndings(context, new[] { new[] { 302 }, new int[0] }));
         Fails(Status.Capacity, () => session.MeasureEndings(context, new[] { new int[64] }));
-        That(session.Length == 0);
+        That(session.SequenceLength(0) == 0);
     }
 
     static void TestImatrixOfAModel()
@@ -75,6 +73,6 @@ public static partial class Tests
         Fails(Status.Argument, () => Imatrix.Collect(session, tokens.Take(31).ToArray(), 32, -1));
         var fault = new Calls<Progress>(p => { throw new FormatException("of the program"); });
         Throws<FormatException>(() => Imatrix.Collect(session, tokens, 32, -1, new ImatrixOptions { Progress = fault }));
-        That(session.Length == 0);
+        That(session.SequenceLength(0) == 0);
     }
 }

@@ -20,13 +20,10 @@ public static partial class Tests
         var sampler = new Sampler(Rt, info.Vocab, options);
         var ids = tokenizer.Tokenize("Once upon a time", TokenizeFlags.AddSpecial).ToList();
         int[] next = ids.ToArray();
-        var logits = new float[info.Vocab];
         while (ids.Count < 40)
         {
-            session.Decode(next);
-            session.Logits(logits);
             float logprob;
-            int id = sampler.Sample(logits, out logprob);
+            int id = sampler.Sample(session.DecodeRows(new[] { new BatchItem(0, next) }), out logprob);
             That(logprob <= 0);
             if ((tokenizer.TokenInfo(id).Flags & TokenFlags.End) != 0) break;
             ids.Add(id);
@@ -93,26 +90,27 @@ public static partial class Tests
 
     static void TestDecode()
     {
-        var session = new Session(new Model(Rt, Demo()), new SessionOptions { Context = 16 });
+        var invariant = new SessionOptions { Context = 16, MatmulFlags = MatmulFlags.BatchInvariant };
+        var session = new Session(new Model(Rt, Demo()), invariant);
         var ids = new[] { 1, 300, 301, 302 };
-        Fails(Status.Cancelled, () => session.Decode(ids, new DecodeOptions { Token = new CancellationToken(true) }));
-        float[] last = new float[1024], all = new float[4 * 1024];
-        Fails(Status.State, () => session.Logits(last));
+        var items = new[] { new BatchItem(0, ids, BatchFlags.AllLogits) };
+        Fails(Status.Cancelled, () => session.DecodeRows(items, new BatchOptions { Token = new CancellationToken(true) }));
+        var all = new float[4 * 1024];
         var layers = new List<uint>();
-        session.Decode(ids, view =>
+        session.DecodeBatch(items, view =>
         {
             layers.Add(view.Layer);
             return view.Q.Length == 4 * 256 && view.K.Length == 4 * 128 && view.Out[1023] != 0;
-        }, new DecodeOptions { Flags = DecodeFlags.AllLogits }, logits: all);
+        }, logits: all);
         That(layers.SequenceEqual(new uint[] { 0, 1, 2, 3 }));
-        session.Logits(last);
-        That(all.Skip(3 * 1024).SequenceEqual(last));
-        session.Truncate(2);
-        Fails(Status.Capacity, () => session.Decode(new int[15]));
-        That(Fails(Status.Argument, () => session.Decode(new[] { 1, 4000 })).Index == 1);
-        Fails(Status.Cancelled, () => session.Decode(ids, view => false));
-        Throws<InvalidOperationException>(() => session.Decode(ids, view => { throw new InvalidOperationException(); }));
-        That(session.Length == 2);
+        session.SequenceTruncate(0, 0);
+        That(all.Skip(3 * 1024).SequenceEqual(session.DecodeRows(new[] { new BatchItem(0, ids) })));
+        session.SequenceTruncate(0, 2);
+        Fails(Status.Capacity, () => session.DecodeRows(new[] { new BatchItem(0, new int[15]) }));
+        That(Fails(Status.Argument, () => session.DecodeRows(new[] { new BatchItem(0, new[] { 1, 4000 }) })).Index == 0);
+        Fails(Status.Cancelled, () => session.DecodeBatch(items, view => false, logits: all));
+        Throws<InvalidOperationException>(() => session.DecodeBatch(items, view => { throw new InvalidOperationException(); }, logits: all));
+        That(session.SequenceLength(0) == 2);
     }
 
     static void TestLayersAndOtherKeys()

@@ -20,9 +20,7 @@ public static partial class Tests
     // Logits of each token in a separate session.
     static float[] AloneLogits(int[] tokens)
     {
-        var all = new float[tokens.Length * Row];
-        Many(sequences: 1).Decode(tokens, new DecodeOptions { Flags = DecodeFlags.AllLogits }, all);
-        return all;
+        return Many(sequences: 1).DecodeRows(new[] { new BatchItem(0, tokens, BatchFlags.AllLogits) });
     }
 
     static IEnumerable<float> LastRow(float[] logits) { return logits.Skip(logits.Length - Row); }

@@ -18,7 +18,7 @@ public static partial class Tests
         var thread = new Thread(() => session.Measure(tokens, 32, 1, new MeasureOptions { Report = p =>
         {
             if (inside.IsSet) return true;
-            try { session.Truncate(0); }
+            try { session.SequenceTruncate(0, 0); }
             catch (Exception e) { own = e; }
             inside.Set();
             leave.Wait();
@@ -28,7 +28,7 @@ public static partial class Tests
         inside.Wait();
         That(own is GgufxException && ((GgufxException)own).Status == Status.State, own);
         Fails(Status.State, () => session.SequenceLength(0));
-        Fails(Status.State, () => session.Decode(new[] { 1 }));
+        Fails(Status.State, () => session.DecodeRows(new[] { new BatchItem(0, new[] { 1 }) }));
         session.Dispose(); // does not wait for the call
         leave.Set();
         thread.Join();

@@ -43,7 +43,6 @@ public static partial class Tests
             { "AttendBatch", (t, p) => kv.AttendBatch(to, 0, new uint[] { 0 }, head, options: new AttendOptions { Token = t, Progress = p }) },
             { "Requantize", (t, p) => kv.Requantize(Constants.KvAllLayers, KvType.Q8_0, KvType.Q8_0, t, p) },
             { "Compact", (t, p) => holes.Compact(0, t, p) },
-            { "Decode", (t, p) => session.Decode(new[] { 1 }, new DecodeOptions { Token = t, Progress = p }) },
             { "DecodeBatch", (t, p) => session.DecodeRows(new[] { new BatchItem(0, new[] { 1 }) }, new BatchOptions { Token = t, Progress = p }) },
             { "Validate", (t, p) => file.Validate(f => true, ValidateFlags.Deep, t, p) },
             { "Open", (t, p) => GgufFile.Open(Rt, ModelPath, new OpenOptions { Io = IoMode.Read, Token = t, Progress = p }).Dispose() },

@@ -13,13 +13,11 @@ SCHEMA = """{"type": "object", "additionalProperties": false,
 
 with ggufx.Runtime() as rt, ggufx.File.open(rt, sys.argv[1]) as file:
     model, tokenizer = ggufx.Model(rt, file), ggufx.Tokenizer(file)
-    session, sampler = ggufx.Session(model), ggufx.Sampler(rt, model.info.n_vocab)
-    matcher = ggufx.Matcher(ggufx.Grammar(
-        rt, tokenizer, kind=ggufx.GrammarKind.JSON_SCHEMA, text=SCHEMA, flags=ggufx.GrammarFlags.COMPACT))
-    new = tokenizer.tokenize("Once upon a time", flags=ggufx.TokenizeFlags.ADD_SPECIAL).tolist()
-    ids = []
-    while not matcher.info.flags & ggufx.MatcherFlags.ENDED:
-        session.decode(new)
-        new = [sampler.sample_matching(matcher, session.logits())[0]]
-        ids += new
-    print(tokenizer.detokenize_text(ids))
+    session = ggufx.Session(model)
+    grammar = ggufx.Grammar(
+        rt, tokenizer, kind=ggufx.GrammarKind.JSON_SCHEMA, text=SCHEMA, flags=ggufx.GrammarFlags.COMPACT)
+    generator = ggufx.Generator(session, grammar=grammar)
+    generator.set_prompt(ggufx.Prompt(text="Once upon a time"))
+    while (event := generator.next()).kind != ggufx.EventKind.END:
+        print(event.text, end="")
+    print()

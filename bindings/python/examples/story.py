@@ -1,4 +1,4 @@
-"""Greedy generation: prefills a prompt, then decodes the most likely token at each step.
+"""Greedy generation: a prompt, then the events of a generator.
 
 SPDX-License-Identifier: MIT
 """
@@ -6,10 +6,13 @@ import sys
 
 import ggufx
 
+PROMPT = "Once upon a time"
+
 with ggufx.Runtime() as rt, ggufx.File.open(rt, sys.argv[1]) as file:
-    model, tokenizer = ggufx.Model(rt, file), ggufx.Tokenizer(file)
-    session, sampler = ggufx.Session(model), ggufx.Sampler(rt, model.info.n_vocab)
-    ids = tokenizer.tokenize("Once upon a time", flags=ggufx.TokenizeFlags.ADD_SPECIAL).tolist()
-    for id in session.generate(ids[:], sampler, 40 - len(ids), tokenizer=tokenizer):
-        ids.append(id)
-    print(tokenizer.detokenize_text(ids))
+    session = ggufx.Session(ggufx.Model(rt, file))
+    generator = ggufx.Generator(session, max_tokens=34)
+    generator.set_prompt(ggufx.Prompt(text=PROMPT))
+    print(PROMPT, end="")
+    while (event := generator.next()).kind != ggufx.EventKind.END:
+        print(event.text, end="")
+    print()

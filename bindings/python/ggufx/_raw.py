@@ -203,6 +203,19 @@ class ggufx_batch_item(Checked):
     ]
 
 
+class ggufx_attention_hook(Checked):
+    struct_size: int
+    flags: int
+    user: int | None
+    layer: int | None
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("user", c_void_p),
+        ("layer", c_void_p),
+    ]
+
+
 class ggufx_batch_options(Checked):
     struct_size: int
     flags: int
@@ -213,6 +226,7 @@ class ggufx_batch_options(Checked):
     matmul_flags: int
     embeddings: int | None
     n_embeddings: int
+    attention: int | None
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -223,6 +237,7 @@ class ggufx_batch_options(Checked):
         ("matmul_flags", c_uint32),
         ("embeddings", c_void_p),
         ("n_embeddings", c_size_t),
+        ("attention", c_void_p),
     ]
 
 
@@ -1720,36 +1735,6 @@ class ggufx_session_facts(Structure):
     ]
 
 
-class ggufx_attention_hook(Checked):
-    struct_size: int
-    flags: int
-    user: int | None
-    layer: int | None
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("flags", c_uint32),
-        ("user", c_void_p),
-        ("layer", c_void_p),
-    ]
-
-
-class ggufx_decode_options(Checked):
-    struct_size: int
-    flags: int
-    progress: int | None
-    logits: int | None
-    n_logits: int
-    attention: int | None
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("flags", c_uint32),
-        ("progress", c_void_p),
-        ("logits", c_void_p),
-        ("n_logits", c_size_t),
-        ("attention", c_void_p),
-    ]
-
-
 class ggufx_sampler_options(Checked):
     struct_size: int
     flags: int
@@ -2049,6 +2034,7 @@ STRUCTS: list[type[Structure]] = [
     ggufx_runtime_options,
     ggufx_runtime_facts,
     ggufx_batch_item,
+    ggufx_attention_hook,
     ggufx_batch_options,
     ggufx_session_memory_facts,
     ggufx_chat_options,
@@ -2114,8 +2100,6 @@ STRUCTS: list[type[Structure]] = [
     ggufx_layer_facts,
     ggufx_session_options,
     ggufx_session_facts,
-    ggufx_attention_hook,
-    ggufx_decode_options,
     ggufx_sampler_options,
     ggufx_quantize_options,
     ggufx_candidate,
@@ -2324,10 +2308,6 @@ class Functions:
     ggufx_session_create: Callable[..., int]
     ggufx_session_destroy: Callable[..., None]
     ggufx_session_info: Callable[..., int]
-    ggufx_session_decode: Callable[..., int]
-    ggufx_session_logits: Callable[..., int]
-    ggufx_session_length: Callable[..., int]
-    ggufx_session_truncate: Callable[..., int]
     ggufx_sampler_create: Callable[..., int]
     ggufx_sampler_destroy: Callable[..., None]
     ggufx_sampler_sample: Callable[..., int]
@@ -2615,10 +2595,6 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_session_create": (c_int32, [c_void_p, "ggufx_model", c_void_p, c_void_p]),
     "ggufx_session_destroy": (None, ["ggufx_session"]),
     "ggufx_session_info": (c_int32, [c_void_p, "ggufx_session", c_void_p]),
-    "ggufx_session_decode": (c_int32, ["ggufx_session", c_void_p, c_size_t, c_void_p, c_void_p]),
-    "ggufx_session_logits": (c_int32, [c_void_p, c_size_t, "ggufx_session", c_void_p]),
-    "ggufx_session_length": (c_uint64, ["ggufx_session"]),
-    "ggufx_session_truncate": (c_int32, ["ggufx_session", c_uint64, c_void_p]),
     "ggufx_sampler_create": (c_int32, [c_void_p, "ggufx_runtime", c_uint32, c_void_p, c_void_p]),
     "ggufx_sampler_destroy": (None, ["ggufx_sampler"]),
     "ggufx_sampler_sample": (c_int32, [c_void_p, c_void_p, "ggufx_sampler", c_void_p, c_size_t,

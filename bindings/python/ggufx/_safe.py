@@ -21,9 +21,9 @@ from ._library import (lib)
 from ._error import (present)
 from .errors import (check)
 from .ids import (AdapterKind, BatchFlags, ChatCallForm, ChatFeatures, ChatNotation, ChatParserStateFlags,
-    CpuFeatures, DecodeFlags, DeviceFlags, End, EstimateFlags, EventKind, Fma, GeneratorState, ImatrixFormat,
-    Isa, JobReason, KvType, LayerFlags, LayerKind, LogLevel, MatcherFlags, MeasureFlags, MetaType, ModelFlags,
-    Pooling, PreFlags, Status, TensorType, TokenFlags, TokenizerFlags, TypeFlags)
+    CpuFeatures, DeviceFlags, End, EstimateFlags, EventKind, Fma, GeneratorState, ImatrixFormat, Isa, JobReason,
+    KvType, LayerFlags, LayerKind, LogLevel, MatcherFlags, MeasureFlags, MetaType, ModelFlags, Pooling,
+    PreFlags, Status, TensorType, TokenFlags, TokenizerFlags, TypeFlags)
 
 __all__ = [
     "Adapter",
@@ -44,7 +44,6 @@ __all__ = [
     "ChatPromptOptions",
     "ChatRequest",
     "ChatRun",
-    "DecodeOptions",
     "Device",
     "DeviceFacts",
     "DeviceOptions",
@@ -1886,9 +1885,10 @@ class SessionOptions:
     than all sequences can hold: each has its own memory.
     """
     n_checkpoints: int = 0
-    """Checkpoints of recurrent states for Session.truncate, in addition to the state before
-    the last decode. At most 4096; 0 = 8, or one per 64 tokens if the context has less than 512;
-    SESSION_NO_CHECKPOINTS = none. No effect on models without recurrent layers.
+    """Checkpoints of recurrent states for Session.sequence_truncate, in addition to the state
+    before the last decode. At most 4096; 0 = 8, or one per 64 tokens if the context has less
+    than 512; SESSION_NO_CHECKPOINTS = none. No effect on models without recurrent
+    layers.
     """
     n_sequences: int = 0
     """Number of sequences of n_context tokens each (batch.h); 0 = 1, at most 65536."""
@@ -1925,20 +1925,6 @@ class SessionFacts:
     @classmethod
     def _of(cls, o: _raw.ggufx_session_facts) -> SessionFacts:
         return cls(o.n_context, o.n_batch, KvType(o.type_k), KvType(o.type_v), o.n_sequences, o.n_context_total)
-
-
-@dataclass
-class DecodeOptions:
-    """Options of Session.decode."""
-
-    flags: int = 0
-    progress: Progress | None = None
-    """Counts tokens; None: cannot be cancelled."""
-
-    def _fill(self, o: _raw.ggufx_decode_options, keep: Following) -> None:
-        o.struct_size = sizeof(o)
-        o.flags = self.flags
-        o.progress = keep.follow(self.progress)
 
 
 @dataclass
@@ -4105,7 +4091,7 @@ class Model(Object):
 
 
 class Session(SessionShapes):
-    """One sequence, or many (batch.h): KV caches, tokens and the last logits. Exclusive."""
+    """One sequence, or many (batch.h): their KV caches and tokens. Exclusive."""
 
     _kind = "ggufx_session"
     _mutable = True
@@ -4124,13 +4110,16 @@ class Session(SessionShapes):
             self._check(lib.ggufx_session_set_adapters(self._handle, sequence, uses_, len(uses), byref(e)), e)
 
     def decode_batch(self, items: Sequence[BatchItem], *, flags: int = 0, progress: Progress | None = None,
-            matmul_flags: int = 0, logits: Buffer | None = None, embeddings: Buffer | None = None) -> Floats:
+            matmul_flags: int = 0, logits: Buffer | None = None, embeddings: Buffer | None = None,
+            attention: AttentionHook | None = None) -> Floats:
         """Appends tokens to several sequences and computes the requested rows of logits and hidden states.
 
         Each of the n_items items belongs to another sequence. At most n_batch tokens of all items are
         computed at once. After a failure every sequence is as before, and the content of `logits` and
-        `embeddings` is undefined. The order of items decides the order of rows and changes no value. If
-        sequence 0 takes part, the last logits of Session.decode are lost.
+        `embeddings` is undefined. The order of items decides the order of rows and changes no value.
+        After Session.sequence_truncate the call may first recompute earlier tokens. These give no
+        rows, are not passed to the attention hook, and are not counted by progress, which is polled
+        meanwhile.
         """
         e = _raw.ggufx_error()
         with self._turns.changing, Following() as call_:
@@ -4143,6 +4132,7 @@ class Session(SessionShapes):
             embeddings_ = None if embeddings is None else writes(embeddings, F32, "embeddings",
                 rows_of(items, BatchFlags.EMBED, BatchFlags.ALL_EMBED) * self.n_embedding)
             options_.embeddings, options_.n_embeddings = address_or_none(embeddings_), count(embeddings_)
+            options_.attention = self._attention(attention, call_)
             self._check(lib.ggufx_session_decode_batch(self._handle, items_, len(items), byref(options_), byref(e)), e,
                 call_)
             return logits_
@@ -4154,8 +4144,27 @@ class Session(SessionShapes):
             return result_
 
     def sequence_truncate(self, sequence: int, n_tokens: int) -> None:
-        """Truncates a sequence, as Session.truncate does for sequence 0. With n_tokens 0 it is like
-        new.
+        """Keeps the first n_tokens tokens of a sequence. With n_tokens 0 it is like new.
+
+        The next decode continues with the bits of a sequence that decoded only these tokens. (The bits
+        of products depend on how many tokens are computed at once, 1 to 3 or more, and in models with
+        experts also on which. With MatmulFlags.BATCH_INVARIANT no truncation or batch changes a bit.)
+
+        The call itself takes almost no time. The next decode recomputes the tokens that the caches have
+        lost in addition to the removed ones. It starts from the last position at or before n_tokens that
+        satisfies all of these conditions:
+
+        - Quantized keys and values: the end of a page of 64 tokens, or any position in the first page,
+          the last one and the page where the last decode began.
+        - Layers with a window: the start, or any of the last 320 positions, counted from the largest
+          length that the sequence had.
+        - Recurrent layers: the start of the last decode, or a checkpoint (n_checkpoints). Checkpoints
+          are at ends of decodes, and of batches within one, that reached another page of 64 tokens. If
+          there are too few, the distances of the remaining ones from the end about double.
+
+        So at most 63 tokens are recomputed in most models, and the whole sequence at worst. Several
+        truncations before that decode are allowed. If that decode fails or is cancelled, the following
+        one starts the recomputation again.
         """
         e = _raw.ggufx_error()
         with self._turns.changing:
@@ -4167,7 +4176,7 @@ class Session(SessionShapes):
         Later tokens keep their positions, keys and values, which were computed with the removed tokens.
         The call is therefore cheap, but the result differs from a sequence that never had them. For
         that, call Session.sequence_truncate and decode the rest again. Later truncations recompute
-        only the tokens that they must, without the removed ones. The last logits stay.
+        only the tokens that they must, without the removed ones.
 
         To continue in a full context, remove the oldest tokens and close the gap with
         Session.sequence_shift.
@@ -4209,7 +4218,7 @@ class Session(SessionShapes):
 
         Later results have the bits that they would have if `to` had decoded these tokens itself. Pages
         of keys and values, and recurrent states, are shared. The next call recomputes the tokens after
-        the last position that Session.truncate could keep: at most 63 in most models.
+        the last position that Session.sequence_truncate could keep: at most 63 in most models.
 
         After an error nothing has changed.
         """
@@ -4389,68 +4398,6 @@ class Session(SessionShapes):
             out = _raw.ggufx_session_facts(struct_size=sizeof(_raw.ggufx_session_facts))
             check(lib.ggufx_session_info(byref(out), own, byref(e)), e)
             return SessionFacts._of(out)
-
-    def decode(self, tokens: Ints, *, flags: int = 0, progress: Progress | None = None,
-            logits: Buffer | None = None, attention: AttentionHook | None = None) -> Floats:
-        """Appends tokens to the sequence and computes the logits after the last one: prefill for many
-        tokens, decode for one.
-
-        After a failure the session is as before. After Session.truncate the
-        call may first recompute earlier tokens. These give no logits, are not passed to the attention
-        hook, and are not counted by progress, which is polled meanwhile.
-        """
-        e = _raw.ggufx_error()
-        with self._turns.changing, Following() as call_:
-            tokens_ = numbers(tokens, I32, "tokens")
-            options_ = call_.made(_raw.ggufx_decode_options, DecodeOptions(flags=flags, progress=progress))
-            logits_ = room_for(logits, (tokens_.size if flags & DecodeFlags.ALL_LOGITS else 0, self.n_vocab), F32, "logits")
-            options_.logits, options_.n_logits = address_or_none(logits_), count(logits_)
-            options_.attention = self._attention(attention, call_)
-            self._check(lib.ggufx_session_decode(self._handle, address(tokens_), tokens_.size, byref(options_), byref(e)),
-                e, call_)
-            return logits_
-
-    def logits(self, *, out: Buffer | None = None) -> Floats:
-        """Copies the logits after the last decoded token: n_out = n_vocab floats."""
-        e = _raw.ggufx_error()
-        with self._turns.reading:
-            out_ = room_for(out, (self.n_vocab,), F32, "out")
-            check(lib.ggufx_session_logits(address(out_), out_.size, self._handle, byref(e)), e)
-            return out_
-
-    def length(self) -> int:
-        """Returns the number of tokens of the sequence."""
-        with self._turns.reading:
-            result_ = lib.ggufx_session_length(self._handle)
-            return result_
-
-    def truncate(self, n_tokens: int) -> None:
-        """Keeps the first n_tokens tokens of the sequence.
-
-        The logits are lost until the next decode, which continues with the bits of a session that
-        decoded only these tokens. (The bits of products depend on how many tokens are computed at once,
-        1 to 3 or more, and in models with experts also on which. With MatmulFlags.BATCH_INVARIANT no
-        truncation or batch changes a bit.)
-
-        The call itself takes almost no time. The next decode recomputes the tokens that the caches have
-        lost in addition to the removed ones. It starts from the last position at or before n_tokens that
-        satisfies all of these conditions:
-
-        - Quantized keys and values: the end of a page of 64 tokens, or any position in the first page,
-          the last one and the page where the last decode began.
-        - Layers with a window: the start, or any of the last 320 positions, counted from the largest
-          length that the sequence had.
-        - Recurrent layers: the start of the last decode, or a checkpoint (n_checkpoints). Checkpoints
-          are at ends of decodes, and of batches within one, that reached another page of 64 tokens. If
-          there are too few, the distances of the remaining ones from the end about double.
-
-        So at most 63 tokens are recomputed in most models, and the whole sequence at worst. Several
-        truncations before that decode are allowed. If that decode fails or is cancelled, the following
-        one starts the recomputation again.
-        """
-        e = _raw.ggufx_error()
-        with self._turns.changing:
-            self._check(lib.ggufx_session_truncate(self._handle, n_tokens, byref(e)), e)
 
 
 class Sampler(Object):

@@ -575,12 +575,6 @@ class LayerFlags(_Flags):
     V_IN_K = 1
 
 
-class DecodeFlags(_Flags):
-    """Flags of a decode."""
-
-    ALL_LOGITS = 1
-
-
 class QuantizeMode(_Id):
     """Algorithms that choose scales and codes."""
 

@@ -12,11 +12,11 @@ import numpy as np
 from . import _raw, _safe
 from ._buffers import F32, I32, Floats, Ints, numbers
 from ._callbacks import Following, Progress, callback
-from ._safe import LayerFacts, Model, Sampler
+from ._safe import BatchItem, LayerFacts, Model, Sampler
 from ._shapes import AttentionHook
 from .detokenizer import Tokenizer
 from .errors import StateError
-from .ids import LayerFlags, TokenFlags
+from .ids import BatchFlags, LayerFlags, TokenFlags
 from .matcher import Matcher
 
 _LAYER = callback(c_int32, c_uint32, c_uint64, c_size_t, c_void_p, c_void_p, c_void_p, c_void_p)
@@ -62,8 +62,8 @@ class AttentionView:
 
 
 class Session(_safe.Session):
-    """Session: KV cache, position and last logits of one sequence, or of n_sequences. A
-    concurrent call that changes it raises StateError."""
+    """Session: KV caches and tokens of one sequence, or of n_sequences. A concurrent call that
+    changes it raises StateError."""
 
     def _begin(self, model: Model, options: object) -> None:
         info = model.info
@@ -72,7 +72,7 @@ class Session(_safe.Session):
 
     def __len__(self) -> int:
         """Tokens in the first sequence."""
-        return self.length()
+        return self.sequence_length(0)
 
     def _attention(self, hook: AttentionHook | None, keep: Following) -> int | None:
         if hook is None:
@@ -92,14 +92,14 @@ class Session(_safe.Session):
     def generate(self, tokens: Ints, sampler: Sampler, n: int | None = None, *,
                  tokenizer: Tokenizer | None = None, matcher: Matcher | None = None,
                  progress: Progress | None = None) -> Iterator[int]:
-        """Decode tokens, then yield sampled ids, at most n. Ends when the context is full, and
+        """Decode tokens on sequence 0, then yield sampled ids, at most n. Ends when the context is full, and
         with a tokenizer before an end-of-generation token. A yielded id is decoded when the
         next one is requested. A matcher constrains the ids and advances with them."""
-        logits, given = np.empty(self.n_vocab, F32), 0
+        logits, given = np.empty((1, self.n_vocab), F32), 0
         following = numbers(tokens, I32, "tokens")
         while (n is None or given < n) and len(self) + following.size <= self.n_context:
-            self.decode(following, progress=progress)
-            now = self.logits(out=logits)
+            new = BatchItem(0, flags=BatchFlags.LOGITS, tokens=following)
+            now = self.decode_batch([new], progress=progress, logits=logits)[0]
             id, _ = sampler.sample(now) if matcher is None else sampler.sample_matching(matcher, now)
             if tokenizer is not None and tokenizer.token_info(id).flags & TokenFlags.END:
                 return

@@ -19,7 +19,7 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    DecodeFlags, HalfFormat, File, Imatrix, Model, Sampler, Session, Status, Tensor, TensorType)
+    HalfFormat, File, Imatrix, Model, Sampler, Session, Status, Tensor, TensorType)
 
 from .common import MODEL, Case, filled, item, numbers, old_imatrix, options
 
@@ -180,7 +180,7 @@ class Buffers(Case):
             lambda f: w.matvec(numbers(256), progress=f), lambda f: File.open(self.rt, MODEL,
                                                                               progress=f),
             lambda f: self.demo().validate(f), lambda f: ggufx.Runtime(log=f),
-            lambda f: Session(Model(self.rt, self.demo())).decode([1], attention=f)]
+            lambda f: Session(Model(self.rt, self.demo())).decode_batch([item(0, [1])], attention=f)]
         for use in uses:
             mine = Mine()
             held = weakref.ref(mine)
@@ -247,15 +247,13 @@ class Allocations(Case):
 
     def test_a_conversation(self) -> None:
         session, sampler = Session(Model(self.rt, self.demo())), Sampler(self.rt, 1024)
-        ids, logits = np.ones(1, np.int32), np.empty(1024, np.float32)
-        every, items = np.empty((1, 1024), np.float32), [item(0, ids)]
+        ids, logits = np.ones(1, np.int32), np.empty((1, 1024), np.float32)
+        items = [item(0, ids)]
 
         def turn() -> None:
-            session.truncate(0)
-            session.decode_batch(items, logits=every)
-            session.decode(ids, flags=DecodeFlags.ALL_LOGITS, logits=every)
-            session.logits(out=logits)
-            sampler.sample(logits)
+            session.sequence_truncate(0, 0)
+            session.decode_batch(items, logits=logits)
+            sampler.sample(logits[0])
         self.none(turn)
 
     def test_filled_caches(self) -> None:

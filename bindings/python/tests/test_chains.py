@@ -91,10 +91,9 @@ class Drafts(Case):
                               sampler=Sampler.create_chain(self.rt, 1024, 3), draft=draft)
         session.close()  # it stays as long as the generator
         generator.set_prompt(Prompt(tokens=PROMPT))
-        ids, event = [], generator.next()
-        while event.kind != EventKind.END:
+        ids: list[int] = []
+        while (event := generator.next()).kind != EventKind.END:
             ids += [token.id for token in event.tokens]
-            event = generator.next()
         info = generator.info
         self.assertEqual((event.end, len(ids), info.n_tokens), (End.LENGTH, 60, 60))
         self.assertLessEqual(info.n_accepted, info.n_drafted)
@@ -115,10 +114,9 @@ class Drafts(Case):
         generator.set_prompt(Prompt(tokens=[1, 300]))
         self.fails(Status.CANCELLED, generator.next, progress=lambda done, total: False)
         self.assertEqual((generator.info.n_tokens, session.sequence_length(0)), (0, 0))
-        text, event = "", generator.next()
-        while event.kind != EventKind.END:
+        text = ""
+        while (event := generator.next()).kind != EventKind.END:
             text += event.text
-            event = generator.next()
         self.assertEqual((text, event.end), ("once", End.GRAMMAR))
         self.fails(Status.LIMIT, Generator, self.session(), draft=DraftOptions(n_draft=32))
         self.fails(Status.ARGUMENT, Generator, session, sequence=1, draft=DraftOptions(session))
@@ -172,7 +170,7 @@ class Drafts(Case):
         self.assertEqual((full.index, session.memory().n_tokens_left), (0, before))
         saved = io.BytesIO()
         session.save(ggufx.SESSION_ALL, saved.write)
-        session.truncate(0)
+        session.sequence_truncate(0, 0)
         saved.seek(0)
         session.load(ggufx.SESSION_ALL, saved.read)
         self.assertEqual([session.sequence_length(i) for i in range(3)], [30, 40, 0])

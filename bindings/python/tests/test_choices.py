@@ -9,7 +9,7 @@ import numpy as np
 import ggufx
 from ggufx import Imatrix, Model, Session, Status
 
-from .common import Case
+from .common import Case, item
 
 CONTEXT = [1, 300, 301]
 
@@ -37,10 +37,10 @@ class Choices(Case):
         for ending in endings:
             total = 0.0
             for i, id in enumerate(ending):
-                session.decode(CONTEXT if i == 0 else [ending[i - 1]])
-                total += self.rt.logprobs(0, session.logits(), id)[2]
+                logits = session.decode_batch([item(0, CONTEXT if i == 0 else [ending[i - 1]])])
+                total += self.rt.logprobs(0, logits[0], id)[2]
             want.append(total)
-            session.truncate(0)
+            session.sequence_truncate(0, 0)
         self.near(got, want, 0.05)  # products of one column and of many have other bits
         self.fails(Status.ARGUMENT, session.measure_endings, CONTEXT, [302], [1, 0])
         self.fails(Status.ARGUMENT, session.measure_endings, CONTEXT, [302], [1, 1])

@@ -16,7 +16,7 @@ import numpy as np
 import ggufx
 from ggufx import Isa, MatmulFlags, QuantizeMode, Runtime, Status, Tensor, TensorType
 
-from .common import Case, numbers
+from .common import Case, item, numbers
 from .test_writing import copy_of
 
 
@@ -244,7 +244,7 @@ class Hooks(Case):
             self.assertEqual(rt.info.allocator_name, "host")
             file = ggufx.File.open_memory(rt, self.demo_bytes())
             session = ggufx.Session(ggufx.Model(rt, file))
-            session.decode([1, 300])
+            session.decode_batch([item(0, [1, 300])])
             self.assertGreater(memory.calls, 5)
             session.close()
             file.close()

@@ -55,7 +55,6 @@ class Followed(Case):
             "attend_batch": lambda p: kv.attend_batch(0, [0], head, progress=p),
             "requantize": lambda p: kv.requantize(ggufx.KV_ALL_LAYERS, KvType.Q8_0, ggufx.KV_KEEP_TYPE, progress=p),
             "compact": lambda p: holes.compact(0, progress=p),
-            "decode": lambda p: session.decode([1], progress=p),
             "decode_batch": lambda p: session.decode_batch([item(0, [1])], progress=p),
             "validate": lambda p: file.validate(print, progress=p),
             "open": lambda p: File.open(rt, MODEL, io=ggufx.IoMode.READ, progress=p),

@@ -59,7 +59,7 @@ class Grammars(Case):
         schema = {"type": "array", "items": {"enum": ["é", 1]}, "minItems": 1, "maxItems": 3}
         grammar = self.schema(schema, GrammarFlags.COMPACT)
         for seed in range(3):
-            session.truncate(0)
+            session.sequence_truncate(0, 0)
             sampler = Sampler(self.rt, 1024, temperature=1, seed=seed)
             ids = list(session.generate([1], sampler, tokenizer=self.tokenizer,
                                         matcher=Matcher(grammar)))

@@ -10,10 +10,10 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    AttentionView, DecodeFlags, DetokenizeFlags, Detokenizer, Embedder, EmbedFlags, LayerKind, Model, Pooling,
-    PreFlags, Sampler, Session, SpecialToken, Status, TokenFlags, Tokenizer, TokenizeFlags, TokenizerFlags)
+    AttentionView, BatchFlags, DetokenizeFlags, Detokenizer, Embedder, EmbedFlags, LayerKind, MatmulFlags, Model,
+    Pooling, PreFlags, Sampler, Session, SpecialToken, Status, TokenFlags, Tokenizer, TokenizeFlags, TokenizerFlags)
 
-from .common import Case
+from .common import Case, item
 
 
 class Models(Case):
@@ -77,7 +77,7 @@ class Models(Case):
         session, sampler = Session(Model(self.rt, file), n_context=8), Sampler(self.rt, 1024)
         self.assertEqual(len(list(session.generate([1, 300], sampler))), 7)  # the context is full
         self.assertEqual(len(session), 8)
-        session.truncate(0)
+        session.sequence_truncate(0, 0)
         self.assertEqual(len(list(session.generate([1, 300], sampler, 3))), 3)
         self.assertEqual(len(session), 4)  # the last one given is not decoded
         self.fails(Status.CANCELLED, list, session.generate([5], sampler,
@@ -126,31 +126,31 @@ class Models(Case):
         self.fails(Status.ARGUMENT, tokenizer.detokenize, np.array([5], np.int64))
 
     def test_decode(self) -> None:
-        session = Session(Model(self.rt, self.demo()), n_context=16)
+        session = Session(Model(self.rt, self.demo()), n_context=16, matmul_flags=MatmulFlags.BATCH_INVARIANT)
         ids = [1, 300, 301, 302]
-        self.fails(Status.CANCELLED, session.decode, ids, progress=lambda done, total: False)
-        self.fails(Status.STATE, session.logits)
+        items = [item(0, ids, BatchFlags.ALL_LOGITS)]
+        self.fails(Status.CANCELLED, session.decode_batch, items, progress=lambda done, total: False)
         seen: list[AttentionView] = []
-        every = np.empty((4, 1024), np.float32)
 
         def look(view: AttentionView) -> bool:
             seen.append(view)
             shapes = view.q.shape, view.k.shape, view.v.shape
             return shapes == ((4, 4, 64), (4, 2, 64), (4, 2, 64)) and bool(view.out.any())
-        session.decode(ids, flags=DecodeFlags.ALL_LOGITS, logits=every, attention=look)
+        every = session.decode_batch(items, attention=look)
         self.assertEqual([v.layer for v in seen], [0, 1, 2, 3])
         self.fails(Status.STATE, lambda: seen[0].q)  # its memory is another one's now
-        self.same(every[3], session.logits())
-        session.truncate(2)
-        self.fails(Status.CAPACITY, session.decode, [0] * 15)
-        self.assertEqual(self.fails(Status.ARGUMENT, session.decode, [1, 4000]).index, 1)
-        self.fails(Status.ARGUMENT, session.decode, ids, flags=DecodeFlags.ALL_LOGITS, logits=np.empty((3, 1024), np.float32))
-        self.fails(Status.CANCELLED, session.decode, ids, attention=lambda view: False)
+        session.sequence_truncate(0, 0)
+        self.same(every[3:], session.decode_batch([item(0, ids)]))
+        session.sequence_truncate(0, 2)
+        self.fails(Status.CAPACITY, session.decode_batch, [item(0, [0] * 15)])
+        self.assertEqual(self.fails(Status.ARGUMENT, session.decode_batch, [item(0, [1, 4000])]).index, 0)
+        self.fails(Status.ARGUMENT, session.decode_batch, items, logits=np.empty((3, 1024), np.float32))
+        self.fails(Status.CANCELLED, session.decode_batch, items, attention=lambda view: False)
 
         def broken(view: AttentionView) -> None:
             raise RuntimeError("mine")
         with self.assertRaisesRegex(RuntimeError, "mine"):
-            session.decode(ids, attention=broken)
+            session.decode_batch(items, attention=broken)
         self.assertEqual(len(session), 2)
 
     def test_perplexity(self) -> None:

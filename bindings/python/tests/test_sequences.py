@@ -11,7 +11,7 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    BatchFlags, DecodeFlags, KvType, MatmulFlags, Model, Session, Status)
+    BatchFlags, KvType, MatmulFlags, Model, Session, Status)
 
 from .common import Case, Floats, item
 
@@ -26,9 +26,7 @@ class ManySequences(Case):
 
     def alone(self, ids: list[int]) -> Floats:
         """Logits of each token in a separate session."""
-        every = np.empty((len(ids), 1024), np.float32)
-        self.session(n_sequences=1).decode(ids, flags=DecodeFlags.ALL_LOGITS, logits=every)
-        return every
+        return self.session(n_sequences=1).decode_batch([item(0, ids, BatchFlags.ALL_LOGITS)])
 
     def test_sequences_have_the_bits_of_sessions_of_their_own(self) -> None:
         a, b, session = self.alone(A), self.alone(B), self.session()

@@ -84,10 +84,9 @@ class Threads(Case):
         session = Session(Model(self.rt, self.demo()))
 
         def look(done: int, total: int) -> None:
-            session.truncate(0)
-        self.fails(Status.STATE, session.decode, [1, 2], progress=look)
+            session.sequence_truncate(0, 0)
         self.fails(Status.STATE, session.decode_batch, [item(0, [1])], progress=look)
-        session.decode([1, 2])
+        session.decode_batch([item(0, [1, 2])])
         kv = filled(self.rt, 200)
         seen: list[int] = []
 
@@ -175,7 +174,7 @@ class Closing(Case):
         cases: list[tuple[Callable[[], Any], Callable[[Any], object]]] = [
             (lambda: filled(self.rt, 5), lambda kv: kv.attend(0, 0, q)),
             (lambda: filled(self.rt, 5), lambda kv: (kv.append(0, 0, k, v=k), kv.truncate(0, 5))),
-            (lambda: Session(model, n_context=64), lambda s: (s.truncate(0), s.decode([1]))),
+            (lambda: Session(model, n_context=64), lambda s: (s.sequence_truncate(0, 0), s.decode_batch([item(0, [1])]))),
             (lambda: Session(model, n_context=64, n_sequences=2), batches),
             (lambda: Embedder(model, n_context=4, n_batch=4), lambda embedder: embedder.embed([[1]])),
             (lambda: Sampler(self.rt, 1024), lambda s: s.sample(logits)),

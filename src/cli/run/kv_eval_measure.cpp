@@ -197,15 +197,19 @@ void decode(const TextModel &model, ggufx_session *session, std::span<const int3
             std::vector<float> &logits, const ggufx_attention_hook *hook) {
     logits.resize(ids.size() * model.facts.n_vocab);
     const ggufx_progress cancel = cancel_hook();
-    auto options = sized<ggufx_decode_options>();
-    options.flags = GGUFX_DECODE_ALL_LOGITS;
+    ggufx_batch_item item = {};
+    item.flags = GGUFX_BATCH_ALL_LOGITS;
+    item.tokens = ids.data();
+    item.n_tokens = ids.size();
+    auto options = sized<ggufx_batch_options>();
+    options.item_size = sizeof item;
     options.progress = &cancel;
     options.logits = logits.data();
     options.n_logits = logits.size();
     options.attention = hook;
-    call([&](ggufx_error *error) { return ggufx_session_truncate(session, 0, error); });
+    call([&](ggufx_error *error) { return ggufx_session_sequence_truncate(session, 0, 0, error); });
     call([&](ggufx_error *error) {
-        return ggufx_session_decode(session, ids.data(), ids.size(), &options, error);
+        return ggufx_session_decode_batch(session, &item, 1, &options, error);
     });
 }
 

@@ -32,26 +32,16 @@ func main() {
 	defer tokenizer.Close()
 	session := try(model.NewSession(nil))
 	defer session.Close()
-	logits := make([]float32, try(model.Info()).Vocab)
-	sampler := try(rt.NewSampler(uint32(len(logits)), nil))
-	defer sampler.Close()
 	grammar := try(rt.NewGrammar(tokenizer, &ggufx.GrammarOptions{Kind: ggufx.GrammarKindJSONSchema, Text: schema,
 		Flags: ggufx.GrammarCompact}))
 	defer grammar.Close()
-	matcher := try(grammar.NewMatcher())
-	defer matcher.Close()
-	var ids []int32
-	next := try(tokenizer.Tokenize("Once upon a time", ggufx.TokenizeAddSpecial))
-	for try(matcher.Info()).Flags&ggufx.MatcherEnded == 0 {
-		if err := session.Decode(next, nil); err != nil {
-			log.Fatal(err)
-		}
-		if err := session.Logits(logits); err != nil {
-			log.Fatal(err)
-		}
-		id, _, err := sampler.SampleMatching(matcher, logits)
-		ids = append(ids, try(id, err))
-		next = ids[len(ids)-1:]
+	generator := try(session.NewGenerator(&ggufx.GeneratorOptions{Grammar: grammar}))
+	defer generator.Close()
+	if err := generator.SetPrompt(&ggufx.Prompt{Text: "Once upon a time"}); err != nil {
+		log.Fatal(err)
 	}
-	fmt.Println(try(tokenizer.Detokenize(ids, 0)))
+	for event := try(generator.Next(nil)); event.Kind != ggufx.EventKindEnd; event = try(generator.Next(nil)) {
+		fmt.Print(event.Text)
+	}
+	fmt.Println()
 }

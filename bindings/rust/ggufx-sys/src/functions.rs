@@ -383,13 +383,6 @@ functions! {
     fn ggufx_session_destroy(session: *mut ggufx_session);
     fn ggufx_session_info(out: *mut ggufx_session_facts, session: *const ggufx_session, error: *mut
         ggufx_error) -> ggufx_status;
-    fn ggufx_session_decode(session: *mut ggufx_session, tokens: *const i32, n_tokens: usize,
-        options: *const ggufx_decode_options, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_session_logits(out: *mut f32, n_out: usize, session: *const ggufx_session, error: *mut
-        ggufx_error) -> ggufx_status;
-    fn ggufx_session_length(session: *const ggufx_session) -> u64;
-    fn ggufx_session_truncate(session: *mut ggufx_session, n_tokens: u64, error: *mut ggufx_error)
-        -> ggufx_status;
     fn ggufx_sampler_create(out: *mut *mut ggufx_sampler, rt: *const ggufx_runtime, n_vocab: u32,
         options: *const ggufx_sampler_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_sampler_destroy(sampler: *mut ggufx_sampler);

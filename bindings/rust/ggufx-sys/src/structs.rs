@@ -260,6 +260,16 @@ pub struct ggufx_batch_item {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct ggufx_attention_hook {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub user: *mut c_void,
+    pub layer: Option<unsafe extern "C" fn(user: *mut c_void, layer: u32, first_token: u64,
+        n_tokens: usize, q: *const f32, k: *const f32, v: *const f32, out: *const f32) -> i32>,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct ggufx_batch_options {
     pub struct_size: u32,
     pub flags: u32,
@@ -270,6 +280,7 @@ pub struct ggufx_batch_options {
     pub matmul_flags: u32,
     pub embeddings: *mut f32,
     pub n_embeddings: usize,
+    pub attention: *const ggufx_attention_hook,
 }
 
 #[repr(C)]
@@ -1197,28 +1208,6 @@ pub struct ggufx_session_facts {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct ggufx_attention_hook {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub user: *mut c_void,
-    pub layer: Option<unsafe extern "C" fn(user: *mut c_void, layer: u32, first_token: u64,
-        n_tokens: usize, q: *const f32, k: *const f32, v: *const f32, out: *const f32) ->
-        ggufx_status>,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct ggufx_decode_options {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub progress: *const ggufx_progress,
-    pub logits: *mut f32,
-    pub n_logits: usize,
-    pub attention: *const ggufx_attention_hook,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
 pub struct ggufx_sampler_options {
     pub struct_size: u32,
     pub flags: u32,
@@ -1398,7 +1387,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 93] = [
+pub const SIZES: [(&str, usize); 92] = [
     ("ggufx_adapter_options\0", size_of::<ggufx_adapter_options>()),
     ("ggufx_adapter_facts\0", size_of::<ggufx_adapter_facts>()),
     ("ggufx_adapter_use\0", size_of::<ggufx_adapter_use>()),
@@ -1411,6 +1400,7 @@ pub const SIZES: [(&str, usize); 93] = [
     ("ggufx_runtime_options\0", size_of::<ggufx_runtime_options>()),
     ("ggufx_runtime_facts\0", size_of::<ggufx_runtime_facts>()),
     ("ggufx_batch_item\0", size_of::<ggufx_batch_item>()),
+    ("ggufx_attention_hook\0", size_of::<ggufx_attention_hook>()),
     ("ggufx_batch_options\0", size_of::<ggufx_batch_options>()),
     ("ggufx_session_memory_facts\0", size_of::<ggufx_session_memory_facts>()),
     ("ggufx_chat_options\0", size_of::<ggufx_chat_options>()),
@@ -1476,8 +1466,6 @@ pub const SIZES: [(&str, usize); 93] = [
     ("ggufx_layer_facts\0", size_of::<ggufx_layer_facts>()),
     ("ggufx_session_options\0", size_of::<ggufx_session_options>()),
     ("ggufx_session_facts\0", size_of::<ggufx_session_facts>()),
-    ("ggufx_attention_hook\0", size_of::<ggufx_attention_hook>()),
-    ("ggufx_decode_options\0", size_of::<ggufx_decode_options>()),
     ("ggufx_sampler_options\0", size_of::<ggufx_sampler_options>()),
     ("ggufx_quantize_options\0", size_of::<ggufx_quantize_options>()),
     ("ggufx_candidate\0", size_of::<ggufx_candidate>()),

@@ -1,9 +1,8 @@
 //! Structured output: constrained decoding of JSON that matches a JSON Schema.
 // SPDX-License-Identifier: MIT
 use ggufx::{
-    DetokenizeFlags, File, Grammar, GrammarFlags, GrammarKind, GrammarOptions, Matcher,
-    MatcherFlags, Model, Result, Runtime, Sampler, SamplerOptions, Session, SessionOptions,
-    TokenizeFlags, Tokenizer,
+    EventKind, File, Generator, GeneratorOptions, Grammar, GrammarFlags, GrammarKind,
+    GrammarOptions, Model, Prompt, Result, Runtime, Session, SessionOptions, Tokenizer,
 };
 
 const SCHEMA: &str = r#"{"type": "object", "additionalProperties": false,
@@ -17,27 +16,23 @@ fn main() -> Result<()> {
     let file = File::open(&rt, path, Default::default())?;
     let (model, tokenizer) = (Model::new(&rt, &file, Default::default())?, Tokenizer::new(&file)?);
     let mut session = Session::new(&model, SessionOptions::default())?;
-    let n_vocab = model.info()?.n_vocab;
-    let mut sampler = Sampler::new(&rt, n_vocab, SamplerOptions::default())?;
     let options = GrammarOptions {
         kind: GrammarKind::JSON_SCHEMA,
         flags: GrammarFlags::COMPACT,
         text: Some(SCHEMA),
         ..Default::default()
     };
-    let mut matcher = Matcher::new(&Grammar::new(&rt, &tokenizer, options)?)?;
-    let mut logits = vec![0.0; n_vocab as usize];
-    session.decode(&tokenizer.tokenize("Once upon a time", TokenizeFlags::ADD_SPECIAL)?)?;
-    let mut ids = Vec::new();
+    let grammar = Grammar::new(&rt, &tokenizer, options)?;
+    let options = GeneratorOptions { grammar: Some(&grammar), ..Default::default() };
+    let mut generator = Generator::new(&mut session, options)?;
+    generator.set_prompt(Prompt { text: Some("Once upon a time"), ..Default::default() })?;
     loop {
-        session.logits(&mut logits)?;
-        ids.push(sampler.sample_matching(&mut matcher, &logits)?.0);
-        if matcher.info()?.flags.contains(MatcherFlags::ENDED) {
+        let event = generator.next(Default::default())?;
+        if event.kind == EventKind::END {
             break;
         }
-        session.decode(&ids[ids.len() - 1..])?;
+        print!("{}", String::from_utf8_lossy(event.text));
     }
-    let text = tokenizer.detokenize(&ids, DetokenizeFlags::NONE)?;
-    println!("{}", String::from_utf8_lossy(&text));
+    println!();
     Ok(())
 }

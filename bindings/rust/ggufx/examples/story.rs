@@ -1,32 +1,29 @@
-//! Greedy generation: prefills a prompt, then decodes the most likely token at each step.
+//! Greedy generation: a prompt, then the events of a generator.
 // SPDX-License-Identifier: MIT
 use ggufx::{
-    DetokenizeFlags, File, Model, Result, Runtime, Sampler, SamplerOptions, Session,
-    SessionOptions, TokenFlags, TokenizeFlags, Tokenizer,
+    EventKind, File, Generator, GeneratorOptions, Model, Prompt, Result, Runtime, Session,
+    SessionOptions,
 };
+
+const PROMPT: &str = "Once upon a time";
 
 fn main() -> Result<()> {
     let path = std::env::args().nth(1).expect("a GGUF file");
     let rt = Runtime::new()?;
     let file = File::open(&rt, path, Default::default())?;
-    let (model, tokenizer) = (Model::new(&rt, &file, Default::default())?, Tokenizer::new(&file)?);
+    let model = Model::new(&rt, &file, Default::default())?;
     let mut session = Session::new(&model, SessionOptions::default())?;
-    let n_vocab = model.info()?.n_vocab;
-    let mut sampler = Sampler::new(&rt, n_vocab, SamplerOptions::default())?;
-    let mut logits = vec![0.0; n_vocab as usize];
-    let mut ids = tokenizer.tokenize("Once upon a time", TokenizeFlags::ADD_SPECIAL)?;
-    let mut first = 0;
-    while ids.len() < 40 {
-        session.decode(&ids[first..])?;
-        session.logits(&mut logits)?;
-        first = ids.len();
-        let (id, _) = sampler.sample(&logits)?;
-        if tokenizer.token_info(id)?.flags.contains(TokenFlags::END) {
+    let options = GeneratorOptions { max_tokens: 34, ..Default::default() };
+    let mut generator = Generator::new(&mut session, options)?;
+    generator.set_prompt(Prompt { text: Some(PROMPT), ..Default::default() })?;
+    print!("{}", PROMPT);
+    loop {
+        let event = generator.next(Default::default())?;
+        if event.kind == EventKind::END {
             break;
         }
-        ids.push(id);
+        print!("{}", String::from_utf8_lossy(event.text));
     }
-    let text = tokenizer.detokenize(&ids, DetokenizeFlags::NONE)?;
-    println!("{}", String::from_utf8_lossy(&text));
+    println!();
     Ok(())
 }

@@ -704,7 +704,23 @@ impl Chat {
     }
 }
 
+handle! {
+    /// Splits the output of a model into answer, reasoning and tool calls, while it is generated.
+    /// Exclusive.
+    ChatParser(ggufx_chat_parser, ggufx_chat_parser_destroy)
+}
+
 impl ChatParser {
+    /// Creates a parser. The template may be destroyed before the parser.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `MALFORMED`, `LIMIT`, `UNSUPPORTED`.
+    pub fn new(rt: &Runtime, options: ChatParserOptions<'_>) -> Result<Self> {
+        let options = options.raw();
+        let mut out = null_mut();
+        check(|e| unsafe { sys::ggufx_chat_parser_create(&mut out, rt.as_raw(), &options, e) })?;
+        Ok(ChatParser::of_raw(out))
+    }
+
     /// Parses the next bytes of the output, which must include special tokens
     /// ([`DetokenizeFlags::KEEP_SPECIAL`]).
     ///
@@ -2645,35 +2661,34 @@ impl Session {
         })
     }
 
-    /// Appends tokens to several sequences and computes the requested rows of logits and hidden
-    /// states.
-    ///
-    /// Each of the `n_items` items belongs to another sequence. At most `n_batch` tokens of all
-    /// items are computed at once. After a failure every sequence is as before, and the content of
-    /// `logits` and `embeddings` is undefined. The order of items decides the order of rows and
-    /// changes no value. If sequence 0 takes part, the last logits of `Session::decode` are lost.
-    ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `CAPACITY`, `CANCELLED`, `VALUE`.
-    pub fn decode_batch(
-        &mut self,
-        items: &[BatchItem<'_>],
-        options: BatchOptions<'_>,
-    ) -> Result<()> {
-        let held = Keep::new();
-        let items = unsafe { List::of(items.iter().map(|x| x.raw(&held))) }?;
-        let options = options.raw(&held)?;
-        watched(|e| unsafe {
-            sys::ggufx_session_decode_batch(self.as_raw(), items.at(), items.len(), &options, e)
-        })
-    }
-
     /// Returns the number of tokens of a sequence; 0 if there is no such sequence.
     pub fn sequence_length(&self, sequence: u32) -> u64 {
         unsafe { sys::ggufx_session_sequence_length(self.as_raw(), sequence) }
     }
 
-    /// Truncates a sequence, as [`Session::truncate`] does for sequence 0. With `n_tokens` 0 it is
-    /// like new.
+    /// Keeps the first `n_tokens` tokens of a sequence. With `n_tokens` 0 it is like new.
+    ///
+    /// The next decode continues with the bits of a sequence that decoded only these tokens. (The
+    /// bits of products depend on how many tokens are computed at once, 1 to 3 or more, and in
+    /// models with experts also on which. With [`MatmulFlags::BATCH_INVARIANT`] no truncation or
+    /// batch changes a bit.)
+    ///
+    /// The call itself takes almost no time. The next decode recomputes the tokens that the caches
+    /// have lost in addition to the removed ones. It starts from the last position at or before
+    /// `n_tokens` that satisfies all of these conditions:
+    ///
+    /// - Quantized keys and values: the end of a page of 64 tokens, or any position in the first
+    ///   page, the last one and the page where the last decode began.
+    /// - Layers with a window: the start, or any of the last 320 positions, counted from the
+    ///   largest length that the sequence had.
+    /// - Recurrent layers: the start of the last decode, or a checkpoint (`n_checkpoints`).
+    ///   Checkpoints are at ends of decodes, and of batches within one, that reached another page
+    ///   of 64 tokens. If there are too few, the distances of the remaining ones from the end about
+    ///   double.
+    ///
+    /// So at most 63 tokens are recomputed in most models, and the whole sequence at worst. Several
+    /// truncations before that decode are allowed. If that decode fails or is cancelled, the
+    /// following one starts the recomputation again.
     ///
     /// Errors: `ARGUMENT`.
     pub fn sequence_truncate(&mut self, sequence: u32, n_tokens: u64) -> Result<()> {
@@ -2687,8 +2702,7 @@ impl Session {
     /// Later tokens keep their positions, keys and values, which were computed with the removed
     /// tokens. The call is therefore cheap, but the result differs from a sequence that never had
     /// them. For that, call [`Session::sequence_truncate`] and decode the rest again. Later
-    /// truncations recompute only the tokens that they must, without the removed ones. The last
-    /// logits stay.
+    /// truncations recompute only the tokens that they must, without the removed ones.
     ///
     /// To continue in a full context, remove the oldest tokens and close the gap with
     /// [`Session::sequence_shift`].
@@ -2755,8 +2769,8 @@ impl Session {
     ///
     /// Later results have the bits that they would have if `to` had decoded these tokens itself.
     /// Pages of keys and values, and recurrent states, are shared. The next call recomputes the
-    /// tokens after the last position that [`Session::truncate`] could keep: at most 63 in most
-    /// models.
+    /// tokens after the last position that [`Session::sequence_truncate`] could keep: at most 63 in
+    /// most models.
     ///
     /// After an error nothing has changed.
     ///
@@ -2963,49 +2977,6 @@ impl Session {
         let mut out = sized!(ggufx_session_facts);
         check(|e| unsafe { sys::ggufx_session_info(&mut out, self.as_raw(), e) })?;
         Ok(unsafe { SessionFacts::of(&out) })
-    }
-
-    /// Copies the logits after the last decoded token: `n_out` = `n_vocab` floats.
-    ///
-    /// Errors: `ARGUMENT`, `STATE`.
-    pub fn logits(&self, out: &mut [f32]) -> Result<()> {
-        check(|e| unsafe {
-            sys::ggufx_session_logits(out.as_mut_ptr(), out.len(), self.as_raw(), e)
-        })
-    }
-
-    /// Returns the number of tokens of the sequence.
-    pub fn length(&self) -> u64 {
-        unsafe { sys::ggufx_session_length(self.as_raw()) }
-    }
-
-    /// Keeps the first `n_tokens` tokens of the sequence.
-    ///
-    /// The logits are lost until the next decode, which continues with the bits of a session that
-    /// decoded only these tokens. (The bits of products depend on how many tokens are computed at
-    /// once, 1 to 3 or more, and in models with experts also on which. With
-    /// [`MatmulFlags::BATCH_INVARIANT`] no truncation or batch changes a bit.)
-    ///
-    /// The call itself takes almost no time. The next decode recomputes the tokens that the caches
-    /// have lost in addition to the removed ones. It starts from the last position at or before
-    /// `n_tokens` that satisfies all of these conditions:
-    ///
-    /// - Quantized keys and values: the end of a page of 64 tokens, or any position in the first
-    ///   page, the last one and the page where the last decode began.
-    /// - Layers with a window: the start, or any of the last 320 positions, counted from the
-    ///   largest length that the sequence had.
-    /// - Recurrent layers: the start of the last decode, or a checkpoint (`n_checkpoints`).
-    ///   Checkpoints are at ends of decodes, and of batches within one, that reached another page
-    ///   of 64 tokens. If there are too few, the distances of the remaining ones from the end about
-    ///   double.
-    ///
-    /// So at most 63 tokens are recomputed in most models, and the whole sequence at worst. Several
-    /// truncations before that decode are allowed. If that decode fails or is cancelled, the
-    /// following one starts the recomputation again.
-    ///
-    /// Errors: `ARGUMENT`.
-    pub fn truncate(&mut self, n_tokens: u64) -> Result<()> {
-        check(|e| unsafe { sys::ggufx_session_truncate(self.as_raw(), n_tokens, e) })
     }
 }
 

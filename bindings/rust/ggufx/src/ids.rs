@@ -573,12 +573,6 @@ bits! {
     V_IN_K = GGUFX_LAYER_V_IN_K,
 }
 
-bits! {
-    /// Flags of a decode (`ggufx_decode_flags`).
-    DecodeFlags: u32
-    ALL_LOGITS = GGUFX_DECODE_ALL_LOGITS,
-}
-
 id! {
     /// Algorithms that choose scales and codes (`ggufx_quantize_mode`).
     QuantizeMode: i32

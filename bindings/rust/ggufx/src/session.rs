@@ -2,18 +2,17 @@
 // SPDX-License-Identifier: MIT
 use crate::error::Result;
 use crate::handle::{handle, items, sized};
-use crate::keep::Keep;
+use crate::keep::{Keep, List};
 use crate::watch::{check, flow, guarded, watched};
 use crate::{
-    BatchFlags, BatchItem, BatchOptions, DecodeOptions, LayerFacts, LayerFlags, Model,
-    SessionOptions,
+    BatchFlags, BatchItem, BatchOptions, LayerFacts, LayerFlags, Model, SessionOptions,
 };
 use ggufx_sys as sys;
 use std::ops::ControlFlow;
 use std::ptr::null_mut;
 
 handle! {
-    /// Sequences of tokens with their KV caches and last logits. Keeps its model alive.
+    /// Sequences of tokens with their KV caches. Keeps its model alive.
     Session(ggufx_session, ggufx_session_destroy) {
         widths: Box<[[usize; 4]]> // of the layers' queries, keys, values, results
         n_vocab: usize
@@ -96,19 +95,20 @@ impl Session {
         session.n_vocab = info.n_vocab as usize;
         Ok(session)
     }
-    /// Append tokens to sequence 0 and compute the logits after the last one.
-    pub fn decode(&mut self, tokens: &[i32]) -> Result<()> {
-        self.decode_with(tokens, DecodeOptions::default(), None)
+    /// Append tokens to several sequences and compute the rows that the items want.
+    /// Errors: `ARGUMENT`, `CAPACITY`, `CANCELLED`, `MEMORY`, `VALUE`.
+    pub fn decode_batch(&mut self, items: &[BatchItem<'_>], options: BatchOptions<'_>) -> Result<()> {
+        self.decode_batch_with(items, options, None)
     }
-    /// [`Session::decode`] with options, and a hook that sees the attention of each layer.
-    /// Errors: `ARGUMENT`, `CAPACITY`, `CANCELLED`, `VALUE`.
-    pub fn decode_with(
+    /// [`Session::decode_batch`] of one item with a hook that sees the attention of each layer.
+    pub fn decode_batch_with(
         &mut self,
-        tokens: &[i32],
-        options: DecodeOptions<'_>,
+        items: &[BatchItem<'_>],
+        options: BatchOptions<'_>,
         attention: Option<&mut Attention<'_>>,
     ) -> Result<()> {
         let held = Keep::new();
+        let items = unsafe { List::of(items.iter().map(|x| x.raw(&held))) }?;
         let mut raw = options.raw(&held)?;
         let mut shown = attention.map(|look| Shown { look, widths: &self.widths });
         let mut hook = sized!(ggufx_attention_hook);
@@ -119,7 +119,7 @@ impl Session {
         }
         let session = self.as_raw();
         watched(|e| unsafe {
-            sys::ggufx_session_decode(session, tokens.as_ptr(), tokens.len(), &raw, e)
+            sys::ggufx_session_decode_batch(session, items.at(), items.len(), &raw, e)
         })
     }
     /// [`Session::decode_batch`] with the rows of logits that the items want in a new vector.

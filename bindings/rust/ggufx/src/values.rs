@@ -2254,9 +2254,10 @@ pub struct SessionOptions {
     /// as tokens arrive; a shared prefix counts once; tokens without memory are CAPACITY. 0, or
     /// more than all sequences can hold: each has its own memory.
     pub n_context_total: u64,
-    /// Checkpoints of recurrent states for [`Session::truncate`], in addition to the state before
-    /// the last decode. At most 4096; 0 = 8, or one per 64 tokens if the context has less than 512;
-    /// [`sys::GGUFX_SESSION_NO_CHECKPOINTS`] = none. No effect on models without recurrent layers.
+    /// Checkpoints of recurrent states for [`Session::sequence_truncate`], in addition to the state
+    /// before the last decode. At most 4096; 0 = 8, or one per 64 tokens if the context has less
+    /// than 512; [`sys::GGUFX_SESSION_NO_CHECKPOINTS`] = none. No effect on models without
+    /// recurrent layers.
     pub n_checkpoints: u32,
     /// Number of sequences of `n_context` tokens each (batch.h); 0 = 1, at most 65536
     pub n_sequences: u32,
@@ -2304,30 +2305,6 @@ impl SessionFacts {
             n_sequences: o.n_sequences,
             n_context_total: o.n_context_total,
         }
-    }
-}
-
-/// Decode options.
-#[derive(Default)]
-pub struct DecodeOptions<'a> {
-    /// Flags.
-    pub flags: DecodeFlags,
-    /// Counts tokens; `None`: cannot be cancelled
-    pub progress: Option<&'a mut Progress<'a>>,
-    /// f32 `[n_tokens][n_vocab]`, a buffer of the caller, with ALL_LOGITS
-    pub logits: Option<&'a mut [f32]>,
-}
-
-impl DecodeOptions<'_> {
-    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_decode_options> {
-        let mut o = sized!(ggufx_decode_options);
-        o.flags = self.flags.0;
-        o.progress = held.progress(self.progress);
-        if let Some(logits) = self.logits {
-            o.logits = logits.as_mut_ptr();
-            o.n_logits = logits.len();
-        }
-        Ok(o)
     }
 }
 

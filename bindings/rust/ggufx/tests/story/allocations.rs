@@ -116,11 +116,9 @@ fn a_conversation_allocates_nothing() {
     let (mut logits, items) = (vec![0.0; 1024], [BatchItem::new(0, &[1], BatchFlags::LOGITS)]);
     let turn = || {
         embedder.embed(&mut row, &[1], &[1], None)?;
-        session.truncate(0)?;
+        session.sequence_truncate(0, 0)?;
         let options = BatchOptions { logits: Some(&mut logits), ..Default::default() };
         session.decode_batch(&items, options)?;
-        session.decode(&[1])?;
-        session.logits(&mut logits)?;
         sampler.sample(&logits).map(drop)
     };
     assert_eq!(allocations(turn), 0);

@@ -1,7 +1,10 @@
 //! Log-probabilities of tokens and continuations, weight matrices.
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime};
-use ggufx::{CollectFlags, Imatrix, ImatrixOptions, Model, Session, SessionOptions, Status};
+use ggufx::{
+    BatchFlags, BatchItem, CollectFlags, Imatrix, ImatrixOptions, Model, Session, SessionOptions,
+    Status,
+};
 use std::ops::ControlFlow;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
@@ -34,18 +37,17 @@ fn endings_have_the_sums_of_their_tokens() {
     let endings = [&[302][..], &[303, 304], &[302, 305, 306]];
     let (ids, lengths) = (endings.concat(), endings.map(<[i32]>::len));
     let got = session.measure_endings(&context, &ids, &lengths, None).unwrap();
-    let mut logits = vec![0.0; 1024];
     for (ending, got) in endings.iter().zip(got) {
-        let mut sum = 0.0;
-        session.decode(&context).unwrap();
+        let (mut sum, mut next) = (0.0, context.to_vec());
         for &id in *ending {
-            session.logits(&mut logits).unwrap();
+            let logits =
+                session.batch_logits(&[BatchItem::new(0, &next, BatchFlags::LOGITS)]).unwrap();
             sum += f64::from(rt.logprobs(0, &logits, id).unwrap().2);
-            session.decode(&[id]).unwrap();
+            next = vec![id];
         }
         // Products of one column and of many have other bits.
         assert!((sum - got).abs() < 0.05, "{} {}", sum, got);
-        session.truncate(0).unwrap();
+        session.sequence_truncate(0, 0).unwrap();
     }
     fails(session.measure_endings(&context, &ids, &[1, 2], None), Status::ARGUMENT);
     fails(session.measure_endings(&context, &[302], &[1, 0], None), Status::ARGUMENT);
@@ -53,7 +55,7 @@ fn endings_have_the_sums_of_their_tokens() {
     let mut stop = |_: u64, _: u64| ControlFlow::Break(());
     let stopped = session.measure_endings(&context, &ids, &lengths, Some(&mut stop));
     fails(stopped, Status::CANCELLED);
-    assert_eq!(session.length(), 0);
+    assert_eq!(session.sequence_length(0), 0);
 }
 
 #[test]
@@ -79,5 +81,5 @@ fn a_matrix_is_collected() {
         Imatrix::collect(&mut session, &tokens, 32, 1, options).map(drop)
     }));
     assert!(panics.is_err());
-    assert_eq!(session.length(), 0);
+    assert_eq!(session.sequence_length(0), 0);
 }

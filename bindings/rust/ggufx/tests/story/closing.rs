@@ -110,10 +110,6 @@ fn wear(o: &Objects) {
             }),
             o.session.call(|s| {
                 let mut session = s.lock().unwrap();
-                if session.length() == 4 {
-                    return session.truncate(0).unwrap();
-                }
-                session.decode(&[1]).unwrap();
                 session.sequence_truncate(1, 0).unwrap();
                 let item = [BatchItem::new(1, &[1], BatchFlags::LOGITS)];
                 assert_eq!(session.batch_logits(&item).unwrap().len(), 1024);

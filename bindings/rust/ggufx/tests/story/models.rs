@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime};
 use ggufx::{
-    tokenizer_pre, tokenizer_pre_count, tokenizer_unicode, DecodeFlags, DecodeOptions,
-    DetokenizeFlags, Detokenizer, EmbedFlags, EmbedOptions, Embedder, LayerKind, MeasureOptions,
-    Model, ModelFlags, ModelOptions, ModelOverride, Pooling, PreFlags, Sampler, SamplerOptions,
-    Session, SessionOptions, SpecialToken, Status, TokenFlags, TokenizeFlags, Tokenizer,
-    TokenizerFlags,
+    tokenizer_pre, tokenizer_pre_count, tokenizer_unicode, BatchFlags, BatchItem, BatchOptions,
+    DetokenizeFlags, Detokenizer, EmbedFlags, EmbedOptions, Embedder, LayerKind, MatmulFlags,
+    MeasureOptions, Model, ModelFlags, ModelOptions, ModelOverride, Pooling, PreFlags, Sampler,
+    SamplerOptions, Session, SessionOptions, SpecialToken, Status, TokenFlags, TokenizeFlags,
+    Tokenizer, TokenizerFlags,
 };
 use std::ops::ControlFlow;
 
@@ -19,10 +19,9 @@ fn story(rt: &ggufx::Runtime, options: SamplerOptions) -> String {
     drop((file, model)); // the session keeps its dependencies alive
     let mut sampler = Sampler::new(rt, n_vocab, options).unwrap();
     let mut ids = tokenizer.tokenize("Once upon a time", TokenizeFlags::ADD_SPECIAL).unwrap();
-    let (mut next, mut logits) = (ids.clone(), vec![0.0; n_vocab as usize]);
+    let mut next = ids.clone();
     while ids.len() < 40 {
-        session.decode(&next).unwrap();
-        session.logits(&mut logits).unwrap();
+        let logits = session.batch_logits(&[BatchItem::new(0, &next, BatchFlags::LOGITS)]).unwrap();
         let (id, logprob) = sampler.sample(&logits).unwrap();
         assert!(logprob <= 0.0);
         if tokenizer.token_info(id).unwrap().flags.contains(TokenFlags::END) {
@@ -109,14 +108,18 @@ fn a_decode_can_be_cancelled_watched_and_taken_back() {
     needs_model!();
     let rt = runtime();
     let model = Model::new(&rt, &demo(&rt), Default::default()).unwrap();
-    let options = SessionOptions { n_context: 16, ..Default::default() };
+    let options = SessionOptions {
+        n_context: 16,
+        matmul_flags: MatmulFlags::BATCH_INVARIANT,
+        ..Default::default()
+    };
     let mut session = Session::new(&model, options).unwrap();
     let ids = [1, 300, 301, 302];
     let mut stop = |_: u64, _: u64| ControlFlow::Break(());
-    let stopping = DecodeOptions { progress: Some(&mut stop), ..Default::default() };
-    fails(session.decode_with(&ids, stopping, None), Status::CANCELLED);
-    assert_eq!(session.length(), 0);
-    fails(session.logits(&mut [0.0; 1024]), Status::STATE);
+    let stopping = BatchOptions { progress: Some(&mut stop), ..Default::default() };
+    let every = [BatchItem::new(0, &ids, BatchFlags::ALL_LOGITS)];
+    fails(session.decode_batch_with(&every, stopping, None), Status::CANCELLED);
+    assert_eq!(session.sequence_length(0), 0);
     let (mut layers, mut all) = (vec![], vec![0.0; 4 * 1024]);
     let mut look = |a: &ggufx::AttentionView<'_>| {
         assert_eq!((a.q.len(), a.k.len(), a.out.len()), (4 * 256, 4 * 128, 4 * 256));
@@ -124,20 +127,17 @@ fn a_decode_can_be_cancelled_watched_and_taken_back() {
         layers.push(a.layer);
         ControlFlow::Continue(())
     };
-    let watched = DecodeOptions {
-        flags: DecodeFlags::ALL_LOGITS,
-        logits: Some(&mut all),
-        ..Default::default()
-    };
-    session.decode_with(&ids, watched, Some(&mut look)).unwrap();
+    let watched = BatchOptions { logits: Some(&mut all), ..Default::default() };
+    session.decode_batch_with(&every, watched, Some(&mut look)).unwrap();
     assert_eq!(layers, [0, 1, 2, 3]);
-    let mut last = vec![0.0; 1024];
-    session.logits(&mut last).unwrap();
-    assert_eq!(all[3 * 1024..], last[..]);
-    session.truncate(2).unwrap();
-    assert_eq!(session.length(), 2);
-    fails(session.decode(&[1; 15]), Status::CAPACITY);
-    assert_eq!(fails(session.decode(&[1, 4000]), Status::ARGUMENT).index(), Some(1));
+    session.sequence_truncate(0, 0).unwrap();
+    let mut last =
+        |ids: &[i32]| session.batch_logits(&[BatchItem::new(0, ids, BatchFlags::LOGITS)]);
+    assert_eq!(all[3 * 1024..], last(&ids).unwrap()[..]);
+    fails(last(&[1; 15]), Status::CAPACITY);
+    assert_eq!(fails(last(&[1, 4000]), Status::ARGUMENT).index(), Some(0));
+    session.sequence_truncate(0, 2).unwrap();
+    assert_eq!(session.sequence_length(0), 2);
 }
 
 #[test]
