@@ -167,7 +167,7 @@ func TestACancelledCallChangesNothing(t *testing.T) {
 	for ; event.Kind != ggufx.EventKindEnd; event = must[ggufx.Event](t)(g.Next(nil)) {
 		text += event.Text
 	}
-	check(t, text == "once" && event.End == ggufx.EndGrammar, text)
+	check(t, text == "once" && event.End == ggufx.EndEog, text)
 	_, err = draftSession(t, rt).NewGenerator(&ggufx.GeneratorOptions{Draft: &ggufx.DraftOptions{Draft: 32}})
 	fails(t, err, ggufx.StatusLimit)
 }

@@ -137,7 +137,7 @@ public static partial class Tests
         string text = "";
         Event e = generator.Next();
         for (; e.Kind != EventKind.End; e = generator.Next()) text += e.Text;
-        That(text == "once" && e.End == End.Grammar);
+        That(text == "once" && e.End == End.Eog);
         Fails(Status.Limit, () => new Generator(DraftSession(), new GeneratorOptions { Draft = new DraftOptions { Draft = 32 } }));
         generator.Dispose();
         Throws<ObjectDisposedException>(() => generator.Next());

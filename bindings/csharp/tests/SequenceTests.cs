@@ -41,7 +41,7 @@ public static partial class Tests
         That(first.SequenceEqual(a.Take(3 * Row)));
         s.DecodeBatch(new[] { new BatchItem(0, From(TokensA, 3)), new BatchItem(2, From(TokensB, 2)) }, null, two);
         That(two.SequenceEqual(LastRow(a).Concat(LastRow(b))));
-        That(Lengths(s, 5, 0, 3) && s.SequenceLength(9) == 0 && s.Length == 5 && s.Memory().Tokens == 8);
+        That(Lengths(s, 5, 0, 3) && s.SequenceLength(9) == 0 && s.Memory().Tokens == 8);
     }
 
     static void TestProductsOfACallHaveFlagsOfTheirOwn()

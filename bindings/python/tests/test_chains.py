@@ -117,7 +117,7 @@ class Drafts(Case):
         text = ""
         while (event := generator.next()).kind != EventKind.END:
             text += event.text
-        self.assertEqual((text, event.end), ("once", End.GRAMMAR))
+        self.assertEqual((text, event.end), ("once", End.EOG))
         self.fails(Status.LIMIT, Generator, self.session(), draft=DraftOptions(n_draft=32))
         self.fails(Status.ARGUMENT, Generator, session, sequence=1, draft=DraftOptions(session))
 

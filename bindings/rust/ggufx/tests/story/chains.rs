@@ -153,7 +153,7 @@ fn a_cancelled_call_changes_nothing() {
         let event = generator.next(Default::default()).unwrap();
         text.extend_from_slice(event.text);
         if event.kind == EventKind::END {
-            assert_eq!(event.end, End::GRAMMAR);
+            assert_eq!(event.end, End::EOG);
             break;
         }
     }

@@ -117,8 +117,8 @@ fn a_decode_can_be_cancelled_watched_and_taken_back() {
     let ids = [1, 300, 301, 302];
     let mut stop = |_: u64, _: u64| ControlFlow::Break(());
     let stopping = BatchOptions { progress: Some(&mut stop), ..Default::default() };
-    let every = [BatchItem::new(0, &ids, BatchFlags::ALL_LOGITS)];
-    fails(session.decode_batch_with(&every, stopping, None), Status::CANCELLED);
+    let none = [BatchItem::new(0, &ids, BatchFlags::NONE)];
+    fails(session.decode_batch(&none, stopping), Status::CANCELLED);
     assert_eq!(session.sequence_length(0), 0);
     let (mut layers, mut all) = (vec![], vec![0.0; 4 * 1024]);
     let mut look = |a: &ggufx::AttentionView<'_>| {
@@ -127,6 +127,7 @@ fn a_decode_can_be_cancelled_watched_and_taken_back() {
         layers.push(a.layer);
         ControlFlow::Continue(())
     };
+    let every = [BatchItem::new(0, &ids, BatchFlags::ALL_LOGITS)];
     let watched = BatchOptions { logits: Some(&mut all), ..Default::default() };
     session.decode_batch_with(&every, watched, Some(&mut look)).unwrap();
     assert_eq!(layers, [0, 1, 2, 3]);
