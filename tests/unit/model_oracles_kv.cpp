@@ -1,6 +1,8 @@
 // Logits with KV caches of each type against those of llama.cpp with the same types: the library's
 // must be as close to an F32 cache's. Reads ${GGUFX_TEST_DATA}/data; exits with 77 if it is absent.
 // SPDX-License-Identifier: MIT
+#include "decode_ids.h"
+
 #include <ggufx/ggufx.h>
 
 #include <math.h>
