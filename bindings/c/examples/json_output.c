@@ -20,8 +20,7 @@ int main(int argc, char **argv) {
     const ggufx_grammar_options schema = {.struct_size = sizeof schema,
                                           .kind = GGUFX_GRAMMAR_JSON_SCHEMA,
                                           .flags = GGUFX_GRAMMAR_COMPACT,
-                                          .text = kSchema,
-                                          .text_length = sizeof kSchema - 1};
+                                          .text = {kSchema, sizeof kSchema - 1}};
     ggufx_generator_options options = {.struct_size = sizeof options};
     const ggufx_prompt prompt = {.struct_size = sizeof prompt, .text = {"Once upon a time", 16}};
     ggufx_event event = {.struct_size = sizeof event};
