@@ -234,8 +234,6 @@ class Arena:
             target, length = self.pointer(d, value, path)
             self.put(place, 8, target)
             return length
-        elif isinstance(value, dict) and list(value) == ["size_of"]:
-            self.put(place, width(d.type), self.size_of(value["size_of"]))
         else:
             self.put(place, width(d.type), hex(self.number(d.type, value, path)))
         return "0"

@@ -310,10 +310,7 @@ class Values(Words):
             sizes = [(v.name, self.native(v.struct)) for v in s.fields if v.kind == "size"]
             blank = any(v.kind == "buffer" for v in s.fields)  # a call sets them, without options too
             start = f"var o = default({native});" if blank else f"*o = default({native});"
-            lines = [start] + [f"o->{n} = (uint)sizeof({k});" if n == "struct_size" else
-                                                    f"o->{n} = Native.Size(sizeof({k}));" for n, k in sizes]
-            lines = [re.sub(r"Native.Size\((sizeof\(\w+\))\)", r"(uint)\1", x) if self.member_type(s, x) == "uint" else x
-                     for x in lines]
+            lines = [start] + [f"o->{n} = (uint)sizeof({k});" for n, k in sizes]
             if blank:
                 inner = "".join(f"            {x.replace('o->', 'o.')}\n" for x in [*lines, "return o;"])
                 text += f"\n        internal static unsafe {native} Blank()\n        {{\n{inner}        }}\n"
@@ -324,10 +321,6 @@ class Values(Words):
                 "".join(wrap(x, "            ") for x in lines) + "        }\n"
             text += self.of(name, title, native, scope, value)
         return text + "    }\n"
-
-    def member_type(self, s, line):
-        match = re.match(r"o->(\w+) = Native", line)
-        return languages.SHARP[next(v.type for v in s.fields if v.name == match[1])] if match else ""
 
     def of(self, name, title, native, scope, value):
         """Where a call has the struct, or an array of them."""

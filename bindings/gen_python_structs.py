@@ -274,8 +274,6 @@ class Structs:
             sized = "        o.struct_size = sizeof(o)\n" if s.sized else ""
             keep = "Following" if self.follows(name) else "Keep"
             text += f"\n    def _fill(self, o: _raw.{name}, keep: {keep}) -> None:\n" + sized
-            text += "".join(f"        o.{v.name} = sizeof(_raw.{v.struct})\n" for v in s.fields
-                            if v.kind == "size" and v.name != "struct_size")
             text += "".join(wrap(self.fill(v), "        ") for v in shown)
         return text
 

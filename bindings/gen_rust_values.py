@@ -485,10 +485,6 @@ class Values:
         held = ", held: &Keep" if holds else ", _: &Keep" if fails else ""
         result = f"Result<sys::{name}>" if fails else f"sys::{name}"
         lines = [f"let mut o = sized!({name});" if s.sized else f"let mut o: sys::{name} = unsafe {{ zeroed() }};"]
-        for v in s.fields:
-            if v.kind == "size" and v.name != "struct_size":
-                cast = "" if SCALARS[v.type] == "u32" else f" as {SCALARS[v.type]}"
-                lines.append(f"o.{v.name} = size::<sys::{v.struct}>(){cast};")
         for v in self.fields(name):
             lines += self.fill(name, v)
         body = "".join(statement(line, "        ") + "\n" for line in [*lines, "Ok(o)" if fails else "o"])

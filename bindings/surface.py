@@ -538,9 +538,8 @@ def is_left_out(f):
 
 def field_of(api, struct, d):
     doc = tidy(d.doc)
-    if d.name == "struct_size" or (d.name.endswith("_size") and re.search(r"sizeof\(ggufx_\w+\)", doc)):
-        of = re.search(r"sizeof\((ggufx_\w+)\)", doc)
-        return Value(d.name, "size", "derived", d, base_of(d.type), struct=of[1] if of else struct.name)
+    if d.name == "struct_size":
+        return Value(d.name, "size", "derived", d, base_of(d.type), struct=struct.name)
     if d.meaning["role"] in ("head", "reserved") and d.name != "flags":
         return Value(d.name, "reserved", "derived", d, base_of(d.type))
     if d.name == "flags" and not d.enumeration:  # none is defined

@@ -102,7 +102,7 @@ func (s *Session) DecodeBatch(items []BatchItem, logits []float32, options *Batc
 		o = *options
 	}
 	to := alloc[C.ggufx_batch_options](run, 1)
-	to.struct_size, to.item_size = C.sizeof_ggufx_batch_options, C.sizeof_ggufx_batch_item
+	to.struct_size = C.sizeof_ggufx_batch_options
 	to.progress = run.watch(&o.Watch)
 	if o.MatmulFlags != nil {
 		to.flags, to.matmul_flags = C.GGUFX_BATCH_MATMUL, C.uint32_t(*o.MatmulFlags)

@@ -93,9 +93,9 @@ func runtimeFactsOf(from *C.ggufx_runtime_facts) (to RuntimeFacts) {
 
 // BatchItem: tokens to append to a sequence. Unused fields must be 0.
 type BatchItem struct {
+	Flags BatchFlags
 	// Below n_sequences; each item of a call has another one
 	Sequence uint32
-	Flags    BatchFlags
 	// Read by the call only; nil: with embeddings alone
 	Tokens []int32
 	// f32 [n_tokens][n_embedding], finite: the input of the first layer, such as an image or a soft
@@ -109,8 +109,9 @@ type BatchItem struct {
 }
 
 func (o *BatchItem) write(run *running, to *C.ggufx_batch_item) {
-	to.sequence = C.uint32_t(o.Sequence)
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_batch_item{}))
 	to.flags = C.uint32_t(o.Flags)
+	to.sequence = C.uint32_t(o.Sequence)
 	to.tokens = (*C.int32_t)(place(run, o.Tokens))
 	to.embeddings = (*C.float)(place(run, o.Embeddings))
 	to.positions = (*C.int32_t)(place(run, o.Positions))

@@ -34,8 +34,10 @@ typedef uint32_t ggufx_batch_flags;
 
 /* Tokens to append to a sequence. Unused fields must be 0. */
 typedef struct ggufx_batch_item {
-    uint32_t sequence; /* below n_sequences; each item of a call has another one */
+    uint32_t struct_size; /* that of the first item is the distance of all */
     ggufx_batch_flags flags;
+    uint32_t sequence; /* below n_sequences; each item of a call has another one */
+    uint32_t reserved;
     const int32_t *tokens; /* {null} read by the call only; NULL: with embeddings alone */
     size_t n_tokens;       /* at least 1 */
     /*
@@ -92,8 +94,8 @@ typedef struct ggufx_batch_options {
      * have one row, items with ALL_LOGITS n_tokens rows. NULL if there are none. */
     float *logits;
     size_t n_logits;                 /* floats of logits: n_rows * n_vocab */
-    uint32_t item_size;              /* sizeof(ggufx_batch_item), set by the caller */
     ggufx_matmul_flags matmul_flags; /* GGUFX_MATMUL_* with GGUFX_BATCH_MATMUL, else 0 */
+    uint32_t reserved;
     /* f32 [n_rows][n_embedding]: rows of EMBED and ALL_EMBED, in the order of logits */
     float *embeddings;
     size_t n_embeddings;                   /* floats of embeddings: n_rows * n_embedding */

@@ -16,18 +16,6 @@ namespace {
 
 constexpr uint32_t kItemFlags = GGUFX_BATCH_LOGITS | GGUFX_BATCH_ALL_LOGITS | GGUFX_BATCH_MARK |
                                 GGUFX_BATCH_EMBED | GGUFX_BATCH_ALL_EMBED;
-// Size of the first version of the struct, without members added later.
-constexpr uint32_t kLeastItemBytes = offsetof(ggufx_batch_item, embeddings);
-constexpr uint32_t kMostItemBytes = kMostStructBytes;
-
-void check_item_size(uint32_t size) {
-    if (size >= kLeastItemBytes && size <= kMostItemBytes && size % alignof(ggufx_batch_item) == 0)
-        return;
-    fail(Status::argument, {},
-         "ggufx_batch_options.item_size is %" PRIu32 ", at least %" PRIu32
-         " is needed: was it set?",
-         size, kLeastItemBytes);
-}
 
 // Rows requested for the tokens of an item: all, the last one, or none.
 size_t rows_of(const ggufx_batch_item &item, uint32_t last, uint32_t all) {
@@ -46,16 +34,7 @@ void check_embeddings(const ggufx_batch_item &item, uint32_t width, size_t index
          width, static_cast<uint64_t>(item.n_embeddings));
 }
 
-// Imports an item of any version: members missing in an older version are 0, unknown members of a
-// newer version must be 0.
-model::BatchItem import_item(const uint8_t *given, uint32_t size, uint32_t width, size_t index) {
-    ggufx_batch_item item = {};
-    memcpy(&item, given, size < sizeof item ? size : sizeof item);
-    for (uint32_t i = sizeof item; i < size; i++)
-        if (given[i])
-            fail(Status::argument, {kNone, index},
-                 "item %" PRIu64 ": byte %" PRIu32 " of it is not known here and not 0",
-                 static_cast<uint64_t>(index), i);
+model::BatchItem import_item(const ggufx_batch_item &item, uint32_t width, size_t index) {
     if (item.flags & ~kItemFlags)
         fail(Status::argument, {kNone, index}, "item %" PRIu64 ": unknown flags 0x%" PRIx32,
              static_cast<uint64_t>(index), item.flags & ~kItemFlags);
@@ -71,16 +50,13 @@ model::BatchItem import_item(const uint8_t *given, uint32_t size, uint32_t width
 }
 
 // Imports all items into memory of the session.
-void import_items(model::Session &session, const ggufx_batch_item *items, size_t n_items,
-                  uint32_t size) {
+void import_items(model::Session &session, const ggufx_batch_item *items, size_t n_items) {
     if (n_items > session.n_sequences())
         fail(Status::argument, {}, "%" PRIu64 " items, the session has %" PRIu32 " sequences",
              static_cast<uint64_t>(n_items), session.n_sequences());
     const uint32_t width = session.model().shape().n_embd;
-    for (size_t i = 0; i < n_items; i++) {
-        const auto *given = reinterpret_cast<const uint8_t *>(items) + i * size;
-        session.items()[i] = import_item(given, size, width, i);
-    }
+    const StructList<ggufx_batch_item> list(items, n_items, UINT32_MAX, "ggufx_batch_item");
+    for (size_t i = 0; i < n_items; i++) session.items()[i] = import_item(list.at(i), width, i);
 }
 
 uint64_t sum_of(const model::BatchItem *items, size_t n_items, size_t model::BatchItem::*rows) {
@@ -144,8 +120,7 @@ extern "C" ggufx_status ggufx_session_decode_batch(ggufx_session *session,
         require(options, "options must be set");
         const auto in = import_options(options, GGUFX_BATCH_MATMUL | GGUFX_BATCH_KEEP_NAN,
                                        "ggufx_batch_options");
-        check_item_size(in.item_size);
-        import_items(session->session, items, n_items, in.item_size);
+        import_items(session->session, items, n_items);
         const model::BatchItem *const given = session->session.items();
         const model::Shape &shape = session->model->model.shape();
         check_rows("logits", in.logits, in.n_logits,

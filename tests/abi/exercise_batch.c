@@ -60,15 +60,22 @@ static ggufx_status use_sequences(exercise *e, ggufx_session *session, const int
     ggufx_session_memory_facts memory = {.struct_size = sizeof memory};
     ggufx_batch_options options = {.struct_size = sizeof options};
     int32_t last[2] = {0, 0};
-    ggufx_batch_item items[3] = {
-        {.sequence = 0, .flags = GGUFX_BATCH_LOGITS, .tokens = ids, .n_tokens = 2},
-        {.sequence = 1,
-         .flags = GGUFX_BATCH_LOGITS | GGUFX_BATCH_MARK,
-         .tokens = ids + 1,
-         .n_tokens = kTokens},
-        {.sequence = 2, .flags = GGUFX_BATCH_ALL_LOGITS, .tokens = ids + 7, .n_tokens = 1}};
+    ggufx_batch_item items[3] = {{.struct_size = sizeof(ggufx_batch_item),
+                                  .sequence = 0,
+                                  .flags = GGUFX_BATCH_LOGITS,
+                                  .tokens = ids,
+                                  .n_tokens = 2},
+                                 {.struct_size = sizeof(ggufx_batch_item),
+                                  .sequence = 1,
+                                  .flags = GGUFX_BATCH_LOGITS | GGUFX_BATCH_MARK,
+                                  .tokens = ids + 1,
+                                  .n_tokens = kTokens},
+                                 {.struct_size = sizeof(ggufx_batch_item),
+                                  .sequence = 2,
+                                  .flags = GGUFX_BATCH_ALL_LOGITS,
+                                  .tokens = ids + 7,
+                                  .n_tokens = 1}};
     options.progress = e->progress;
-    options.item_size = sizeof *items;
     options.logits = logits;
     options.n_logits = (size_t)2 * n_vocab;
     TRY(a->session_decode_batch(session, items, 2, &options, &e->error));

@@ -349,8 +349,9 @@ static ggufx_status use_session(exercise *e, const ggufx_runtime *rt, ggufx_sess
     ggufx_sampler *sampler = NULL;
     ggufx_sampler_options sampling = {.struct_size = sizeof sampling};
     ggufx_attention_hook hook = {.struct_size = sizeof hook, .user = e, .layer = on_attention};
-    const ggufx_batch_item item = {.flags = GGUFX_BATCH_LOGITS, .tokens = ids, .n_tokens = 5};
-    ggufx_batch_options options = {.struct_size = sizeof options, .item_size = sizeof item};
+    const ggufx_batch_item item = {
+        .struct_size = sizeof item, .flags = GGUFX_BATCH_LOGITS, .tokens = ids, .n_tokens = 5};
+    ggufx_batch_options options = {.struct_size = sizeof options};
     int32_t id = 0;
     options.progress = e->progress;
     options.logits = logits;

@@ -49,11 +49,10 @@ static void tell(const ggufx_runtime *rt, const ggufx_file *file) {
     check(ggufx_model_info(&m, model, &error), "model info");
     check(ggufx_session_create(&session, model, NULL, &error), "session");
     float *logits = malloc(m.n_vocab * sizeof *logits);
-    ggufx_batch_item item = {.flags = GGUFX_BATCH_LOGITS, .n_tokens = 1};
-    const ggufx_batch_options options = {.struct_size = sizeof options,
-                                         .logits = logits,
-                                         .n_logits = m.n_vocab,
-                                         .item_size = sizeof item};
+    ggufx_batch_item item = {
+        .struct_size = sizeof item, .flags = GGUFX_BATCH_LOGITS, .n_tokens = 1};
+    const ggufx_batch_options options = {
+        .struct_size = sizeof options, .logits = logits, .n_logits = m.n_vocab};
     for (int32_t step = 0, id = 1; step < 24; step++) {
         item.tokens = &id;
         check(ggufx_session_decode_batch(session, &item, 1, &options, &error), "decode");

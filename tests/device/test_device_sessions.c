@@ -198,13 +198,21 @@ static void side_by_side(fixture *f, const ggufx_model *model, const ggufx_model
         ggufx_session *session = new_session(f, model, 0);
         float *logits = malloc(28 * TINY_VOCAB * sizeof *logits);
         ggufx_batch_options options = {.struct_size = sizeof options};
-        options.item_size = sizeof(ggufx_batch_item);
         options.flags = GGUFX_BATCH_MATMUL;
         options.matmul_flags = flags[way];
         options.logits = logits;
-        ggufx_batch_item items[3] = {{.sequence = 1, .tokens = tokens, .n_tokens = 17},
-                                     {.sequence = 0, .tokens = tokens + 9, .n_tokens = 1},
-                                     {.sequence = 2, .tokens = tokens + 3, .n_tokens = 9}};
+        ggufx_batch_item items[3] = {{.struct_size = sizeof(ggufx_batch_item),
+                                      .sequence = 1,
+                                      .tokens = tokens,
+                                      .n_tokens = 17},
+                                     {.struct_size = sizeof(ggufx_batch_item),
+                                      .sequence = 0,
+                                      .tokens = tokens + 9,
+                                      .n_tokens = 1},
+                                     {.struct_size = sizeof(ggufx_batch_item),
+                                      .sequence = 2,
+                                      .tokens = tokens + 3,
+                                      .n_tokens = 9}};
         for (size_t i = 0; i < 3; i++) items[i].flags = GGUFX_BATCH_ALL_LOGITS;
         options.n_logits = 27 * TINY_VOCAB;
         MUST(f, ggufx_session_decode_batch(session, items, 3, &options, &f->error));
@@ -213,7 +221,8 @@ static void side_by_side(fixture *f, const ggufx_model *model, const ggufx_model
         MUST(f, ggufx_session_sequence_copy(session, 1, 0, 11, &f->error));
         MUST(f, ggufx_session_sequence_truncate(session, 2, 4, &f->error));
         for (size_t i = 0; i < 3; i++)
-            items[i] = (ggufx_batch_item){.sequence = (uint32_t)i,
+            items[i] = (ggufx_batch_item){.struct_size = sizeof(ggufx_batch_item),
+                                          .sequence = (uint32_t)i,
                                           .flags = GGUFX_BATCH_LOGITS,
                                           .tokens = tokens + 20,
                                           .n_tokens = 1};

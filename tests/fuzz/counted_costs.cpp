@@ -437,9 +437,9 @@ std::string saved_session(size_t n) { // n tokens in every sequence
     for (size_t i = 0; i < n; i++) tokens[i] = static_cast<int32_t>(3 + i % 250);
     ggufx_batch_options options = {};
     options.struct_size = sizeof options;
-    options.item_size = sizeof(ggufx_batch_item);
     for (uint32_t sequence = 0; sequence < 64; sequence++) {
         ggufx_batch_item item = {};
+        item.struct_size = sizeof item;
         item.sequence = sequence;
         item.tokens = tokens.data();
         item.n_tokens = n;

@@ -172,7 +172,8 @@ static void call_decode(ggufx_session *session, bytes *in) {
     if (take(in, 16) == 0) tokens[take(in, TINY_CONTEXT)] = (int32_t)take(in, 512) - 100;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t flags = take(in, 33), sequence = take(in, 8);
-        items[i] = (ggufx_batch_item){.sequence = sequence < 7 ? sequence % SEQUENCES : UINT32_MAX,
+        items[i] = (ggufx_batch_item){.struct_size = sizeof(ggufx_batch_item),
+                                      .sequence = sequence < 7 ? sequence % SEQUENCES : UINT32_MAX,
                                       .flags = flags,
                                       .tokens = tokens + take(in, TINY_CONTEXT),
                                       .n_tokens = take(in, 30)};
@@ -193,7 +194,6 @@ static void call_decode(ggufx_session *session, bytes *in) {
             positions[i][j] = next += (int32_t)((steps >> j % 7 & 1) + (steps < 250));
         items[i].positions = positions[i];
     }
-    options.item_size = sizeof *items;
     options.flags = take(in, 2);
     options.matmul_flags = options.flags ? take(in, 17) : 0;
     if (take(in, 4) == 0) options.progress = &progress;

@@ -4,6 +4,7 @@
 // Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "adapter_files.hpp"
+#include "batch_calls.hpp"
 #include "machines.hpp"
 #include "rewrite.hpp"
 
@@ -198,7 +199,7 @@ private:
         std::vector<ggufx_batch_item> items;
         size_t n_logits = 0, n_hidden = 0;
         for (const Item &item : list) {
-            items.push_back({item.sequence, item.flags, item.ids, item.n, nullptr, 0, nullptr});
+            items.push_back(make_item(item.sequence, item.flags, item.ids, item.n));
             n_logits += item.flags & GGUFX_BATCH_ALL_LOGITS ? item.n : 0;
             n_hidden += item.flags & GGUFX_BATCH_ALL_EMBED ? item.n : 0;
         }
@@ -206,7 +207,6 @@ private:
         if (hidden) hidden->resize(n_hidden * n_embd_);
         ggufx_batch_options options = {};
         options.struct_size = sizeof options;
-        options.item_size = sizeof(ggufx_batch_item);
         options.logits = n_logits ? out.data() : nullptr;
         options.n_logits = out.size();
         options.embeddings = n_hidden ? hidden->data() : nullptr;
@@ -395,12 +395,12 @@ std::vector<float> given_rows(const ggufx_model *model, const Uses &uses) {
     Random random = {50};
     for (float &v : rows) v = static_cast<float>(random.below(2001)) / 1000 - 1;
     const int32_t ids[] = {5, 7, 11};
-    const ggufx_batch_item items[] = {
-        {0, GGUFX_BATCH_ALL_EMBED, nullptr, n, rows.data(), rows.size(), nullptr},
-        {1, GGUFX_BATCH_ALL_EMBED, ids, n, nullptr, 0, nullptr}};
+    ggufx_batch_item items[] = {make_item(0, GGUFX_BATCH_ALL_EMBED, nullptr, n),
+                                make_item(1, GGUFX_BATCH_ALL_EMBED, ids, n)};
+    items[0].embeddings = rows.data();
+    items[0].n_embeddings = rows.size();
     ggufx_batch_options options = {};
     options.struct_size = sizeof options;
-    options.item_size = sizeof *items;
     options.embeddings = out.data();
     options.n_embeddings = out.size();
     must(ggufx_session_decode_batch(session, items, 2, &options, &error), error, "rows");

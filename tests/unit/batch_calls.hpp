@@ -31,6 +31,7 @@ inline ggufx_session *make_session(const ggufx_model *model, const CrowdMode &mo
 inline ggufx_batch_item make_item(uint32_t sequence, uint32_t flags, const int32_t *tokens,
                                   size_t n) {
     ggufx_batch_item item = {};
+    item.struct_size = sizeof item;
     item.sequence = sequence;
     item.flags = flags;
     item.tokens = tokens;
@@ -60,7 +61,6 @@ struct Call {
         options.struct_size = sizeof options;
         options.flags = GGUFX_BATCH_MATMUL;
         options.matmul_flags = flags;
-        options.item_size = sizeof(ggufx_batch_item);
         options.progress = progress;
         options.logits = logits.empty() ? nullptr : logits.data();
         options.n_logits = logits.size();

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Decodes n ids with flags of an item. more: NULL, or other options; both sizes are set here. */
+/* Decodes n ids with flags of an item. more: NULL, or other options; sizes are set here. */
 static inline ggufx_status decode_with(ggufx_session *session, const int32_t *ids, size_t n,
                                        ggufx_batch_flags flags, const ggufx_batch_options *more,
                                        ggufx_error *error) {
@@ -19,7 +19,7 @@ static inline ggufx_status decode_with(ggufx_session *session, const int32_t *id
     memset(&options, 0, sizeof options);
     if (more) options = *more;
     options.struct_size = sizeof options;
-    options.item_size = sizeof item;
+    item.struct_size = sizeof item;
     item.flags = flags;
     item.tokens = ids;
     item.n_tokens = n;

@@ -77,6 +77,7 @@ public:
         size_t n_logits = 0, n_hidden = 0;
         for (const Item &one : list) {
             ggufx_batch_item item = {};
+            item.struct_size = sizeof item;
             item.sequence = one.sequence;
             item.flags = one.flags;
             item.n_tokens = one.n;
@@ -93,7 +94,6 @@ public:
         Floats logits(n_logits * n_vocab_), hidden(n_hidden * n_embd_);
         ggufx_batch_options how = {};
         how.struct_size = sizeof how;
-        how.item_size = sizeof items[0];
         how.logits = logits.empty() ? nullptr : logits.data();
         how.n_logits = logits.size();
         how.embeddings = hidden.empty() ? nullptr : hidden.data();

@@ -96,6 +96,7 @@ Floats decode_batches(const ggufx_model *model, uint32_t type, const Ids &ids) {
         std::vector<ggufx_batch_item> items;
         for (const auto &[sequence, n] : list) {
             ggufx_batch_item item = {};
+            item.struct_size = sizeof item;
             item.sequence = sequence;
             item.flags = GGUFX_BATCH_LOGITS;
             item.tokens = ids.data() + sequence;
@@ -105,7 +106,6 @@ Floats decode_batches(const ggufx_model *model, uint32_t type, const Ids &ids) {
         Floats logits(items.size() * n_vocab);
         ggufx_batch_options how = {};
         how.struct_size = sizeof how;
-        how.item_size = sizeof items[0];
         how.logits = logits.data();
         how.n_logits = logits.size();
         must(ggufx_session_decode_batch(session, items.data(), items.size(), &how, &error), error,
@@ -140,6 +140,7 @@ Floats decode_edits(const ggufx_model *model, const Ids &ids) {
         rows[i] = static_cast<float>(ids[i % ids.size()] % 31) / 16 - 1;
     const auto call = [&](size_t n, const float *embeddings) {
         ggufx_batch_item item = {};
+        item.struct_size = sizeof item;
         item.flags = GGUFX_BATCH_ALL_EMBED | (embeddings ? 0 : GGUFX_BATCH_LOGITS);
         item.tokens = embeddings ? nullptr : ids.data();
         item.n_tokens = n;
@@ -148,7 +149,6 @@ Floats decode_edits(const ggufx_model *model, const Ids &ids) {
         Floats logits(embeddings ? 0 : facts.n_vocab), hidden(n * facts.n_embedding);
         ggufx_batch_options how = {};
         how.struct_size = sizeof how;
-        how.item_size = sizeof item;
         how.logits = logits.empty() ? nullptr : logits.data();
         how.n_logits = logits.size();
         how.embeddings = hidden.data();

@@ -305,7 +305,6 @@ ggufx_status batch(ggufx_session *session, ggufx_batch_item item, const ggufx_pr
                    ggufx_error *error) {
     ggufx_batch_options options = {};
     options.struct_size = sizeof options;
-    options.item_size = sizeof item;
     options.progress = progress;
     return ggufx_session_decode_batch(session, &item, 1, &options, error);
 }
@@ -406,6 +405,7 @@ void memory_that_one_rank_lacks_for_a_call() {
         (void)ggufx_model_info(&facts, part.model(), &error);
         const std::vector<float> rows(6 * facts.n_embedding, 0.25f);
         ggufx_batch_item item = {};
+        item.struct_size = sizeof item;
         item.n_tokens = 6;
         item.embeddings = rows.data();
         item.n_embeddings = rows.size();

@@ -108,10 +108,12 @@ public:
         items[1].sequence = 1;
         items[1].n_tokens = kPrompt;
         items[1].tokens = ids_;
-        for (ggufx_batch_item &item : items) item.flags = has_logits ? GGUFX_BATCH_LOGITS : 0;
+        for (ggufx_batch_item &item : items) {
+            item.struct_size = sizeof item;
+            item.flags = has_logits ? GGUFX_BATCH_LOGITS : 0;
+        }
         ggufx_batch_options options = {};
         options.struct_size = sizeof options;
-        options.item_size = sizeof items[0];
         options.progress = progress;
         std::vector<float> logits(has_logits ? 2 * n_vocab() : 0);
         options.logits = has_logits ? logits.data() : nullptr;

@@ -116,8 +116,9 @@ static void test_the_hook_can_stop_a_decode_which_leaves_no_trace(void **state) 
 }
 
 static void test_bad_hooks_are_refused(void **state) {
-    const ggufx_batch_item items[2] = {{.sequence = 0}, {.sequence = 1}};
-    ggufx_batch_options two = {.struct_size = sizeof two, .item_size = sizeof *items};
+    const ggufx_batch_item items[2] = {{.struct_size = sizeof(ggufx_batch_item), .sequence = 0},
+                                       {.struct_size = sizeof(ggufx_batch_item), .sequence = 1}};
+    ggufx_batch_options two = {.struct_size = sizeof two};
     float logits[TINY_VOCAB];
     fixture f;
     viewer self = {&f, NULL, {0, 0}, 0, 0};

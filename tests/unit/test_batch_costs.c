@@ -37,14 +37,15 @@ static void *prepare(size_t size) {
     session.n_context = 8;
     OK(ggufx_session_create(&w->session, w->model, &session, ok_error()));
     for (size_t i = 0; i < size; i++) /* in no order */
-        w->items[i] = (ggufx_batch_item){
-            .sequence = (uint32_t)((i * 77 + 5) % size), .tokens = tokens, .n_tokens = 1};
+        w->items[i] = (ggufx_batch_item){.struct_size = sizeof(ggufx_batch_item),
+                                         .sequence = (uint32_t)((i * 77 + 5) % size),
+                                         .tokens = tokens,
+                                         .n_tokens = 1};
     return w;
 }
 
 static void decode(const work *w) {
     ggufx_batch_options options = {.struct_size = sizeof options};
-    options.item_size = sizeof *w->items;
     OK(ggufx_session_decode_batch(w->session, w->items, w->n, &options, ok_error()));
 }
 

@@ -67,12 +67,12 @@ static void add(pair *p) {
     const int all = below(&p->random, 2) == 0;
     int64_t next = p->n ? p->positions[p->n - 1] + 1 : 0;
     ggufx_batch_options options = {.struct_size = sizeof options};
-    options.item_size = sizeof(ggufx_batch_item);
     options.logits = logits;
     options.embeddings = hidden;
     options.n_logits = (all ? n : 1) * TINY_VOCAB;
     options.n_embeddings = n * TINY_EMBD;
-    ggufx_batch_item item = {.tokens = ids, .n_tokens = n, .flags = GGUFX_BATCH_ALL_EMBED};
+    ggufx_batch_item item = {
+        .struct_size = sizeof item, .tokens = ids, .n_tokens = n, .flags = GGUFX_BATCH_ALL_EMBED};
     item.flags |= all ? GGUFX_BATCH_ALL_LOGITS : GGUFX_BATCH_LOGITS;
     for (size_t i = 0; i < n; i++, next++) {
         ids[i] = (int32_t)below(&p->random, TINY_VOCAB);
@@ -172,7 +172,6 @@ static void test_a_full_context_goes_on(void **state) {
 
 static ggufx_batch_options options_for(float *logits, size_t n_rows) {
     ggufx_batch_options options = {.struct_size = sizeof options};
-    options.item_size = sizeof(ggufx_batch_item);
     options.logits = logits;
     options.n_logits = n_rows * TINY_VOCAB;
     return options;
@@ -183,7 +182,7 @@ static void test_odd_items_are_refused(void **state) {
     int32_t ids[4];
     const int32_t backward[] = {5, 6, 6, 8}, before[] = {3, 6, 7, 8}, last[] = {5, 6, 7, INT32_MAX},
                   high[] = {5, 6, 7, INT32_MAX - 1};
-    const ggufx_batch_item good = {.tokens = ids, .n_tokens = 4};
+    const ggufx_batch_item good = {.struct_size = sizeof good, .tokens = ids, .n_tokens = 4};
     fixture f;
     (void)state;
     make_tokens(ids, 4);
@@ -290,7 +289,6 @@ static void test_items_of_before_are_taken(void **state) {
     items[0].tokens = ids;
     items[0].n_tokens = 4;
     ggufx_batch_options options = options_for(logits, 1);
-    options.item_size = sizeof items[0];
     const void *given = items;
     MUST(&f, ggufx_session_decode_batch(f.session, given, 1, &options, &f.error));
     assert_memory_equal(logits, want, sizeof want);
@@ -300,7 +298,10 @@ static void test_items_of_before_are_taken(void **state) {
 /* Rows are kept as long as their tokens. */
 static void test_memory_of_embeddings_fails_and_comes_back(void **state) {
     static float rows[40 * TINY_EMBD];
-    ggufx_batch_item item = {.n_tokens = 40, .embeddings = rows, .n_embeddings = 40 * TINY_EMBD};
+    ggufx_batch_item item = {.struct_size = sizeof item,
+                             .n_tokens = 40,
+                             .embeddings = rows,
+                             .n_embeddings = 40 * TINY_EMBD};
     ggufx_session_memory_facts memory = {.struct_size = sizeof memory};
     fixture f;
     (void)state;

@@ -60,11 +60,10 @@ static void test_a_nan_in_the_model_is_reported_and_nothing_changes(void **state
 static void test_a_batch_keeps_nan_if_it_is_asked_to(void **state) {
     const int32_t tokens[3] = {1, 5, 6};
     float logits[TINY_VOCAB];
-    const ggufx_batch_item item = {.flags = GGUFX_BATCH_LOGITS, .tokens = tokens, .n_tokens = 3};
-    ggufx_batch_options batch = {.struct_size = sizeof batch,
-                                 .logits = logits,
-                                 .n_logits = TINY_VOCAB,
-                                 .item_size = sizeof item};
+    const ggufx_batch_item item = {
+        .struct_size = sizeof item, .flags = GGUFX_BATCH_LOGITS, .tokens = tokens, .n_tokens = 3};
+    ggufx_batch_options batch = {
+        .struct_size = sizeof batch, .logits = logits, .n_logits = TINY_VOCAB};
     tiny_options options;
     fixture f;
     (void)state;

@@ -32,10 +32,10 @@ int main(int argc, char **argv) {
     ggufx_batch_options batch = {.struct_size = sizeof batch};
     batch.logits = rows;
     batch.n_logits = (size_t)kTexts * info.n_vocab;
-    batch.item_size = sizeof(ggufx_batch_item);
     for (int step = 0; step < 12; step++) {
         ggufx_batch_item items[kTexts] = {{0}};
         for (int i = 0; i < kTexts; i++) {
+            items[i].struct_size = sizeof items[i];
             items[i].sequence = (uint32_t)i;
             items[i].flags = GGUFX_BATCH_LOGITS;
             items[i].tokens = ids[i] + known[i];

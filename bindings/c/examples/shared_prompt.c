@@ -14,12 +14,12 @@ static const char kPrompt[] =
 /* Append ids to a sequence; its logits, unless row is NULL. */
 static void decode(ggufx_session *session, uint32_t sequence, const int32_t *ids, size_t n,
                    float *row, size_t n_vocab) {
-    ggufx_batch_item item = {.sequence = sequence, .tokens = ids, .n_tokens = n};
+    ggufx_batch_item item = {
+        .struct_size = sizeof item, .sequence = sequence, .tokens = ids, .n_tokens = n};
     ggufx_batch_options options = {.struct_size = sizeof options};
     item.flags = row ? GGUFX_BATCH_LOGITS : GGUFX_BATCH_MARK;
     options.logits = row;
     options.n_logits = row ? n_vocab : 0;
-    options.item_size = sizeof item;
     must(ggufx_session_decode_batch(session, &item, 1, &options, &error));
 }
 

@@ -125,8 +125,10 @@ namespace Ggufx
     [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeBatchItem
     {
-        internal uint sequence;
+        internal uint struct_size;
         internal uint flags;
+        internal uint sequence;
+        internal uint reserved;
         internal int* tokens;
         internal UIntPtr n_tokens;
         internal float* embeddings;
@@ -151,8 +153,8 @@ namespace Ggufx
         internal NativeProgress* progress;
         internal float* logits;
         internal UIntPtr n_logits;
-        internal uint item_size;
         internal uint matmul_flags;
+        internal uint reserved;
         internal float* embeddings;
         internal UIntPtr n_embeddings;
         internal NativeAttentionHook* attention;

@@ -139,12 +139,12 @@ namespace Ggufx
     }
 
     /// <summary>Tokens to append to a sequence. Unused fields must be 0.</summary>
-    public partial struct BatchItem
+    public sealed partial class BatchItem
     {
-        /// <summary>Below Sequences; each item of a call has another one.</summary>
-        public uint Sequence { get; set; }
         /// <summary>Flags.</summary>
         public BatchFlags Flags { get; set; }
+        /// <summary>Below Sequences; each item of a call has another one.</summary>
+        public uint Sequence { get; set; }
         /// <summary>Read by the call only; null: with embeddings alone.</summary>
         public int[] Tokens { get; set; }
         /// <summary>f32 [NTokens][Embedding], finite: the input of the first layer, such as an image or a soft prompt. null: the
@@ -158,14 +158,22 @@ namespace Ggufx
         internal unsafe void Fill(NativeBatchItem* o, Scope scope)
         {
             *o = default(NativeBatchItem);
-            o->sequence = Sequence;
+            o->struct_size = (uint)sizeof(NativeBatchItem);
             o->flags = (uint)Flags;
+            o->sequence = Sequence;
             o->n_tokens = Native.Size(Check.Same("Tokens, Positions", Tokens == null ? 0 : Tokens.Length,
                 Positions == null ? 0 : Positions.Length));
             o->tokens = (int*)scope.Array(Tokens);
             o->embeddings = (float*)scope.Array(Embeddings);
             o->n_embeddings = Native.Size(Embeddings == null ? 0 : Embeddings.Length);
             o->positions = (int*)scope.Array(Positions);
+        }
+
+        internal static unsafe NativeBatchItem* Of(BatchItem from, NativeBatchItem* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
         }
 
         internal static unsafe NativeBatchItem* Of(IReadOnlyList<BatchItem> from, Scope scope)
@@ -193,7 +201,6 @@ namespace Ggufx
         {
             var o = default(NativeBatchOptions);
             o.struct_size = (uint)sizeof(NativeBatchOptions);
-            o.item_size = (uint)sizeof(NativeBatchItem);
             return o;
         }
 

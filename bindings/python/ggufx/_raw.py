@@ -185,16 +185,20 @@ class ggufx_runtime_facts(Structure):
 
 
 class ggufx_batch_item(Checked):
-    sequence: int
+    struct_size: int
     flags: int
+    sequence: int
+    reserved: int
     tokens: int | None
     n_tokens: int
     embeddings: int | None
     n_embeddings: int
     positions: int | None
     _fields_ = [
-        ("sequence", c_uint32),
+        ("struct_size", c_uint32),
         ("flags", c_uint32),
+        ("sequence", c_uint32),
+        ("reserved", c_uint32),
         ("tokens", c_void_p),
         ("n_tokens", c_size_t),
         ("embeddings", c_void_p),
@@ -222,8 +226,8 @@ class ggufx_batch_options(Checked):
     progress: int | None
     logits: int | None
     n_logits: int
-    item_size: int
     matmul_flags: int
+    reserved: int
     embeddings: int | None
     n_embeddings: int
     attention: int | None
@@ -233,8 +237,8 @@ class ggufx_batch_options(Checked):
         ("progress", c_void_p),
         ("logits", c_void_p),
         ("n_logits", c_size_t),
-        ("item_size", c_uint32),
         ("matmul_flags", c_uint32),
+        ("reserved", c_uint32),
         ("embeddings", c_void_p),
         ("n_embeddings", c_size_t),
         ("attention", c_void_p),

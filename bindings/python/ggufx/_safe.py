@@ -1729,9 +1729,9 @@ class LayerFacts:
 class BatchItem:
     """Tokens to append to a sequence. Unused fields must be 0."""
 
-    sequence: int
-    """Below n_sequences; each item of a call has another one."""
     flags: int = 0
+    sequence: int = 0
+    """Below n_sequences; each item of a call has another one."""
     tokens: Ints | None = None
     """Read by the call only; None: with embeddings alone."""
     embeddings: Buffer | None = None
@@ -1748,8 +1748,9 @@ class BatchItem:
     """
 
     def _fill(self, o: _raw.ggufx_batch_item, keep: Keep) -> None:
-        o.sequence = self.sequence
+        o.struct_size = sizeof(o)
         o.flags = self.flags
+        o.sequence = self.sequence
         o.tokens, o.n_tokens = keep.array(self.tokens, I32, "tokens")[0], equal(self.tokens, self.positions)
         o.embeddings, o.n_embeddings = keep.array(self.embeddings, F32, "embeddings")
         o.positions, o.n_tokens = keep.array(self.positions, I32, "positions")[0], equal(self.tokens,
@@ -1768,7 +1769,6 @@ class BatchOptions:
 
     def _fill(self, o: _raw.ggufx_batch_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
-        o.item_size = sizeof(_raw.ggufx_batch_item)
         o.flags = self.flags
         o.progress = keep.follow(self.progress)
         o.matmul_flags = self.matmul_flags

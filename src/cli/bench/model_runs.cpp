@@ -87,7 +87,6 @@ void ModelRuns::append(unsigned first, unsigned n, uint32_t products, bool logit
     options.flags = GGUFX_BATCH_MATMUL;
     options.matmul_flags = products;
     options.progress = &cancel;
-    options.item_size = sizeof items_[0];
     if (logits) {
         options.logits = logits_.data();
         options.n_logits = logits_.size();

@@ -95,7 +95,7 @@ std::string kv_type_name(uint32_t type); // as ggufx prints it: "gx4"
 // A batch item for calls with several sequences; the other fields are 0.
 inline ggufx_batch_item batch_item(uint32_t sequence, uint32_t flags,
                                    std::span<const int32_t> tokens) {
-    ggufx_batch_item item = {};
+    auto item = sized<ggufx_batch_item>();
     item.sequence = sequence;
     item.flags = flags;
     item.tokens = tokens.data();

@@ -128,7 +128,6 @@ void Generation::append(std::span<const int32_t> ids, uint32_t products, Output 
         auto options = sized<ggufx_batch_options>();
         options.flags = GGUFX_BATCH_MATMUL;
         options.matmul_flags = products;
-        options.item_size = sizeof item;
         options.progress = pending_signal() ? nullptr : &cancel;
         options.logits = rows.data();
         options.n_logits = rows.size();

@@ -198,11 +198,11 @@ void decode(const TextModel &model, ggufx_session *session, std::span<const int3
     logits.resize(ids.size() * model.facts.n_vocab);
     const ggufx_progress cancel = cancel_hook();
     ggufx_batch_item item = {};
+    item.struct_size = sizeof item;
     item.flags = GGUFX_BATCH_ALL_LOGITS;
     item.tokens = ids.data();
     item.n_tokens = ids.size();
     auto options = sized<ggufx_batch_options>();
-    options.item_size = sizeof item;
     options.progress = &cancel;
     options.logits = logits.data();
     options.n_logits = logits.size();

@@ -133,7 +133,6 @@ void SessionBackend::repeat(const RankStep &step) {
         step.path == Path::tiles ? GGUFX_MATMUL_TILES : GGUFX_MATMUL_BATCH_INVARIANT;
     options.logits = n_rows > 0 ? logits_.data() : nullptr;
     options.n_logits = n_logits;
-    options.item_size = sizeof(ggufx_batch_item);
     ggufx_error error;
     const ggufx_status status =
         ggufx_session_decode_batch(session_.get(), items.data(), items.size(), &options, &error);

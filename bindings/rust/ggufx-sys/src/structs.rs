@@ -249,8 +249,10 @@ pub struct ggufx_runtime_facts {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ggufx_batch_item {
-    pub sequence: u32,
+    pub struct_size: u32,
     pub flags: u32,
+    pub sequence: u32,
+    pub reserved: u32,
     pub tokens: *const i32,
     pub n_tokens: usize,
     pub embeddings: *const f32,
@@ -276,8 +278,8 @@ pub struct ggufx_batch_options {
     pub progress: *const ggufx_progress,
     pub logits: *mut f32,
     pub n_logits: usize,
-    pub item_size: u32,
     pub matmul_flags: u32,
+    pub reserved: u32,
     pub embeddings: *mut f32,
     pub n_embeddings: usize,
     pub attention: *const ggufx_attention_hook,

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //! Options and facts.
 use crate::handle::{
-    fixed_string, items, items_or_none, present, size, sized, string, string_or_none, zeroed,
+    fixed_string, items, items_or_none, present, sized, string, string_or_none, zeroed,
 };
 use crate::keep::{count, exactly, filled, list, optional, Keep};
 use crate::watch::{flow, guarded, on_read, on_write};
@@ -2058,10 +2058,10 @@ impl<'a> LayerFacts<'a> {
 /// Tokens to append to a sequence. Unused fields must be 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BatchItem<'a> {
-    /// Below `n_sequences`; each item of a call has another one
-    pub sequence: u32,
     /// Flags.
     pub flags: BatchFlags,
+    /// Below `n_sequences`; each item of a call has another one
+    pub sequence: u32,
     /// Read by the call only; `None`: with embeddings alone
     pub tokens: &'a [i32],
     /// f32 `[n_tokens][n_embedding]`, finite: the input of the first layer, such as an image or a
@@ -2077,9 +2077,9 @@ pub struct BatchItem<'a> {
 
 impl BatchItem<'_> {
     pub(crate) fn raw(&self, _: &Keep) -> Result<sys::ggufx_batch_item> {
-        let mut o: sys::ggufx_batch_item = unsafe { zeroed() };
-        o.sequence = self.sequence;
+        let mut o = sized!(ggufx_batch_item);
         o.flags = self.flags.0;
+        o.sequence = self.sequence;
         o.tokens = optional(filled(self.tokens));
         o.n_tokens = count(filled(self.tokens).or(filled(self.positions)));
         o.embeddings = optional(filled(self.embeddings));
@@ -2113,7 +2113,6 @@ pub struct BatchOptions<'a> {
 impl BatchOptions<'_> {
     pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_batch_options> {
         let mut o = sized!(ggufx_batch_options);
-        o.item_size = size::<sys::ggufx_batch_item>();
         o.flags = self.flags.0;
         o.progress = held.progress(self.progress);
         if let Some(logits) = self.logits {
