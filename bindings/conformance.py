@@ -131,8 +131,9 @@ class Results:
         if "error" in out:
             error = out["error"]
             error["status"] = self.status.get(error["status"], error["status"])
-            if not error["system_error"]:
-                del error["system_error"]
+            for name in ("system_error", "value", "limit"):
+                if not error[name]:
+                    del error[name]
             out["error"] = {k: v for k, v in error.items() if v != "GGUFX_NONE"}
         if out.get("made", True) == ("error" not in out):
             out.pop("made", None)  # an object after a success, none after a failure

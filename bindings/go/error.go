@@ -18,6 +18,8 @@ type Error struct {
 	SystemError int    // errno of the failed system call, else 0
 	Offset      uint64 // byte offset in the file, or None
 	Index       uint64 // number of the key, tensor, row, token or argument, or None
+	Value       uint64 // with StatusCapacity and StatusLimit: the number that was too large
+	Limit       uint64 // with those: the most that it may be
 	Message     string // the object, the location, the value and the limit
 	cause       error
 }
@@ -43,6 +45,8 @@ func failed(status C.ggufx_status, e *C.ggufx_error) error {
 		SystemError: int(e.system_error),
 		Offset:      uint64(e.offset),
 		Index:       uint64(e.index),
+		Value:       uint64(e.value),
+		Limit:       uint64(e.limit),
 		Message:     C.GoString(&e.message[0]),
 	}
 	*e = C.ggufx_error{}

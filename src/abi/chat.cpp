@@ -127,8 +127,9 @@ void import_messages(Vector<chat::Message> &out, const ggufx_chat_request &r) {
     require(!(r.n_messages > 0 && r.messages_json.data), "messages are given twice");
     constexpr size_t kMostMessages = 1 << 24;
     if (r.n_messages > kMostMessages) {
-        fail(Status::limit, {}, "%" PRIu64 " messages, the limit is %" PRIu64,
-             static_cast<uint64_t>(r.n_messages), static_cast<uint64_t>(kMostMessages));
+        fail(Status::limit, {.value = r.n_messages, .limit = kMostMessages},
+             "%" PRIu64 " messages, the limit is %" PRIu64, static_cast<uint64_t>(r.n_messages),
+             static_cast<uint64_t>(kMostMessages));
     }
     out.reserve(r.n_messages);
     const StructList<ggufx_chat_message> messages(r.messages, r.n_messages, 0,
@@ -203,11 +204,13 @@ extern "C" ggufx_status ggufx_chat_render(char *out, size_t capacity, size_t *ou
         for (size_t i = 0; i < n_runs_copied; i++)
             out_runs[i] = {output.runs[i].end, output.runs[i].user};
         if (n > capacity) {
-            fail(Status::capacity, {}, "the text has %" PRIu64 " bytes, the buffer holds %" PRIu64,
+            fail(Status::capacity, {.value = n, .limit = capacity},
+                 "the text has %" PRIu64 " bytes, the buffer holds %" PRIu64,
                  static_cast<uint64_t>(n), static_cast<uint64_t>(capacity));
         }
         if (out_runs && n_runs > run_capacity) {
-            fail(Status::capacity, {}, "the text has %" PRIu64 " runs, the buffer holds %" PRIu64,
+            fail(Status::capacity, {.value = n_runs, .limit = run_capacity},
+                 "the text has %" PRIu64 " runs, the buffer holds %" PRIu64,
                  static_cast<uint64_t>(n_runs), static_cast<uint64_t>(run_capacity));
         }
     });
@@ -271,7 +274,8 @@ extern "C" ggufx_status ggufx_chat_tokenize(int32_t *out_ids, size_t capacity, s
         *out_needed = n;
         ids.copy(out_ids, first, std::min(n, capacity));
         if (n > capacity) {
-            fail(Status::capacity, {}, "the text has %" PRIu64 " tokens, the buffer holds %" PRIu64,
+            fail(Status::capacity, {.value = n, .limit = capacity},
+                 "the text has %" PRIu64 " tokens, the buffer holds %" PRIu64,
                  static_cast<uint64_t>(n), static_cast<uint64_t>(capacity));
         }
     });

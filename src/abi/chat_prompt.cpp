@@ -145,7 +145,7 @@ extern "C" ggufx_status ggufx_chat_prompt_tokens(int32_t *out_ids, size_t capaci
         const Vector<int32_t> &ids = prompt->ids;
         *out_needed = ids.size();
         if (ids.size() > capacity)
-            fail(Status::capacity, {},
+            fail(Status::capacity, {.value = ids.size(), .limit = capacity},
                  "the prompt has %" PRIu64 " tokens, the buffer holds %" PRIu64,
                  static_cast<uint64_t>(ids.size()), static_cast<uint64_t>(capacity));
         if (!ids.empty()) memcpy(out_ids, ids.data(), ids.size() * sizeof(int32_t));

@@ -90,7 +90,8 @@ extern "C" ggufx_status ggufx_device_list(ggufx_device_facts *out, size_t capaci
             export_struct(to, facts_of(entries[i].facts, entries[i].id), "ggufx_device_facts");
         }
         if (entries.size() > capacity)
-            fail(Status::capacity, {}, "there are %" PRIu64 " devices, out has room for %" PRIu64,
+            fail(Status::capacity, {.value = entries.size(), .limit = capacity},
+                 "there are %" PRIu64 " devices, out has room for %" PRIu64,
                  static_cast<uint64_t>(entries.size()), static_cast<uint64_t>(capacity));
     });
 }

@@ -38,8 +38,8 @@ Vector<std::string_view> import_stops(const Host *host, const ggufx_generator_op
             fail(Status::argument, {kNone, i}, "stop string %" PRIu64 " is empty",
                  static_cast<uint64_t>(i));
         if (!checked::add(&bytes, bytes, uint64_t{text.size}) || bytes > kGeneratorStopBytes)
-            fail(Status::limit, {kNone, i}, "the stop strings have more than %" PRIu64 " bytes",
-                 kGeneratorStopBytes);
+            fail(Status::limit, {.index = i, .limit = kGeneratorStopBytes},
+                 "the stop strings have more than %" PRIu64 " bytes", kGeneratorStopBytes);
         out.push_back({text.data, text.size});
     }
     return out;
@@ -92,7 +92,8 @@ generate::Sampler import_sampler(const ggufx_generator_options &in, const ggufx_
 
 uint32_t import_limited(uint32_t given, uint32_t most, const char *name) {
     if (given <= most) return given;
-    fail(Status::limit, {}, "%s is %" PRIu32 ", the limit is %" PRIu32, name, given, most);
+    fail(Status::limit, {.value = given, .limit = most}, "%s is %" PRIu32 ", the limit is %" PRIu32,
+         name, given, most);
 }
 
 generate::GeneratorOptions import_numbers(const ggufx_generator_options &in) {
@@ -429,7 +430,7 @@ extern "C" ggufx_status ggufx_generator_tokens(int32_t *out_ids, size_t capacity
         const Vector<int32_t> &ids = generator->generator.ids();
         *out_needed = ids.size();
         if (ids.size() > capacity)
-            fail(Status::capacity, {},
+            fail(Status::capacity, {.value = ids.size(), .limit = capacity},
                  "the generator has %" PRIu64 " tokens, the buffer holds %" PRIu64,
                  static_cast<uint64_t>(ids.size()), static_cast<uint64_t>(capacity));
         if (!ids.empty()) memcpy(out_ids, ids.data(), ids.size() * sizeof(int32_t));

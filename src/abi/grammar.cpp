@@ -223,7 +223,8 @@ extern "C" ggufx_status ggufx_matcher_mask(uint32_t *out_bits, size_t n_words,
         if (status != Status::ok) return status;
         const size_t needed = matcher->matcher.n_words();
         if (n_words < needed) {
-            return set_failure(failure_of(error), Status::capacity, {},
+            return set_failure(failure_of(error), Status::capacity,
+                               {.value = needed, .limit = n_words},
                                "the mask has %" PRIu64 " words, the buffer holds %" PRIu64,
                                static_cast<uint64_t>(needed), static_cast<uint64_t>(n_words));
         }

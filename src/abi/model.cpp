@@ -244,7 +244,8 @@ extern "C" ggufx_status ggufx_file_graph(char *out, size_t capacity, size_t *out
         *out_needed = text.size();
         if (out) memcpy(out, text.data(), std::min(capacity, text.size()));
         if (text.size() > capacity)
-            fail(Status::capacity, {}, "the text has %" PRIu64 " bytes, the buffer holds %" PRIu64,
+            fail(Status::capacity, {.value = text.size(), .limit = capacity},
+                 "the text has %" PRIu64 " bytes, the buffer holds %" PRIu64,
                  static_cast<uint64_t>(text.size()), static_cast<uint64_t>(capacity));
     });
 }

@@ -61,7 +61,8 @@ extern "C" ggufx_status ggufx_file_sampling(ggufx_sampling_facts *out, int32_t *
         export_struct(out, facts, "ggufx_sampling_facts");
         std::copy_n(ids.begin(), std::min(capacity, ids.size()), out_suppressed);
         if (!out_suppressed || ids.size() <= capacity) return Status::ok;
-        return set_failure(failure_of(error), Status::capacity, {},
+        return set_failure(failure_of(error), Status::capacity,
+                           {.value = ids.size(), .limit = capacity},
                            "the file has %" PRIu64 " suppressed tokens, there is room for %" PRIu64,
                            static_cast<uint64_t>(ids.size()), static_cast<uint64_t>(capacity));
     });

@@ -82,7 +82,8 @@ extern "C" ggufx_status ggufx_tokenize(int32_t *out_ids, size_t capacity, size_t
         *out_needed = ids.size();
         ids.copy(out_ids, 0, std::min(ids.size(), capacity));
         if (ids.size() > capacity) {
-            fail(Status::capacity, {}, "the text has %" PRIu64 " tokens, the buffer holds %" PRIu64,
+            fail(Status::capacity, {.value = ids.size(), .limit = capacity},
+                 "the text has %" PRIu64 " tokens, the buffer holds %" PRIu64,
                  static_cast<uint64_t>(ids.size()), static_cast<uint64_t>(capacity));
         }
     });
@@ -128,7 +129,7 @@ Status Detokenize::run(model::DetokenizeState *state, bool parts, Failure *failu
     model::DetokenizeState after = *state;
     *out_needed = tokenizer->tokenizer.detokenize(out, capacity, ids, n_ids, options, after, last);
     if (*out_needed > capacity) {
-        return set_failure(failure, Status::capacity, {},
+        return set_failure(failure, Status::capacity, {.value = *out_needed, .limit = capacity},
                            "the text has %" PRIu64 " bytes, the buffer holds %" PRIu64,
                            static_cast<uint64_t>(*out_needed), static_cast<uint64_t>(capacity));
     }

@@ -45,7 +45,8 @@ private:
         self.work_.add(kAllocation + size / kBytesOfUnit);
         if (size > self.most_bytes_ - self.n_bytes_) {
             self.is_spent_ = true;
-            fail(Status::limit, {}, "more than %" PRIu64 " bytes of memory", self.most_bytes_);
+            fail(Status::limit, {.limit = self.most_bytes_},
+                 "more than %" PRIu64 " bytes of memory", self.most_bytes_);
         }
         void *const memory = self.parent_.alloc(size, align);
         if (memory) self.n_bytes_ += size;

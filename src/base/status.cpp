@@ -96,6 +96,8 @@ void fill(Failure *f, Status status, At at, const char *format, va_list args) {
     f->system_error = at.system_error;
     f->offset = at.offset;
     f->index = at.index;
+    f->value = at.value;
+    f->limit = at.limit;
     print_text_v(f->message, sizeof f->message, format, args);
 }
 

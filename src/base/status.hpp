@@ -67,15 +67,19 @@ struct Failure {
     int32_t system_error;
     uint64_t offset;
     uint64_t index;
-    uint64_t reserved[5];
+    uint64_t value, limit;
+    uint64_t reserved[3];
     char message[448];
 };
 
-// Location of an error: byte offset in the file; index of a key, tensor, row, token or argument.
+// Location of an error: byte offset in the file; index of a key, tensor, row, token or argument;
+// with capacity and limit the number that was too large and the most that it may be.
 struct At {
     uint64_t offset = kNone;
     uint64_t index = kNone;
     int32_t system_error = 0;
+    uint64_t value = 0;
+    uint64_t limit = 0;
 };
 
 #if defined(__MINGW32__) // there "printf" means the system library's, without %llu

@@ -50,7 +50,7 @@ private:
         const uint64_t beyond = units - slice_; // units after the slice
         if (beyond > left_) {
             is_spent_ = true;
-            fail(Status::limit, {}, "more than %" PRIu64 " steps", most_);
+            fail(Status::limit, {.limit = most_}, "more than %" PRIu64 " steps", most_);
         }
         left_ -= beyond;
         slice_ = 0;

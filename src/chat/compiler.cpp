@@ -147,7 +147,8 @@ uint32_t TemplateCompiler::names_of(size_t first) {
 
 void compile(TemplateProgram &program, std::string_view source) {
     if (source.size() > kLargestTemplate) {
-        fail(Status::limit, {}, "a template of %" PRIu64 " bytes, the largest has %" PRIu64,
+        fail(Status::limit, {.value = source.size(), .limit = kLargestTemplate},
+             "a template of %" PRIu64 " bytes, the largest has %" PRIu64,
              static_cast<uint64_t>(source.size()), static_cast<uint64_t>(kLargestTemplate));
     }
     const size_t bad = first_invalid(source);

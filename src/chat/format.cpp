@@ -27,7 +27,8 @@ uint64_t read_number(std::string_view s, size_t &i) {
     uint64_t n = 0;
     for (; i < s.size() && s[i] >= '0' && s[i] <= '9'; i++) {
         n = 10 * n + static_cast<uint64_t>(s[i] - '0');
-        if (n > kWidest) fail(Status::limit, {}, "a format wider than %" PRIu64, kWidest);
+        if (n > kWidest)
+            fail(Status::limit, {.limit = kWidest}, "a format wider than %" PRIu64, kWidest);
     }
     return n;
 }
@@ -103,7 +104,8 @@ void write_real(Meter &meter, TextBuilder &out, const Field &f, double value, bo
     meter.charge(16); // hundreds of digits are possible
     constexpr uint64_t kPrecise = 400;
     const uint64_t precision = f.has_precision ? f.precision : 6;
-    if (precision > kPrecise) fail(Status::limit, {}, "more than %" PRIu64 " decimals", kPrecise);
+    if (precision > kPrecise)
+        fail(Status::limit, {.limit = kPrecise}, "more than %" PRIu64 " decimals", kPrecise);
     constexpr size_t kSize = 320 + kPrecise;
     char *const digits = meter.array<char>(2 * kSize);
     const double magnitude = signbit(value) && !isnan(value) ? -value : value;

@@ -30,7 +30,8 @@ Value make_range(Environment &env, const Value &, const Arguments &arguments) {
                                  : static_cast<uint64_t>(start) - static_cast<uint64_t>(stop);
     const uint64_t count = (up ? stop <= start : stop >= start) ? 0 : (distance - 1) / stride + 1;
     if (count > kLongestRange)
-        fail(Status::limit, {}, "a range of more than %" PRIu64 " items", kLongestRange);
+        fail(Status::limit, {.limit = kLongestRange}, "a range of more than %" PRIu64 " items",
+             kLongestRange);
     Value out;
     out.kind = Kind::range;
     out.range = env.meter.make<RangeValue>(RangeValue{start, stop, step, count});

@@ -31,8 +31,9 @@ private:
              static_cast<uint64_t>(at));
     }
     [[noreturn]] void too_deep(size_t at) const {
-        fail(Status::limit, {at}, "%s: JSON is nested deeper than %u at byte %" PRIu64, what_,
-             kJsonDepth, static_cast<uint64_t>(at));
+        fail(Status::limit, {.offset = at, .limit = kJsonDepth},
+             "%s: JSON is nested deeper than %u at byte %" PRIu64, what_, kJsonDepth,
+             static_cast<uint64_t>(at));
     }
     void lone_surrogate(size_t) const {} // becomes U+FFFD
 

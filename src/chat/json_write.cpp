@@ -16,7 +16,8 @@ public:
 
     void value(const Value &v, unsigned depth) {
         meter_.charge(1);
-        if (depth > kDeepest) fail(Status::limit, {}, "values nested deeper than %u", kDeepest);
+        if (depth > kDeepest)
+            fail(Status::limit, {.limit = kDeepest}, "values nested deeper than %u", kDeepest);
         switch (v.kind) {
         case Kind::none:
             return out_.add("null", v.user);

@@ -16,7 +16,7 @@ void Output::add(Meter &meter, const Text &piece, size_t begin, size_t end) {
     const uint64_t limit = meter.limits().output_bytes;
     if (begin == end) return;
     if (end - begin > limit - text.size()) {
-        fail(Status::limit, {}, "more than %" PRIu64 " bytes of text", limit);
+        fail(Status::limit, {.limit = limit}, "more than %" PRIu64 " bytes of text", limit);
     }
     text.insert(text.end(), piece.data + begin, piece.data + end);
     const uint64_t user = piece.is_user(begin);

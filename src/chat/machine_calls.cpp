@@ -158,7 +158,7 @@ void TemplateMachine::call_method(const Method &method, const Arguments &passed,
 
 void TemplateMachine::enter(Frame frame) {
     if (frames_.size() >= kDeepestCalls) {
-        fail(Status::limit, {}, "macros that call each other deeper than %u",
+        fail(Status::limit, {.limit = kDeepestCalls}, "macros that call each other deeper than %u",
              static_cast<unsigned>(kDeepestCalls));
     }
     frame.back = pc_;

@@ -55,7 +55,8 @@ public:
     // Allocates uninitialized memory that lives as long as the meter. Throws limit, std::bad_alloc.
     void *bytes(uint64_t n) {
         if (n > memory_left_ || n > SIZE_MAX - 8) {
-            fail(Status::limit, {}, "more than %" PRIu64 " bytes of memory", limits_.memory_bytes);
+            fail(Status::limit, {.limit = limits_.memory_bytes},
+                 "more than %" PRIu64 " bytes of memory", limits_.memory_bytes);
         }
         work_->add(kAllocation + n / 64);
         const uint64_t rounded = (n + 7) & ~uint64_t{7};
@@ -82,7 +83,8 @@ public:
     // Charges memory that an owning object allocates itself.
     void reserve(uint64_t n) {
         if (n > memory_left_) {
-            fail(Status::limit, {}, "more than %" PRIu64 " bytes of memory", limits_.memory_bytes);
+            fail(Status::limit, {.limit = limits_.memory_bytes},
+                 "more than %" PRIu64 " bytes of memory", limits_.memory_bytes);
         }
         memory_left_ -= n;
     }

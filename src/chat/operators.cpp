@@ -177,7 +177,8 @@ Value repeated(Environment &env, const Value &what, int64_t times) {
     if (what.is(Kind::string)) {
         const uint64_t size = what.text->size;
         if (n > 0 && size > env.meter.limits().memory_bytes / n)
-            fail(Status::limit, {}, "a string repeated to more than %" PRIu64 " bytes",
+            fail(Status::limit, {.limit = env.meter.limits().memory_bytes},
+                 "a string repeated to more than %" PRIu64 " bytes",
                  env.meter.limits().memory_bytes);
         env.meter.charge(size == 0 ? 0 : n);
         TextBuilder out(env.meter);
@@ -185,8 +186,8 @@ Value repeated(Environment &env, const Value &what, int64_t times) {
         return Value::of(with_markup(env.meter, *out.finish(), what.text->markup));
     }
     if (n > 0 && what.list->size > env.meter.limits().memory_bytes / sizeof(Value) / n)
-        fail(Status::limit, {}, "a list repeated to more than %" PRIu64 " bytes",
-             env.meter.limits().memory_bytes);
+        fail(Status::limit, {.limit = env.meter.limits().memory_bytes},
+             "a list repeated to more than %" PRIu64 " bytes", env.meter.limits().memory_bytes);
     env.meter.charge(what.list->size * n);
     List *const out = make_list(env.meter, what.list->size * n);
     out->user = what.list->user;

@@ -132,7 +132,8 @@ static void write_list(Meter &meter, TextBuilder &out, const Value &value, unsig
 
 void write_repr(Meter &meter, TextBuilder &out, const Value &value, unsigned depth) {
     meter.charge(value.is(Kind::real) ? 8 : 1);
-    if (depth > kDeepest) fail(Status::limit, {}, "values nested deeper than %u", kDeepest);
+    if (depth > kDeepest)
+        fail(Status::limit, {.limit = kDeepest}, "values nested deeper than %u", kDeepest);
     switch (value.kind) {
     case Kind::none:
     case Kind::boolean:

@@ -235,7 +235,8 @@ size_t Finder::find_short(std::string_view text, size_t from) {
 
 void Finder::find_borders() {
     const size_t m = needle_.size();
-    if (m > UINT32_MAX) fail(Status::limit, {}, "a search for more than %u bytes", UINT32_MAX);
+    if (m > UINT32_MAX)
+        fail(Status::limit, {.limit = UINT32_MAX}, "a search for more than %u bytes", UINT32_MAX);
     meter_.charge_chars(m);
     borders_ = meter_.array<uint32_t>(m);
     borders_[0] = 0;

@@ -234,7 +234,8 @@ static int compare_numbers(const Value &a, const Value &b) {
 }
 
 static void check_depth(unsigned depth) {
-    if (depth > kDeepest) fail(Status::limit, {}, "values nested deeper than %u", kDeepest);
+    if (depth > kDeepest)
+        fail(Status::limit, {.limit = kDeepest}, "values nested deeper than %u", kDeepest);
 }
 
 static bool equal_lists(Meter &meter, const List &a, const List &b, unsigned depth) {

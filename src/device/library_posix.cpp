@@ -172,8 +172,8 @@ bool path_of(Path &out, const char *folder, const char *backend, Failure *why) {
     const int n = snprintf(out, sizeof out, "%.*s/libggufx-%s" GGUFX_PLUGIN_SUFFIX,
                            static_cast<int>(n_folder), folder, backend);
     if (n_folder < sizeof out && n > 0 && static_cast<size_t>(n) < sizeof out) return true;
-    set_failure(why, Status::limit, {}, "the path of the plugin %s has more than %zu bytes",
-                backend, sizeof out - 1);
+    set_failure(why, Status::limit, {.limit = sizeof out - 1},
+                "the path of the plugin %s has more than %zu bytes", backend, sizeof out - 1);
     return false;
 }
 

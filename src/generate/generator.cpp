@@ -132,7 +132,8 @@ void Generator::set_prompt(Prompt &&prompt) {
     const size_t n = tokens.size();
     if (n == 0) fail(Status::argument, {}, "the prompt has no tokens");
     if (n > n_context)
-        fail(Status::capacity, {}, "the prompt has %" PRIu64 " tokens, the context holds %" PRIu64,
+        fail(Status::capacity, {.value = n, .limit = n_context},
+             "the prompt has %" PRIu64 " tokens, the context holds %" PRIu64,
              static_cast<uint64_t>(n), n_context);
     check_ids(tokens, session_.model().shape().n_vocab);
     const uint64_t most = options_.max_tokens ? n + uint64_t{options_.max_tokens} : UINT64_MAX;

@@ -137,11 +137,12 @@ private:
             }
             open[depth - 1]--;
             if (++n_nested_ > kMaxNested)
-                fail(Status::limit, {}, "key \"%s\": more than %" PRIu32 " arrays inside arrays",
-                     name().c_str(), kMaxNested);
+                fail(Status::limit, {.limit = kMaxNested},
+                     "key \"%s\": more than %" PRIu32 " arrays inside arrays", name().c_str(),
+                     kMaxNested);
             if (depth == kMaxDepth)
-                fail(Status::limit, {}, "key \"%s\": arrays nested deeper than %" PRIu32,
-                     name().c_str(), kMaxDepth);
+                fail(Status::limit, {.limit = kMaxDepth},
+                     "key \"%s\": arrays nested deeper than %" PRIu32, name().c_str(), kMaxDepth);
             const Head inner = copy_head();
             if (inner.element == ValueType::array)
                 open[depth++] = inner.count;

@@ -48,7 +48,8 @@ void Window::require(uint64_t n) {
         if (want > part_.size) want = part_.size;
         size_t bytes = 0;
         if (!checked::to_size(&bytes, want))
-            fail(Status::limit, {}, "metadata of more than %llu bytes do not fit the address space",
+            fail(Status::limit, {.value = loaded_},
+                 "metadata of more than %llu bytes do not fit the address space",
                  static_cast<unsigned long long>(loaded_));
         Buffer larger(part_.host, bytes);
         if (loaded_) memcpy(larger.data(), data_, static_cast<size_t>(loaded_));

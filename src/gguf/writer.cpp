@@ -82,7 +82,7 @@ uint64_t Writer::alignment() const {
 // appended.
 void Writer::put_keys(Keys made) {
     if (made.size() > kMaxCount - keys_.size())
-        fail(Status::limit, {}, "more than %" PRIu64 " keys", kMaxCount);
+        fail(Status::limit, {.limit = kMaxCount}, "more than %" PRIu64 " keys", kMaxCount);
     keys_by_name_.reserve(made.size(), kKeyName);
     Place key = made.begin();
     bool all_new = true;
@@ -221,7 +221,7 @@ void Writer::copy_meta(const File &file, const NumberKey *more, size_t n_more) {
 
 void Writer::reserve_tensors(size_t n) {
     if (n > kMaxCount - tensors_.size())
-        fail(Status::limit, {}, "more than %" PRIu64 " tensors", kMaxCount);
+        fail(Status::limit, {.limit = kMaxCount}, "more than %" PRIu64 " tensors", kMaxCount);
     make_room(tensors_, n);
 }
 

@@ -89,7 +89,8 @@ PartPlan WritePlan::begin_part(size_t part) const {
         out.meta_end = sum(out.meta_end, key.bytes.size());
         n_nested += key.n_nested;
         if (n_nested > kMaxNested)
-            fail(Status::limit, {}, "more than %" PRIu32 " arrays inside arrays", kMaxNested);
+            fail(Status::limit, {.limit = kMaxNested}, "more than %" PRIu32 " arrays inside arrays",
+                 kMaxNested);
     });
     if (limits_.splits()) {
         out.n_keys += kSplitKeyCount;
@@ -123,10 +124,11 @@ bool WritePlan::fits(const PartPlan &part, const PartPlan &with) const {
 
 void WritePlan::add_part(const PartPlan &part) {
     if (part.meta_end > kMaxMetadata)
-        fail(Status::limit, {}, "metadata of %" PRIu64 " bytes; the limit is %" PRIu64,
-             part.meta_end, kMaxMetadata);
+        fail(Status::limit, {.value = part.meta_end, .limit = kMaxMetadata},
+             "metadata of %" PRIu64 " bytes; the limit is %" PRIu64, part.meta_end, kMaxMetadata);
     if (parts_.size() == kMaxParts)
-        fail(Status::limit, {}, "more than %" PRIu64 " parts; allow larger ones", kMaxParts);
+        fail(Status::limit, {.limit = kMaxParts}, "more than %" PRIu64 " parts; allow larger ones",
+             kMaxParts);
     n_bytes_ = sum(n_bytes_, part.n_bytes);
     parts_.push_back(part);
 }

@@ -147,8 +147,8 @@ Automaton intersect(const Automaton &a, const Automaton &b, Work &work) {
         const StateNumbers::Found found = numbers.find(p, q);
         if (!found.fresh) return found.number;
         if (found.number >= kMostProduct)
-            fail(Status::limit, {}, "constraints that apply together need over %" PRIu32 " states",
-                 kMostProduct);
+            fail(Status::limit, {.limit = kMostProduct},
+                 "constraints that apply together need over %" PRIu32 " states", kMostProduct);
         return out.add_state(a.whole[p] && b.whole[q]);
     };
     number_of(a.start, b.start);

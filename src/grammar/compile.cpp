@@ -44,7 +44,8 @@ private:
 
 uint32_t GrammarCompiler::add(Instruction instruction) {
     if (out_.code.size() >= kMostInstructions)
-        fail(Status::limit, {}, "the grammar has over %" PRIu32 " steps", kMostInstructions);
+        fail(Status::limit, {.limit = kMostInstructions}, "the grammar has over %" PRIu32 " steps",
+             kMostInstructions);
     syntax_.work().add_steps(1);
     out_.code.push_back(instruction);
     return static_cast<uint32_t>(out_.code.size() - 1);
@@ -240,7 +241,8 @@ uint32_t GrammarCompiler::emit(Node node, uint32_t next) {
     const SyntaxNode &n = syntax_[node];
     syntax_.work().add_steps(1);
     if (++n_emitted_ > 2 * kMostInstructions) // a repeated empty node adds no instruction
-        fail(Status::limit, {}, "the grammar has over %" PRIu32 " steps", kMostInstructions);
+        fail(Status::limit, {.limit = kMostInstructions}, "the grammar has over %" PRIu32 " steps",
+             kMostInstructions);
     if (!properties_.fits[node]) return kFail;
     switch (n.form) {
     case Form::literal:

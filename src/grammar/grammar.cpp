@@ -37,7 +37,8 @@ Grammar::Grammar(Ref<Host> host, Ref<Vocabulary> vocabulary, const GrammarOption
     : host_(std::move(host)), vocabulary_(std::move(vocabulary)), program_(host_.get()),
       masks_(host_) {
     if (options.text.size() > kMostSource) {
-        fail(Status::limit, {}, "the grammar has %" PRIu64 " bytes, over %" PRIu64,
+        fail(Status::limit, {.value = options.text.size(), .limit = kMostSource},
+             "the grammar has %" PRIu64 " bytes, over %" PRIu64,
              static_cast<uint64_t>(options.text.size()), kMostSource);
     }
     const uint64_t n = options.text.size();

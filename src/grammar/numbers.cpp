@@ -416,8 +416,8 @@ template <class Track> Automaton follow(const Syntax &syntax, const Track &track
         const StateNumbers::Found found = numbers.find(static_cast<uint64_t>(shape), known);
         if (!found.fresh) return found.number;
         if (found.number >= kMostNumberStates)
-            fail(Status::limit, {}, "its numbers lead to over %" PRIu32 " states",
-                 kMostNumberStates);
+            fail(Status::limit, {.limit = kMostNumberStates},
+                 "its numbers lead to over %" PRIu32 " states", kMostNumberStates);
         return out.add_state(is_whole_text(shape) && track.fits(known, shape));
     };
     number_of(Shape::begin, 0);
@@ -491,7 +491,8 @@ NumberRules::NumberRules(Syntax &syntax, bool any_form)
 Automaton NumberRules::smallest(Automaton made) {
     work_ += made.n_states();
     if (work_ > kMostNumberWork)
-        fail(Status::limit, {}, "numbers take over %" PRIu64 " states in all", kMostNumberWork);
+        fail(Status::limit, {.limit = kMostNumberWork},
+             "numbers take over %" PRIu64 " states in all", kMostNumberWork);
     minimize(made, syntax_.work());
     return made;
 }

@@ -12,7 +12,8 @@ const Vector<CharRange> &CharacterSets::of(uint64_t categories) {
     const Vector<CharRange> &out = find(categories);
     n_given_ += out.size();
     if (n_given_ > kMostRanges)
-        fail(Status::limit, {}, "patterns have over %" PRIu32 " ranges", kMostRanges);
+        fail(Status::limit, {.limit = kMostRanges}, "patterns have over %" PRIu32 " ranges",
+             kMostRanges);
     return out;
 }
 

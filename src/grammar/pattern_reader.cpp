@@ -139,8 +139,8 @@ private:
 
     uint32_t add(const Part &part) {
         if (out_.parts_.size() >= kMostNodes)
-            fail(Status::limit, {}, "%s: the pattern has over %" PRIu32 " parts", out_.what_,
-                 kMostNodes);
+            fail(Status::limit, {.limit = kMostNodes}, "%s: the pattern has over %" PRIu32 " parts",
+                 out_.what_, kMostNodes);
         out_.parts_.push_back(part);
         return static_cast<uint32_t>(out_.parts_.size() - 1);
     }

@@ -111,10 +111,10 @@ void PushdownAutomaton::begin_work() {
 void PushdownAutomaton::count_work() {
     if (++work_ <= most_) return;
     if (most_ == kMostWork) {
-        fail(Status::limit, {},
+        fail(Status::limit, {.limit = kMostWork},
              "the grammar is too ambiguous: more than %" PRIu64 " steps for a token", kMostWork);
     }
-    fail(Status::limit, {},
+    fail(Status::limit, {.limit = kMostCredit},
          "the grammar is too ambiguous: more than %" PRIu64 " steps and %" PRIu64
          " for each call of a text",
          kMostCredit, kCreditOfCall);
@@ -131,8 +131,8 @@ void PushdownAutomaton::settle_one(Stack stack) {
         return visit(frame.below);
     case Op::edges:
         if (found_.size() >= kMostStacks) {
-            fail(Status::limit, {}, "the grammar is too ambiguous: more than %" PRIu32 " stacks",
-                 kMostStacks);
+            fail(Status::limit, {.limit = kMostStacks},
+                 "the grammar is too ambiguous: more than %" PRIu32 " stacks", kMostStacks);
         }
         return found_.push_back(stack);
     case Op::fork:

@@ -28,7 +28,8 @@ void Regexes::charge(uint64_t n) {
     work_ += n;
     all_work_.add_steps(16 * n);
     if (work_ > kMostRegexWork)
-        fail(Status::limit, {}, "patterns take over %" PRIu64 " steps", kMostRegexWork);
+        fail(Status::limit, {.limit = kMostRegexWork}, "patterns take over %" PRIu64 " steps",
+             kMostRegexWork);
 }
 
 uint32_t Regexes::intern(Numbers &&numbers) {
@@ -43,9 +44,11 @@ Regex Regexes::add(Form form, bool has_empty, uint32_t height, uint32_t a, uint3
                                                 static_cast<Regex>(nodes_.size()));
     if (!fresh) return at->second;
     if (nodes_.size() >= kMostRegexes)
-        fail(Status::limit, {}, "patterns lead to over %" PRIu32 " expressions", kMostRegexes);
+        fail(Status::limit, {.limit = kMostRegexes},
+             "patterns lead to over %" PRIu32 " expressions", kMostRegexes);
     if (height > kMostRegexHeight)
-        fail(Status::limit, {}, "patterns are nested deeper than %" PRIu32, kMostRegexHeight);
+        fail(Status::limit, {.limit = kMostRegexHeight}, "patterns are nested deeper than %" PRIu32,
+             kMostRegexHeight);
     nodes_.push_back({form, has_empty, static_cast<uint16_t>(height), a, b, c});
     return at->second;
 }
@@ -279,8 +282,8 @@ void Regexes::find_letters(Alphabetic &out, Numbers &codes, Regex a) {
             }
         }
         if (n > kMostRegexLetters)
-            fail(Status::limit, {}, "patterns have over %" PRIu32 " classes of characters",
-                 kMostRegexLetters);
+            fail(Status::limit, {.limit = kMostRegexLetters},
+                 "patterns have over %" PRIu32 " classes of characters", kMostRegexLetters);
         // Drop symbols that no range has any longer.
         Numbers number(n, kNoNode, codes.get_allocator());
         out.n_symbols = 0;
@@ -305,7 +308,8 @@ void Regexes::make_automaton(Automaton &out, Alphabetic &letters, Regex a) {
         const auto [at, fresh] = numbers.try_emplace(state, out.n_states());
         if (!fresh) return at->second;
         if (out.n_states() >= kMostRegexStates)
-            fail(Status::limit, {}, "patterns lead to over %" PRIu32 " states", kMostRegexStates);
+            fail(Status::limit, {.limit = kMostRegexStates},
+                 "patterns lead to over %" PRIu32 " states", kMostRegexStates);
         states.push_back(state);
         return out.add_state(has_empty(state));
     };
@@ -336,7 +340,8 @@ bool Regexes::is_none(Regex a) {
         charge(codes.size() / 16);
         if (has_empty(todo[i])) return false;
         if (i >= kMostRegexStates)
-            fail(Status::limit, {}, "patterns lead to over %" PRIu32 " states", kMostRegexStates);
+            fail(Status::limit, {.limit = kMostRegexStates},
+                 "patterns lead to over %" PRIu32 " states", kMostRegexStates);
         for (const uint32_t code : codes) {
             const Regex next = derive(todo[i], code);
             if (next != none() && seen.insert(next).second) todo.push_back(next);

@@ -45,7 +45,8 @@ void SchemaAlternatives::count_work(uint64_t n) {
 
 static void require_few(size_t n_ways) {
     if (n_ways > kMostWays)
-        fail(Status::limit, {}, "the schema has over %zu alternatives", kMostWays);
+        fail(Status::limit, {.limit = kMostWays}, "the schema has over %zu alternatives",
+             kMostWays);
 }
 
 void SchemaAlternatives::expand(Vector<Alternative> &out, const Subschemas &parts) {

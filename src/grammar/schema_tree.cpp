@@ -175,8 +175,8 @@ const Scope *SchemaTree::inside(const Scope *scope, uint32_t resource) {
     const auto [at, fresh] = scopes_.try_emplace({scope, resource}, nullptr);
     const uint32_t depth = scope ? scope->depth + 1 : 0;
     if (depth >= kMostScopes)
-        fail(Status::limit, {}, "over %" PRIu32 " parts with an '$id' lead to a schema",
-             kMostScopes);
+        fail(Status::limit, {.limit = kMostScopes},
+             "over %" PRIu32 " parts with an '$id' lead to a schema", kMostScopes);
     if (fresh) at->second = meter_.make<Scope>(scope, resource, depth);
     return at->second;
 }

@@ -22,9 +22,11 @@ void Syntax::set_most_complex(const char *pointer, std::string_view keyword) {
 
 Node Syntax::add(Form form, uint32_t depth, size_t first, size_t n) {
     if (nodes_.size() >= kMostNodes)
-        fail(Status::limit, {}, "the grammar has over %" PRIu32 " parts", kMostNodes);
+        fail(Status::limit, {.limit = kMostNodes}, "the grammar has over %" PRIu32 " parts",
+             kMostNodes);
     if (depth > kDeepest)
-        fail(Status::limit, {}, "the grammar is nested deeper than %" PRIu32, kDeepest);
+        fail(Status::limit, {.limit = kDeepest}, "the grammar is nested deeper than %" PRIu32,
+             kDeepest);
     work_.add_steps(1);
     nodes_.push_back({form, static_cast<uint8_t>(depth), static_cast<uint32_t>(first),
                       static_cast<uint32_t>(n)});
@@ -55,7 +57,8 @@ Node Syntax::literal(std::string_view bytes) {
 Node Syntax::set(const CharRange *ranges, size_t n) {
     const size_t first = ranges_.size();
     if (n > kMostRanges - first)
-        fail(Status::limit, {}, "the grammar has over %" PRIu32 " ranges", kMostRanges);
+        fail(Status::limit, {.limit = kMostRanges}, "the grammar has over %" PRIu32 " ranges",
+             kMostRanges);
     work_.add_steps(n);
     ranges_.insert(ranges_.end(), ranges, ranges + n);
     const size_t kept = merge_ranges(ranges_.data() + first, n);

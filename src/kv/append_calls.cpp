@@ -131,7 +131,8 @@ Status check_capacity(const Config &c, const Track &track, uint64_t n, Failure *
     const uint64_t limit = c.max_tokens && c.max_tokens < kMostTokens ? c.max_tokens : kMostTokens;
     uint64_t total = 0;
     if (checked::add(&total, track.n_tokens, n) && total <= limit) return Status::ok;
-    return set_failure(failure, Status::capacity, {},
+    const uint64_t left = limit > track.n_tokens ? limit - track.n_tokens : 0;
+    return set_failure(failure, Status::capacity, {.value = n, .limit = left},
                        "cannot append %llu tokens to %llu: %s is %llu", ull(n), ull(track.n_tokens),
                        limit == c.max_tokens ? "max_tokens of the cache" : "the limit", ull(limit));
 }

@@ -60,7 +60,7 @@ Status check_sequence(const Config &config, uint32_t sequence, Failure *failure)
 }
 
 Status refuse_pages(const Cache::State &state, uint32_t layer, uint64_t n, Failure *failure) {
-    return set_failure(failure, Status::capacity, {.index = layer},
+    return set_failure(failure, Status::capacity, {.index = layer, .limit = state.config.max_pages},
                        "layer %u has %llu pages, the limit is %llu: %llu tokens need more", layer,
                        ull(state.layers[layer].main_blocks()), ull(state.config.max_pages), ull(n));
 }
@@ -212,7 +212,8 @@ Status Cache::reserve(uint32_t sequence, uint64_t n_tokens, Failure *failure) {
     const Status status = check_sequence(s.config, sequence, failure);
     if (status != Status::ok) return status;
     if (s.config.max_tokens && n_tokens > s.config.max_tokens)
-        return set_failure(failure, Status::capacity, {},
+        return set_failure(failure, Status::capacity,
+                           {.value = n_tokens, .limit = s.config.max_tokens},
                            "cannot reserve %llu tokens: max_tokens of the cache is %llu",
                            ull(n_tokens), ull(s.config.max_tokens));
     Status taken = Status::ok;

@@ -63,8 +63,9 @@ Config checked_config(Config c) {
     if (c.n_sequences == 0) c.n_sequences = 1;
     need(c.n_layers >= 1, "n_layers must be at least 1", c.n_layers);
     if (c.n_layers > kMostTracks || c.n_sequences > kMostTracks / c.n_layers)
-        fail(Status::limit, {}, "%u layers of %u sequences each: the limit is %u in all",
-             c.n_layers, c.n_sequences, kMostTracks);
+        fail(Status::limit, {.limit = kMostTracks},
+             "%u layers of %u sequences each: the limit is %u in all", c.n_layers, c.n_sequences,
+             kMostTracks);
     need(c.n_kv_heads >= 1, "n_kv_heads must be at least 1", c.n_kv_heads);
     need(c.n_q_heads >= 1 && c.n_q_heads % c.n_kv_heads == 0,
          "n_q_heads must be a multiple of n_kv_heads", c.n_q_heads);

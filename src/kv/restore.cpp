@@ -256,7 +256,8 @@ Status Restore::track(uint32_t index, uint32_t i) {
     }
     if (held != track.n_tokens - track.n_dropped) return bad("tokens are missing");
     if (s_.config.max_tokens && track.n_tokens > s_.config.max_tokens)
-        return set_failure(failure_, Status::capacity, {},
+        return set_failure(failure_, Status::capacity,
+                           {.value = track.n_tokens, .limit = s_.config.max_tokens},
                            "the snapshot has %llu tokens: max_tokens of the cache is %llu",
                            ull(track.n_tokens), ull(s_.config.max_tokens));
     number_pages(track);

@@ -19,8 +19,8 @@ size_t chunk_bytes_for(uint64_t per_call) {
     if (per_call == 0) per_call = Workspace::kDefaultPerCall;
     if (per_call < Workspace::kMinPerCall) per_call = Workspace::kMinPerCall;
     if (per_call > kMaxPerCall) {
-        fail(Status::limit, {}, "workspace_bytes %" PRIu64 " is over the limit of %" PRIu64,
-             per_call, kMaxPerCall);
+        fail(Status::limit, {.value = per_call, .limit = kMaxPerCall},
+             "workspace_bytes %" PRIu64 " is over the limit of %" PRIu64, per_call, kMaxPerCall);
     }
     const uint64_t chunk = (per_call + Workspace::kChunksPerCall - 1) / Workspace::kChunksPerCall;
     return static_cast<size_t>((chunk + 63) / 64 * 64);

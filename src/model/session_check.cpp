@@ -19,8 +19,9 @@ Status Session::check_ids(const int32_t *tokens, size_t n, Failure *failure) con
 }
 
 static Status check_room(uint64_t length, size_t n, uint32_t n_context, Failure *failure) {
-    if (n <= n_context - length) return Status::ok;
-    return set_failure(failure, Status::capacity, {},
+    const uint64_t left = n_context - length;
+    if (n <= left) return Status::ok;
+    return set_failure(failure, Status::capacity, {.value = n, .limit = left},
                        "%" PRIu64 " tokens do not fit: %" PRIu64 " of %" PRIu32 " are used",
                        static_cast<uint64_t>(n), length, n_context);
 }

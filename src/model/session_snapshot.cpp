@@ -119,7 +119,8 @@ Status Session::TokenReader::counts(Loaded &out) {
     out.held = in_.u64();
     if (in_.status() != Status::ok) return read_failed(in_, failure_);
     if (out.length > session_.n_context_)
-        return set_failure(failure_, Status::capacity, {},
+        return set_failure(failure_, Status::capacity,
+                           {.value = out.length, .limit = session_.n_context_},
                            "the snapshot has %llu tokens, the session room for %u", ull(out.length),
                            session_.n_context_);
     if (out.held <= (has_caches() ? out.length : 0)) return Status::ok;

@@ -19,14 +19,16 @@ void check_counts(const Config &c) {
              "a state cache needs at least one layer and one sequence: it has %u and %u",
              c.n_layers, c.n_sequences);
     if (uint64_t(c.n_layers) * c.n_sequences > kMostTracks)
-        fail(Status::limit, {}, "%u layers of %u sequences: the limit is %llu in all", c.n_layers,
-             c.n_sequences, (unsigned long long)kMostTracks);
+        fail(Status::limit, {.limit = kMostTracks},
+             "%u layers of %u sequences: the limit is %llu in all", c.n_layers, c.n_sequences,
+             (unsigned long long)kMostTracks);
     if (c.n_checkpoints > kMostCheckpoints)
-        fail(Status::limit, {}, "%u checkpoints: the limit is %u", c.n_checkpoints,
-             kMostCheckpoints);
+        fail(Status::limit, {.value = c.n_checkpoints, .limit = kMostCheckpoints},
+             "%u checkpoints: the limit is %u", c.n_checkpoints, kMostCheckpoints);
     if (uint64_t(c.n_sequences) * (kOwnSlots + c.n_checkpoints) > kMostSlots)
-        fail(Status::limit, {}, "%u checkpoints of %u sequences: the limit is %u in all",
-             c.n_checkpoints, c.n_sequences, kMostSlots);
+        fail(Status::limit, {.limit = kMostSlots},
+             "%u checkpoints of %u sequences: the limit is %u in all", c.n_checkpoints,
+             c.n_sequences, kMostSlots);
 }
 
 Sizes sizes_of(const Config &c) {

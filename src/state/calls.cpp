@@ -154,7 +154,7 @@ Status StateCache::commit(uint32_t index, uint64_t n_tokens, Failure *failure) {
         return set_failure(failure, Status::argument, {.index = index},
                            "sequence %u: steps of a call without new tokens", index);
     if (n_tokens > kMostTokens - sequence.n_tokens)
-        return set_failure(failure, Status::capacity, {.index = index},
+        return set_failure(failure, Status::capacity, {.index = index, .limit = kMostTokens},
                            "sequence %u: %llu tokens after %llu, the limit is %llu in all", index,
                            ull(n_tokens), ull(sequence.n_tokens), ull(kMostTokens));
     if (n_tokens <= sequence.n_again) return rollback(index, failure);

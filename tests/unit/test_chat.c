@@ -289,6 +289,7 @@ static void test_calls_are_checked(void **state) {
 #define RENDER() ggufx_chat_render(NULL, 0, &n, NULL, 0, NULL, chat, &request, &error)
     assert_int_equal(RENDER(), GGUFX_E_CAPACITY);
     assert_int_equal(n, 1);
+    assert_true(error.value == 1 && error.limit == 0);
     request.flags = GGUFX_CHAT_THINK | GGUFX_CHAT_NO_THINK;
     assert_int_equal(RENDER(), GGUFX_E_ARGUMENT);
     request.flags = 1u << 30;

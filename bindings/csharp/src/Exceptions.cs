@@ -10,6 +10,7 @@ namespace Ggufx
     {
         internal Status Status;
         internal ulong? Offset, Index;
+        internal ulong Value, Limit;
         internal int SystemError;
         internal string Message;
     }
@@ -26,6 +27,10 @@ namespace Ggufx
         public ulong? Offset { get { return Failure.Offset; } }
         /// <summary>Number of the key, tensor, row, token or argument at fault.</summary>
         public ulong? Index { get { return Failure.Index; } }
+        /// <summary>The number that was too large, for CAPACITY and LIMIT.</summary>
+        public ulong Value { get { return Failure.Value; } }
+        /// <summary>The most that it may be.</summary>
+        public ulong Limit { get { return Failure.Limit; } }
         /// <summary>errno of the system call that failed, else 0.</summary>
         public int SystemError { get { return Failure.SystemError; } }
     }
@@ -77,6 +82,8 @@ namespace Ggufx
                 Status = (Status)status,
                 Offset = Native.Present(record->offset),
                 Index = Native.Present(record->index),
+                Value = record->value,
+                Limit = record->limit,
                 SystemError = record->system_error,
                 Message = Native.Text(NativeMethods.ggufx_status_name(status)) + ": " +
                           Native.Text(record->message),

@@ -45,7 +45,9 @@ namespace Ggufx
         internal int system_error;
         internal ulong offset;
         internal ulong index;
-        internal fixed ulong reserved[5];
+        internal ulong value;
+        internal ulong limit;
+        internal fixed ulong reserved[3];
         internal fixed byte message[448];
     }
 

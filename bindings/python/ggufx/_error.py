@@ -22,6 +22,10 @@ class Error(Exception):
     """Byte offset in the file of the field at fault."""
     index: int | None = None
     """Number of the key, tensor, row, token or argument at fault."""
+    value: int = 0
+    """The number that was too large, for CAPACITY and LIMIT."""
+    limit: int = 0
+    """The most that it may be."""
     system_error: int = 0
     """errno of the system call that failed, else 0."""
 

@@ -61,6 +61,8 @@ class ggufx_error(Structure):
     system_error: int
     offset: int
     index: int
+    value: int
+    limit: int
     reserved: Array[Any]
     message: bytes
     _fields_ = [
@@ -68,7 +70,9 @@ class ggufx_error(Structure):
         ("system_error", c_int32),
         ("offset", c_uint64),
         ("index", c_uint64),
-        ("reserved", c_uint64 * 5),
+        ("value", c_uint64),
+        ("limit", c_uint64),
+        ("reserved", c_uint64 * 3),
         ("message", c_char * 448),
     ]
 

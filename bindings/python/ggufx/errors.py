@@ -45,6 +45,7 @@ def failure(status: int, record: ggufx_error) -> Error:
     error = kind(f"{name}: {record.message.decode(errors='replace')}")
     error.code = Status(status)
     error.offset, error.index = present(record.offset), present(record.index)
+    error.value, error.limit = record.value, record.limit
     error.system_error = record.system_error
     if isinstance(error, OSError) and os.name == "posix" and record.system_error:
         error.errno = record.system_error

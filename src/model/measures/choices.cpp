@@ -68,7 +68,7 @@ Status ChoicesRun::check(Failure *failure) {
     }
     if (task_.n_context > session_.n_context() ||
         longest - 1 > session_.n_context() - task_.n_context)
-        return set_failure(failure, Status::capacity, {},
+        return set_failure(failure, Status::capacity, {.limit = session_.n_context()},
                            "a context of %" PRIu64 " and a continuation of %" PRIu64
                            " tokens do not fit: the session has room for %" PRIu32,
                            static_cast<uint64_t>(task_.n_context), longest, session_.n_context());

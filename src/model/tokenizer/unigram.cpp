@@ -54,8 +54,8 @@ void Unigram::normalize(Vector<char> &out, std::string_view text, Controls contr
     const auto put = [&](std::string_view bytes) {
         out.insert(out.end(), bytes.begin(), bytes.end());
         if (out.size() > kMaxNormalized) {
-            fail(Status::limit, {}, "the normalized text has more than %" PRIu64 " bytes",
-                 kMaxNormalized);
+            fail(Status::limit, {.limit = kMaxNormalized},
+                 "the normalized text has more than %" PRIu64 " bytes", kMaxNormalized);
         }
     };
     out.reserve(text.size() + kSpaceText.size());

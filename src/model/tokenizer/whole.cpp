@@ -64,7 +64,7 @@ void WholeTokens::take_tokens(const Vocab &vocab) {
             {static_cast<int32_t>(i), vocab[i].length, 0, vocab[i].control, may_mark(vocab[i])});
         n_bytes += vocab[i].length;
         if (n_bytes > kMaxWholeBytes)
-            fail(Status::limit, {kNone, i},
+            fail(Status::limit, {.index = i, .limit = kMaxWholeBytes},
                  "the user-defined and control tokens have more than %" PRIu64 " bytes of text",
                  kMaxWholeBytes);
     }

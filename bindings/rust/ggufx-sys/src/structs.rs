@@ -163,7 +163,9 @@ pub struct ggufx_error {
     pub system_error: i32,
     pub offset: u64,
     pub index: u64,
-    pub reserved: [u64; 5],
+    pub value: u64,
+    pub limit: u64,
+    pub reserved: [u64; 3],
     pub message: [c_char; 448],
 }
 

@@ -15,13 +15,16 @@ pub struct Error {
     system_error: i32,
     offset: Option<u64>,
     index: Option<u64>,
+    value: u64,
+    limit: u64,
     message: String,
 }
 
 impl Error {
     /// A failure found by these bindings themselves.
     pub(crate) fn new(status: Status, message: impl Into<String>) -> Self {
-        Error { status, system_error: 0, offset: None, index: None, message: message.into() }
+        let message = message.into();
+        Error { status, system_error: 0, offset: None, index: None, value: 0, limit: 0, message }
     }
     pub(crate) fn argument(message: impl Into<String>) -> Self {
         Self::new(Status::ARGUMENT, message)
@@ -41,6 +44,14 @@ impl Error {
     /// Number of the key, tensor, row, token or argument at fault.
     pub fn index(&self) -> Option<u64> {
         self.index
+    }
+    /// The number that was too large, for `CAPACITY` and `LIMIT`.
+    pub fn value(&self) -> u64 {
+        self.value
+    }
+    /// The most that it may be.
+    pub fn limit(&self) -> u64 {
+        self.limit
     }
     /// Message: the object, the location, the value and the limit.
     pub fn message(&self) -> &str {
@@ -72,6 +83,8 @@ pub(crate) unsafe fn from_record(status: i32, record: *const sys::ggufx_error) -
         system_error: (*record).system_error,
         offset: present((*record).offset),
         index: present((*record).index),
+        value: (*record).value,
+        limit: (*record).limit,
         message: text.to_string_lossy().into_owned(),
     }
 }
