@@ -174,7 +174,7 @@ class Structs:
         shown = [v for v in self.surface.structs[name].shown if not self.surface.has_hook(v) and
                  (v.kind != "callback" or v.type in ("void", "int32_t", "ggufx_status")) and
                  v.kind not in ("buffer", "address") and (name, v.name) not in SKIPPED]
-        return sorted(shown, key=lambda v: v.optional)
+        return sorted(shown, key=lambda v: (v.optional, v.name == "flags"))
 
     def views_in(self, call, v):
         """Buffers and hooks of the options of a call."""

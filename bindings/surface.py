@@ -345,7 +345,7 @@ def two_call(api, value, where, d):
 
 def text(value, where, d):
     role = d.meaning["role"]
-    value.kind = "bytes" if (where, d.name) in BYTE_MEMBERS else "text" if role == "text" else "string"
+    value.kind = "text" if role == "text" else "string"
     if value.kind == "string" and re.search(r"(^|_)path$", d.name):
         value.kind = "path"
     value.json = value.kind == "text" and value.doc.startswith("JSON ")
@@ -374,7 +374,8 @@ def value_of(api, where, d, neighbours):
                   takes=m.get("takes", False), length=m.get("length", ""), doc=tidy(d.doc))
     role = m["role"]
     if base == "ggufx_text" and stars_of(d.type) == 0:
-        value.kind, value.json = "text", value.doc.startswith("JSON ")
+        value.kind = "bytes" if (where, d.name) in BYTE_MEMBERS else "text"
+        value.json = value.doc.startswith("JSON ")
     elif role in ("scalar", "scalar_out"):
         number(api, value, where, d)
         value.way = "out" if role == "scalar_out" else "in"

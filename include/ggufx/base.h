@@ -107,10 +107,8 @@ typedef struct ggufx_error {
     int32_t system_error; /* errno or GetLastError() of the failed system call, else 0 */
     uint64_t offset;      /* byte offset of the faulty field in the file, else GGUFX_NONE */
     uint64_t index;       /* index of the key, tensor, row, token or argument, else GGUFX_NONE */
-    /* With CAPACITY and LIMIT: the number that was too large, and the most that it may be. 0 where
-     * there is no such number, or it was not counted to its end. */
-    uint64_t value;
-    uint64_t limit;
+    uint64_t value; /* for CAPACITY and LIMIT: the number that was too large; 0 = not counted */
+    uint64_t limit; /* the most that it may be; 0 = no number */
     uint64_t reserved[3];
     char message[448]; /* UTF-8, NUL-terminated: failure, place, value and limit */
 } ggufx_error;

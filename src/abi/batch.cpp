@@ -35,9 +35,6 @@ void check_embeddings(const ggufx_batch_item &item, uint32_t width, size_t index
 }
 
 model::BatchItem import_item(const ggufx_batch_item &item, uint32_t width, size_t index) {
-    if (item.flags & ~kItemFlags)
-        fail(Status::argument, {kNone, index}, "item %" PRIu64 ": unknown flags 0x%" PRIx32,
-             static_cast<uint64_t>(index), item.flags & ~kItemFlags);
     check_embeddings(item, width, index);
     return {.sequence = item.sequence,
             .tokens = item.tokens,
@@ -55,7 +52,7 @@ void import_items(model::Session &session, const ggufx_batch_item *items, size_t
         fail(Status::argument, {}, "%" PRIu64 " items, the session has %" PRIu32 " sequences",
              static_cast<uint64_t>(n_items), session.n_sequences());
     const uint32_t width = session.model().shape().n_embd;
-    const StructList<ggufx_batch_item> list(items, n_items, UINT32_MAX, "ggufx_batch_item");
+    const StructList<ggufx_batch_item> list(items, n_items, kItemFlags, "ggufx_batch_item");
     for (size_t i = 0; i < n_items; i++) session.items()[i] = import_item(list.at(i), width, i);
 }
 

@@ -3,7 +3,6 @@
 // here, and those that search or compare have the inputs that cost most. Each expression is
 // repeated until the limit of steps ends the rendering.
 // SPDX-License-Identifier: MIT
-#include "../text_of.h"
 #include "chat/filters.hpp"
 #include "chat/native.hpp"
 
@@ -409,7 +408,7 @@ double measure(ggufx_runtime *rt, const Row &row) {
     ggufx_chat_request request = {};
     request.struct_size = sizeof request;
     request.flags = GGUFX_CHAT_CLOCK;
-    request.messages_json = text_of("[]");
+    request.messages_json = {"[]", 2};
     request.variables = {variables.data(), variables.size()};
     request.max_steps = kSteps;
     request.max_memory = request.max_output = uint64_t{1} << 32;

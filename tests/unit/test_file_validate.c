@@ -240,7 +240,7 @@ static void test_callbacks_stop_the_check(void **state) {
     memset(&r, 0, sizeof r);
     r.stop_after = 1;
     assert_int_equal(ggufx_validate(f, GGUFX_VALIDATE_STRICT, note, &r, NULL, NULL),
-                     GGUFX_E_STATE); /* what note() returned */
+                     GGUFX_E_STATE); /* the status of note() */
     assert_int_equal(r.errors + r.warnings + r.remarks, 1);
     for (k = 1; status != GGUFX_OK; k++) {
         int left = k;

@@ -19,7 +19,7 @@ namespace Ggufx
         public long Index { get; private set; }
         /// <summary>Facts of it.</summary>
         public MetaEntry Info { get { return _file.MetaAt(Index); } }
-        /// <summary>The key; null for a nested array.</summary>
+        /// <summary>The key; empty for a nested array.</summary>
         public string Key { get { return Info.Key; } }
         /// <summary>Type of the value.</summary>
         public MetaType Type { get { return Info.Type; } }

@@ -52,10 +52,12 @@ namespace Ggufx
         internal int[][] Widths; // of each layer
     }
 
-    public partial struct BatchItem
+    public sealed partial class BatchItem
     {
+        /// <summary>Tokens for sequence 0, as the members say.</summary>
+        public BatchItem() {}
         /// <summary>Tokens for a sequence, another one in each item of a call; the logits after the last one.</summary>
-        public BatchItem(uint sequence, int[] tokens, BatchFlags flags = BatchFlags.Logits) : this()
+        public BatchItem(uint sequence, int[] tokens, BatchFlags flags = BatchFlags.Logits)
         {
             Sequence = sequence;
             Tokens = tokens;

@@ -2161,14 +2161,14 @@ namespace Ggufx
         /// <summary>As stored in the file.</summary>
         public float Score { get; private set; }
         /// <summary>As stored in the file.</summary>
-        public string Text { get; private set; }
+        public byte[] Text { get; private set; }
 
         internal unsafe TokenFacts(NativeTokenFacts* o)
         {
             Flags = (TokenFlags)o->flags;
             Id = o->id;
             Score = o->score;
-            Text = Native.Text(o->text.data, o->text.size);
+            Text = Native.Copy<byte>(o->text.data, o->text.size);
         }
     }
 

@@ -14,7 +14,7 @@ from ._buffers import (Array, Buffer, Doubles, F32, F64, Floats, I32, I64, Ints,
     structs_at, writes)
 from ._callbacks import (Following, Progress, callback, fill_whole)
 from ._shapes import (AttentionHook, KvShapes, MatcherShapes, SessionShapes, rows_of)
-from ._facts import (written, Path, Text, path_bytes, terminated, text_at, text_or_none, to_bytes)
+from ._facts import (written, Path, Text, bytes_at, path_bytes, terminated, text_at, text_or_none, to_bytes)
 from ._handle import (KINDS, Object, Self, borrowed)
 from ._keep import (Keep, Room, Structs, asked_twice)
 from ._library import (lib)
@@ -235,23 +235,22 @@ class DeviceFacts:
 class DeviceOptions:
     """Options of a device. All zero means default."""
 
-    flags: int = 0
     plugin_path: Path | None = None
     """Folder of the plugins, or one plugin; None: the folder of this library's file. Relative paths
     are refused in processes with elevated privileges (set-user-ID).
     """
+    flags: int = 0
 
     def _fill(self, o: _raw.ggufx_device_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
-        o.flags = self.flags
         o.plugin_path = keep.path(self.plugin_path)
+        o.flags = self.flags
 
 
 @dataclass
 class EmbedOptions:
     """Options of Runtime.embedder_estimate."""
 
-    flags: int = 0
     n_context: int = 0
     """Tokens of an input; 0 = the trained context, at most 8,192."""
     n_batch: int = 0
@@ -261,15 +260,16 @@ class EmbedOptions:
     """Number of values to keep, from the first on (Matryoshka), before normalization; 0 = all."""
     matmul_flags: int = 0
     """MatmulFlags of all products."""
+    flags: int = 0
 
     def _fill(self, o: _raw.ggufx_embed_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
-        o.flags = self.flags
         o.n_context = self.n_context
         o.n_batch = self.n_batch
         o.pooling = self.pooling
         o.dimensions = self.dimensions
         o.matmul_flags = self.matmul_flags
+        o.flags = self.flags
 
 
 @dataclass(frozen=True)
@@ -368,8 +368,6 @@ class EstimateFacts:
 class EstimateOptions:
     """Options of an estimate. All zero means default."""
 
-    flags: int = 0
-    """EstimateFlags.FILE_TYPE, _IMATRIX, _LAYERS."""
     file_type: int = 0
     """Quantization mix, as in Quantizer.quantize."""
     n_context: int = 0
@@ -408,10 +406,11 @@ class EstimateOptions:
     """Ranks of the group, at most 256; 0 = 1, or those of a rank's file (group.h)."""
     rank: int = 0
     """Index of the rank; ignored for a rank's file with n_ranks 0."""
+    flags: int = 0
+    """EstimateFlags.FILE_TYPE, _IMATRIX, _LAYERS."""
 
     def _fill(self, o: _raw.ggufx_estimate_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
-        o.flags = self.flags
         o.file_type = self.file_type
         o.n_context = self.n_context
         o.n_batch = self.n_batch
@@ -429,13 +428,13 @@ class EstimateOptions:
         o.speeds = keep.array(self.speeds, U32, "speeds", self.n_ranks)[0]
         o.n_ranks = self.n_ranks
         o.rank = self.rank
+        o.flags = self.flags
 
 
 @dataclass
 class JobOptions:
     """Options of a plan. All zero means default."""
 
-    flags: int = 0
     output_type: int = 0
     """TensorType of output.weight."""
     embedding_type: int = 0
@@ -446,23 +445,22 @@ class JobOptions:
     """For the key quantize.imatrix.file; may be None."""
     reserve_bytes: int = 0
     """As in WriterOptions."""
+    flags: int = 0
 
     def _fill(self, o: _raw.ggufx_job_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
-        o.flags = self.flags
         o.output_type = self.output_type
         o.embedding_type = self.embedding_type
         o.imatrix = keep.object(self.imatrix, "ggufx_imatrix")
         o.imatrix_name = keep.string(self.imatrix_name)
         o.reserve_bytes = self.reserve_bytes
+        o.flags = self.flags
 
 
 @dataclass
 class KvOptions:
     """Options of Runtime.kv_estimate."""
 
-    flags: int = 0
-    """KvFlags.FIT_TQ3_0, _CENTRE_*, _V_IN_K."""
     n_layers: int = 0
     """At least 1; n_layers * n_sequences is at most 4,194,304."""
     n_kv_heads: int = 0
@@ -502,10 +500,11 @@ class KvOptions:
     """[n_rope_frequencies] angle in radians by which RoPE rotates pair i per position, read by the
     call only. None: rope_scale * rope_base^(-2 i / rope_dims).
     """
+    flags: int = 0
+    """KvFlags.FIT_TQ3_0, _CENTRE_*, _V_IN_K."""
 
     def _fill(self, o: _raw.ggufx_kv_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
-        o.flags = self.flags
         o.n_layers = self.n_layers
         o.n_kv_heads = self.n_kv_heads
         o.n_q_heads = self.n_q_heads
@@ -523,6 +522,7 @@ class KvOptions:
         o.layers, o.n_layer_options = keep.structs(_raw.ggufx_kv_layer, self.layers)
         o.model = self.model
         o.rope_frequencies, o.n_rope_frequencies = keep.array(self.rope_frequencies, F64, "rope_frequencies")
+        o.flags = self.flags
 
 
 @dataclass
@@ -551,14 +551,14 @@ class KvLayer:
 class MatmulOptions:
     """Options of Runtime.matvec."""
 
-    flags: int = 0
     progress: Progress | None = None
     """None: cannot be cancelled."""
+    flags: int = 0
 
     def _fill(self, o: _raw.ggufx_matmul_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
-        o.flags = self.flags
         o.progress = keep.follow(self.progress)
+        o.flags = self.flags
 
 
 @dataclass(frozen=True)
@@ -703,7 +703,6 @@ class ChatRequest:
     it reads and writes.
     """
 
-    flags: int = 0
     messages: Sequence[ChatMessage] | None = None
     """[n_messages]."""
     messages_json: Any = None
@@ -726,10 +725,10 @@ class ChatRequest:
     """Bytes of output; 0 = 32 MiB, plus 16 per byte of input."""
     progress: Progress | None = None
     """Steps done, of an unknown total; None: cannot be cancelled."""
+    flags: int = 0
 
     def _fill(self, o: _raw.ggufx_chat_request, keep: Following) -> None:
         o.struct_size = sizeof(o)
-        o.flags = self.flags
         o.messages, o.n_messages = keep.structs(_raw.ggufx_chat_message, self.messages)
         o.messages_json.data, o.messages_json.size = keep.json(self.messages_json)
         o.tools.data, o.tools.size = keep.json(self.tools)
@@ -741,6 +740,7 @@ class ChatRequest:
         o.max_memory = self.max_memory
         o.max_output = self.max_output
         o.progress = keep.follow(self.progress)
+        o.flags = self.flags
 
 
 @dataclass
@@ -817,20 +817,20 @@ class ChatFacts:
 class ChatParserOptions:
     """Options of ChatParser."""
 
-    flags: int = 0
     chat: Chat | None = None
     """Template that decides the format; None: all output is answer."""
     prompt: Text | None = None
     """The rendered prompt, or its end, which may open reasoning or a call."""
     tools: Any = None
     """JSON array of the request's tools, for parameter types."""
+    flags: int = 0
 
     def _fill(self, o: _raw.ggufx_chat_parser_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
-        o.flags = self.flags
         o.chat = keep.object(self.chat, "ggufx_chat")
         o.prompt.data, o.prompt.size = keep.text(self.prompt)
         o.tools.data, o.tools.size = keep.json(self.tools)
+        o.flags = self.flags
 
 
 @dataclass(frozen=True)
@@ -947,7 +947,6 @@ class EmbedderFacts:
 class OpenOptions:
     """Options of File.open."""
 
-    flags: int = 0
     dialect: int = 0
     """Definition of the type ids from 41 on: 0 = ggml, the only one known."""
     io: int = 0
@@ -961,10 +960,10 @@ class OpenOptions:
     """Limit of the tensors of one file; 0 = 1,048,576, at most 2^31 - 1."""
     max_string_bytes: int = 0
     """Limit of a key or string; 0 = 1 GiB."""
+    flags: int = 0
 
     def _fill(self, o: _raw.ggufx_open_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
-        o.flags = self.flags
         o.dialect = self.dialect
         o.io = self.io
         o.progress = keep.follow(self.progress)
@@ -972,6 +971,7 @@ class OpenOptions:
         o.max_keys = self.max_keys
         o.max_tensors = self.max_tensors
         o.max_string_bytes = self.max_string_bytes
+        o.flags = self.flags
 
 
 @dataclass(frozen=True)
@@ -1089,7 +1089,6 @@ class TensorFacts:
 class GeneratorOptions:
     """All zero means default."""
 
-    flags: int = 0
     sequence: int = 0
     """Sequence of the session, not in use by another generator."""
     max_tokens: int = 0
@@ -1112,10 +1111,10 @@ class GeneratorOptions:
     """Tokens of reasoning after which its end is forced. It needs messages or a chat prompt, and
     has no effect with a grammar.
     """
+    flags: int = 0
 
     def _fill(self, o: _raw.ggufx_generator_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
-        o.flags = self.flags
         o.sequence = self.sequence
         o.max_tokens = self.max_tokens
         o.tokenizer = keep.object(self.tokenizer, "ggufx_tokenizer")
@@ -1126,6 +1125,7 @@ class GeneratorOptions:
         o.draft = keep.struct(_raw.ggufx_draft_options, self.draft)
         o.n_logprobs = self.n_logprobs
         o.max_reasoning = self.max_reasoning
+        o.flags = self.flags
 
 
 @dataclass
@@ -1156,7 +1156,6 @@ class DraftOptions:
 class Prompt:
     """A prompt: one of text, tokens, messages, parts and chat."""
 
-    flags: int = 0
     text: Text | None = None
     tokens: Ints | None = None
     messages: ChatRequest | None = None
@@ -1166,15 +1165,16 @@ class Prompt:
     parts: Sequence[PromptPart] | None = None
     chat: ChatPrompt | None = None
     """As messages, made ready before; without APPEND."""
+    flags: int = 0
 
     def _fill(self, o: _raw.ggufx_prompt, keep: Following) -> None:
         o.struct_size = sizeof(o)
-        o.flags = self.flags
         o.text.data, o.text.size = keep.text(self.text)
         o.tokens, o.n_tokens = keep.array(self.tokens, I32, "tokens")
         o.messages = keep.struct(_raw.ggufx_chat_request, self.messages)
         o.parts, o.n_parts = keep.structs(_raw.ggufx_prompt_part, self.parts)
         o.chat = keep.object(self.chat, "ggufx_chat_prompt")
+        o.flags = self.flags
 
 
 @dataclass
@@ -1212,17 +1212,17 @@ class StepOptions:
 class ForkOptions:
     """All zero means default: the copy draws the same tokens."""
 
-    flags: int = 0
     sequence: int = 0
     """Empty, and of no other generator."""
     seed: int = 0
     """With ForkFlags.RESEED: seed of its sampler."""
+    flags: int = 0
 
     def _fill(self, o: _raw.ggufx_fork_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
-        o.flags = self.flags
         o.sequence = self.sequence
         o.seed = self.seed
+        o.flags = self.flags
 
 
 @dataclass(frozen=True)
@@ -1273,7 +1273,6 @@ class ChatPromptOptions:
     End.TOOL_CALL when the call is complete.
     """
 
-    flags: int = 0
     chat: Chat | None = None
     """The template."""
     tokenizer: Tokenizer | None = None
@@ -1295,10 +1294,10 @@ class ChatPromptOptions:
     """Id of that call; absent: it has none."""
     schema: Any = None
     """JSON Schema of the answer. If the request has tools, the model may call them instead."""
+    flags: int = 0
 
     def _fill(self, o: _raw.ggufx_chat_prompt_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
-        o.flags = self.flags
         o.chat = keep.object(self.chat, "ggufx_chat")
         o.tokenizer = keep.object(self.tokenizer, "ggufx_tokenizer")
         o.request = keep.struct(_raw.ggufx_chat_request, self.request)
@@ -1308,13 +1307,13 @@ class ChatPromptOptions:
         o.tools.data, o.tools.size = keep.text(self.tools)
         o.call_id.data, o.call_id.size = keep.text(self.call_id)
         o.schema.data, o.schema.size = keep.json(self.schema)
+        o.flags = self.flags
 
 
 @dataclass
 class GrammarOptions:
     """Options of Grammar."""
 
-    flags: int = 0
     kind: int = 0
     text: Text | None = None
     """UTF-8."""
@@ -1324,15 +1323,16 @@ class GrammarOptions:
     """Steps of the compilation; 0 = 4,000,000, plus 2,000 per byte of text."""
     max_memory: int = 0
     """Bytes that it uses; 0 = 32 MiB, plus 2 KiB per byte of text."""
+    flags: int = 0
 
     def _fill(self, o: _raw.ggufx_grammar_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
-        o.flags = self.flags
         o.kind = self.kind
         o.text.data, o.text.size = keep.text(self.text)
         o.progress = keep.follow(self.progress)
         o.max_steps = self.max_steps
         o.max_memory = self.max_memory
+        o.flags = self.flags
 
 
 @dataclass(frozen=True)
@@ -1401,17 +1401,17 @@ class ImatrixEntry:
 class ImatrixOptions:
     """Options of a collection. All zero means default."""
 
-    flags: int = 0
     dataset: Text | None = None
     """Name of the dataset for the file, UTF-8; None: none."""
     progress: Progress | None = None
     """Counts tokens; None: none."""
+    flags: int = 0
 
     def _fill(self, o: _raw.ggufx_imatrix_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
-        o.flags = self.flags
         o.dataset = keep.string(self.dataset)
         o.progress = keep.follow(self.progress)
+        o.flags = self.flags
 
 
 @dataclass(frozen=True)
@@ -1481,7 +1481,6 @@ class JobTensor:
 class JobRunOptions:
     """Options of a run. All zero means default."""
 
-    flags: int = 0
     progress: Progress | None = None
     """Reported in bytes of input; None: cannot be cancelled."""
     tensor_done: Callable[[int, JobTensor], object] | None = None
@@ -1493,23 +1492,22 @@ class JobRunOptions:
     their tensors to PATH.part; Quantizer.finish completes the file.
     """
     n_shards: int = 0
+    flags: int = 0
 
     def _fill(self, o: _raw.ggufx_job_run_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
-        o.flags = self.flags
         o.progress = keep.follow(self.progress)
         o.tensor_done, o.user = keep.on(_CALL_1, self.tensor_done, lambda f, index_,
             tensor_: f(index_, JobTensor._of(cast(tensor_, POINTER(_raw.ggufx_job_tensor)).contents)))
         o.shard = self.shard
         o.n_shards = self.n_shards
+        o.flags = self.flags
 
 
 @dataclass
 class AttendOptions:
     """Options of KvCache.attend."""
 
-    flags: int = 0
-    """AttendFlags; 0 = windows or the causal mask."""
     scale: float = 0.0
     """Scale of the scores; 0 = 1 / sqrt(head_dim_k)."""
     softcap: float = 0.0
@@ -1526,10 +1524,11 @@ class AttendOptions:
     """One per query head, or None: the score of an attention sink without a value."""
     progress: Progress | None = None
     """None: cannot be cancelled."""
+    flags: int = 0
+    """AttendFlags; 0 = windows or the causal mask."""
 
     def _fill(self, o: _raw.ggufx_attend_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
-        o.flags = self.flags
         o.scale = self.scale
         o.softcap = self.softcap
         o.window = self.window
@@ -1537,6 +1536,7 @@ class AttendOptions:
         o.alibi_slopes, o.n_alibi_slopes = keep.array(self.alibi_slopes, F32, "alibi_slopes")
         o.sink_logits, o.n_sink_logits = keep.array(self.sink_logits, F32, "sink_logits")
         o.progress = keep.follow(self.progress)
+        o.flags = self.flags
 
 
 @dataclass(frozen=True)
@@ -1583,12 +1583,12 @@ class TokenFacts:
     """Index in the vocabulary."""
     score: float
     """As stored in the file."""
-    text: str
+    text: bytes
     """As stored in the file."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_token_facts) -> TokenFacts:
-        return cls(TokenFlags(o.flags), o.id, o.score, text_at(o.text.data, o.text.size))
+        return cls(TokenFlags(o.flags), o.id, o.score, bytes_at(o.text.data, o.text.size))
 
 
 @dataclass(frozen=True)
@@ -1729,7 +1729,6 @@ class LayerFacts:
 class BatchItem:
     """Tokens to append to a sequence. Unused fields must be 0."""
 
-    flags: int = 0
     sequence: int = 0
     """Below n_sequences; each item of a call has another one."""
     tokens: Ints | None = None
@@ -1746,32 +1745,33 @@ class BatchItem:
     """Positions, ascending, after that of the sequence's last token; None:
     without gaps.
     """
+    flags: int = 0
 
     def _fill(self, o: _raw.ggufx_batch_item, keep: Keep) -> None:
         o.struct_size = sizeof(o)
-        o.flags = self.flags
         o.sequence = self.sequence
         o.tokens, o.n_tokens = keep.array(self.tokens, I32, "tokens")[0], equal(self.tokens, self.positions)
         o.embeddings, o.n_embeddings = keep.array(self.embeddings, F32, "embeddings")
         o.positions, o.n_tokens = keep.array(self.positions, I32, "positions")[0], equal(self.tokens,
             self.positions)
+        o.flags = self.flags
 
 
 @dataclass
 class BatchOptions:
     """Options of Session.decode_batch."""
 
-    flags: int = 0
     progress: Progress | None = None
     """Counts tokens; None: cannot be cancelled."""
     matmul_flags: int = 0
     """MatmulFlags with BatchOptionsFlags.MATMUL, else 0."""
+    flags: int = 0
 
     def _fill(self, o: _raw.ggufx_batch_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
-        o.flags = self.flags
         o.progress = keep.follow(self.progress)
         o.matmul_flags = self.matmul_flags
+        o.flags = self.flags
 
 
 @dataclass(frozen=True)
@@ -2050,19 +2050,19 @@ class LogitBias:
 class WriterOptions:
     """Options of Writer."""
 
-    flags: int = 0
     version: int = 0
     """GGUF version, 2 or 3; 0 = 3."""
     reserve_bytes: int = 0
     """Space for later edits in place: the last key is "ggufx.reserve", an array of this many zeros
     (u8). It replaces one that was set or copied. 0: none is added.
     """
+    flags: int = 0
 
     def _fill(self, o: _raw.ggufx_writer_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
-        o.flags = self.flags
         o.version = self.version
         o.reserve_bytes = self.reserve_bytes
+        o.flags = self.flags
 
 
 @dataclass(frozen=True)
@@ -2092,20 +2092,20 @@ class WriteOptions:
     max_part_bytes only if the keys, or one tensor alone, are.
     """
 
-    flags: int = 0
     progress: Progress | None = None
     """Reported in bytes; None: cannot be cancelled."""
     max_part_bytes: int = 0
     """0: no limit."""
     max_part_tensors: int = 0
     """0: no limit."""
+    flags: int = 0
 
     def _fill(self, o: _raw.ggufx_write_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
-        o.flags = self.flags
         o.progress = keep.follow(self.progress)
         o.max_part_bytes = self.max_part_bytes
         o.max_part_tensors = self.max_part_tensors
+        o.flags = self.flags
 
 
 @dataclass(frozen=True)
@@ -2130,15 +2130,15 @@ class EditFacts:
 class EditOptions:
     """Options of Writer.edit_info."""
 
-    flags: int = 0
-    """EditFlags, at most one."""
     progress: Progress | None = None
     """Reported in bytes; None: cannot be cancelled."""
+    flags: int = 0
+    """EditFlags, at most one."""
 
     def _fill(self, o: _raw.ggufx_edit_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
-        o.flags = self.flags
         o.progress = keep.follow(self.progress)
+        o.flags = self.flags
 
 
 @dataclass(frozen=True)
@@ -2287,7 +2287,7 @@ class Runtime(Object):
         check(lib.ggufx_runtime_info(byref(out), own, byref(e)), e)
         return RuntimeFacts._of(out)
 
-    def device_list(self, *, flags: int = 0, plugin_path: Path | None = None) -> tuple[DeviceFacts, ...]:
+    def device_list(self, *, plugin_path: Path | None = None, flags: int = 0) -> tuple[DeviceFacts, ...]:
         """Lists devices, with the reason if a plugin or device cannot be used.
 
         Writes at most `capacity` entries of out[0].struct_size bytes each (set in the first one).
@@ -2296,14 +2296,14 @@ class Runtime(Object):
         """
         e = _raw.ggufx_error()
         with Keep() as call_:
-            options_ = call_.struct(_raw.ggufx_device_options, DeviceOptions(flags=flags, plugin_path=plugin_path))
+            options_ = call_.struct(_raw.ggufx_device_options, DeviceOptions(plugin_path=plugin_path, flags=flags))
             out = Structs(_raw.ggufx_device_facts, 64)
             check(asked_twice(lambda: lib.ggufx_device_list(out.at, out.n, byref(out.needed), self._handle, options_, byref(e)),
                 out), e)
             return out.structs(DeviceFacts._of)
 
-    def embedder_estimate(self, file: File, *, flags: int = 0, n_context: int = 0, n_batch: int = 0,
-            pooling: int = 0, dimensions: int = 0, matmul_flags: int = 0) -> int:
+    def embedder_estimate(self, file: File, *, n_context: int = 0, n_batch: int = 0, pooling: int = 0,
+            dimensions: int = 0, matmul_flags: int = 0, flags: int = 0) -> int:
         """Returns the exact bytes that Embedder allocates for a model of this file.
 
         The model itself is not included: see Runtime.estimate. The file may be opened for metadata only.
@@ -2311,17 +2311,17 @@ class Runtime(Object):
         e = _raw.ggufx_error()
         with Keep() as call_:
             options_ = call_.struct(_raw.ggufx_embed_options,
-                EmbedOptions(flags=flags, n_context=n_context, n_batch=n_batch, pooling=pooling, dimensions=dimensions,
-                matmul_flags=matmul_flags))
+                EmbedOptions(n_context=n_context, n_batch=n_batch, pooling=pooling, dimensions=dimensions, matmul_flags=matmul_flags,
+                flags=flags))
             out = c_uint64()
             check(lib.ggufx_embedder_estimate(byref(out), self._handle, file._handle, options_, byref(e)), e)
             return out.value
 
-    def estimate(self, file: File, *, flags: int = 0, file_type: int = 0, n_context: int = 0, n_batch: int = 0,
-            n_sessions: int = 0, type_k: int = 0, type_v: int = 0, job: JobOptions | None = None,
-            memory_bytes: int = 0, bandwidth: float = 0.0, n_context_total: int = 0, n_checkpoints: int = 0,
-            n_sequences: int = 0, adapters: Sequence[File] | None = None, device_memory_bytes: int = 0,
-            speeds: Ints | None = None, n_ranks: int = 0, rank: int = 0) -> EstimateFacts:
+    def estimate(self, file: File, *, file_type: int = 0, n_context: int = 0, n_batch: int = 0, n_sessions: int = 0,
+            type_k: int = 0, type_v: int = 0, job: JobOptions | None = None, memory_bytes: int = 0,
+            bandwidth: float = 0.0, n_context_total: int = 0, n_checkpoints: int = 0, n_sequences: int = 0,
+            adapters: Sequence[File] | None = None, device_memory_bytes: int = 0, speeds: Ints | None = None,
+            n_ranks: int = 0, rank: int = 0, flags: int = 0) -> EstimateFacts:
         """Estimates the memory of a model, as stored or under a quantization mix
         (EstimateFlags.FILE_TYPE).
 
@@ -2340,19 +2340,19 @@ class Runtime(Object):
         with Keep() as call_:
             own = self._handle
             options_ = call_.struct(_raw.ggufx_estimate_options,
-                EstimateOptions(flags=flags, file_type=file_type, n_context=n_context, n_batch=n_batch, n_sessions=n_sessions,
+                EstimateOptions(file_type=file_type, n_context=n_context, n_batch=n_batch, n_sessions=n_sessions,
                 type_k=type_k, type_v=type_v, job=job, memory_bytes=memory_bytes, bandwidth=bandwidth, n_context_total=n_context_total,
                 n_checkpoints=n_checkpoints, n_sequences=n_sequences, adapters=adapters, device_memory_bytes=device_memory_bytes,
-                speeds=speeds, n_ranks=n_ranks, rank=rank))
+                speeds=speeds, n_ranks=n_ranks, rank=rank, flags=flags))
             out = _raw.ggufx_estimate_facts(struct_size=sizeof(_raw.ggufx_estimate_facts))
             check(lib.ggufx_estimate(byref(out), own, file._handle, options_, byref(e)), e)
             return EstimateFacts._of(out)
 
-    def recommend(self, file: File, *, flags: int = 0, file_type: int = 0, n_context: int = 0, n_batch: int = 0,
+    def recommend(self, file: File, *, file_type: int = 0, n_context: int = 0, n_batch: int = 0,
             n_sessions: int = 0, type_k: int = 0, type_v: int = 0, job: JobOptions | None = None,
             memory_bytes: int = 0, bandwidth: float = 0.0, n_context_total: int = 0, n_checkpoints: int = 0,
             n_sequences: int = 0, adapters: Sequence[File] | None = None, device_memory_bytes: int = 0,
-            speeds: Ints | None = None, n_ranks: int = 0, rank: int = 0) -> EstimateFacts:
+            speeds: Ints | None = None, n_ranks: int = 0, rank: int = 0, flags: int = 0) -> EstimateFacts:
         """Recommends the quantization mix and KV cache types with the least loss that fit into
         memory_bytes.
 
@@ -2378,19 +2378,19 @@ class Runtime(Object):
         with Keep() as call_:
             own = self._handle
             options_ = call_.struct(_raw.ggufx_estimate_options,
-                EstimateOptions(flags=flags, file_type=file_type, n_context=n_context, n_batch=n_batch, n_sessions=n_sessions,
+                EstimateOptions(file_type=file_type, n_context=n_context, n_batch=n_batch, n_sessions=n_sessions,
                 type_k=type_k, type_v=type_v, job=job, memory_bytes=memory_bytes, bandwidth=bandwidth, n_context_total=n_context_total,
                 n_checkpoints=n_checkpoints, n_sequences=n_sequences, adapters=adapters, device_memory_bytes=device_memory_bytes,
-                speeds=speeds, n_ranks=n_ranks, rank=rank))
+                speeds=speeds, n_ranks=n_ranks, rank=rank, flags=flags))
             out = _raw.ggufx_estimate_facts(struct_size=sizeof(_raw.ggufx_estimate_facts))
             check(lib.ggufx_recommend(byref(out), own, file._handle, options_, byref(e)), e)
             return EstimateFacts._of(out)
 
-    def kv_estimate(self, n_tokens: int, *, flags: int = 0, n_layers: int = 0, n_kv_heads: int = 0,
-            n_q_heads: int = 0, head_dim_k: int = 0, head_dim_v: int = 0, type_k: int = 0, type_v: int = 0,
-            n_sequences: int = 0, max_tokens: int = 0, n_sinks: int = 0, rope_style: int = 0, rope_dims: int = 0,
-            rope_base: float = 0.0, rope_scale: float = 0.0, layers: Sequence[KvLayer] | None = None,
-            model: int = 0, rope_frequencies: Buffer | None = None) -> int:
+    def kv_estimate(self, n_tokens: int, *, n_layers: int = 0, n_kv_heads: int = 0, n_q_heads: int = 0,
+            head_dim_k: int = 0, head_dim_v: int = 0, type_k: int = 0, type_v: int = 0, n_sequences: int = 0,
+            max_tokens: int = 0, n_sinks: int = 0, rope_style: int = 0, rope_dims: int = 0, rope_base: float = 0.0,
+            rope_scale: float = 0.0, layers: Sequence[KvLayer] | None = None, model: int = 0,
+            rope_frequencies: Buffer | None = None, flags: int = 0) -> int:
         """Returns the bytes that a cache allocates after n_tokens tokens are reserved in every sequence.
 
         Appending these tokens takes no more. The object of the handle is included.
@@ -2398,10 +2398,10 @@ class Runtime(Object):
         e = _raw.ggufx_error()
         with Keep() as call_:
             options_ = call_.struct(_raw.ggufx_kv_options,
-                KvOptions(flags=flags, n_layers=n_layers, n_kv_heads=n_kv_heads, n_q_heads=n_q_heads, head_dim_k=head_dim_k,
+                KvOptions(n_layers=n_layers, n_kv_heads=n_kv_heads, n_q_heads=n_q_heads, head_dim_k=head_dim_k,
                 head_dim_v=head_dim_v, type_k=type_k, type_v=type_v, n_sequences=n_sequences, max_tokens=max_tokens,
                 n_sinks=n_sinks, rope_style=rope_style, rope_dims=rope_dims, rope_base=rope_base, rope_scale=rope_scale,
-                layers=layers, model=model, rope_frequencies=rope_frequencies))
+                layers=layers, model=model, rope_frequencies=rope_frequencies, flags=flags))
             out = c_uint64()
             check(lib.ggufx_kv_estimate(byref(out), self._handle, options_, n_tokens, byref(e)), e)
             return out.value
@@ -2583,13 +2583,13 @@ class ChatParser(Object):
     _kind = "ggufx_chat_parser"
     _mutable = True
 
-    def __init__(self, rt: Runtime, *, flags: int = 0, chat: Chat | None = None, prompt: Text | None = None,
-            tools: Any = None) -> None:
+    def __init__(self, rt: Runtime, *, chat: Chat | None = None, prompt: Text | None = None, tools: Any = None,
+            flags: int = 0) -> None:
         """Creates a parser. The template may be destroyed before the parser."""
         e = _raw.ggufx_error()
         with Keep() as call_:
             options_ = call_.struct(_raw.ggufx_chat_parser_options,
-                ChatParserOptions(flags=flags, chat=chat, prompt=prompt, tools=tools))
+                ChatParserOptions(chat=chat, prompt=prompt, tools=tools, flags=flags))
             own = KINDS["ggufx_chat_parser"]()
             check(lib.ggufx_chat_parser_create(byref(own), rt._handle, options_, byref(e)), e)
             self._take(own, rt)
@@ -2656,7 +2656,7 @@ class Device(Object):
     _mutable = True
 
     @classmethod
-    def open(cls: type[Self], rt: Runtime, id: Text, *, flags: int = 0, plugin_path: Path | None = None) -> Self:
+    def open(cls: type[Self], rt: Runtime, id: Text, *, plugin_path: Path | None = None, flags: int = 0) -> Self:
         """Opens a device by its id in the list. "auto" selects the first usable device that is not
         software.
 
@@ -2665,7 +2665,7 @@ class Device(Object):
         """
         e = _raw.ggufx_error()
         with Keep() as call_:
-            options_ = call_.struct(_raw.ggufx_device_options, DeviceOptions(flags=flags, plugin_path=plugin_path))
+            options_ = call_.struct(_raw.ggufx_device_options, DeviceOptions(plugin_path=plugin_path, flags=flags))
             own = KINDS["ggufx_device"]()
             check(lib.ggufx_device_open(byref(own), rt._handle, terminated(id), options_, byref(e)), e)
             return cls._made(own, rt)
@@ -2704,8 +2704,8 @@ class Embedder(Object):
             uses_ = call_.structs(_raw.ggufx_adapter_use, uses)[0]
             self._check(lib.ggufx_embedder_set_adapters(self._handle, uses_, len(uses), byref(e)), e)
 
-    def __init__(self, model: Model, *, flags: int = 0, n_context: int = 0, n_batch: int = 0, pooling: int = 0,
-            dimensions: int = 0, matmul_flags: int = 0) -> None:
+    def __init__(self, model: Model, *, n_context: int = 0, n_batch: int = 0, pooling: int = 0, dimensions: int = 0,
+            matmul_flags: int = 0, flags: int = 0) -> None:
         """Creates an embedder and allocates all its memory.
 
         An input is computed as a whole, so the scratch memory is for at least n_context tokens. options
@@ -2714,8 +2714,8 @@ class Embedder(Object):
         e = _raw.ggufx_error()
         with Keep() as call_:
             options_ = call_.struct(_raw.ggufx_embed_options,
-                EmbedOptions(flags=flags, n_context=n_context, n_batch=n_batch, pooling=pooling, dimensions=dimensions,
-                matmul_flags=matmul_flags))
+                EmbedOptions(n_context=n_context, n_batch=n_batch, pooling=pooling, dimensions=dimensions, matmul_flags=matmul_flags,
+                flags=flags))
             own = KINDS["ggufx_embedder"]()
             check(lib.ggufx_embedder_create(byref(own), model._handle, options_, byref(e)), e)
             self._take(own, model)
@@ -2738,9 +2738,9 @@ class File(Object):
     _mutable = False
 
     @classmethod
-    def open(cls: type[Self], rt: Runtime, path: Path, *, flags: int = 0, dialect: int = 0, io: int = 0,
+    def open(cls: type[Self], rt: Runtime, path: Path, *, dialect: int = 0, io: int = 0,
             progress: Progress | None = None, max_metadata_bytes: int = 0, max_keys: int = 0, max_tensors: int = 0,
-            max_string_bytes: int = 0) -> Self:
+            max_string_bytes: int = 0, flags: int = 0) -> Self:
         """Opens a GGUF file by its UTF-8 path.
 
         Any part of a split set ("x-00002-of-00003.gguf") opens the whole set. Big-endian files are
@@ -2760,16 +2760,16 @@ class File(Object):
         e = _raw.ggufx_error()
         with Following() as call_:
             options_ = call_.struct(_raw.ggufx_open_options,
-                OpenOptions(flags=flags, dialect=dialect, io=io, progress=progress, max_metadata_bytes=max_metadata_bytes,
-                max_keys=max_keys, max_tensors=max_tensors, max_string_bytes=max_string_bytes))
+                OpenOptions(dialect=dialect, io=io, progress=progress, max_metadata_bytes=max_metadata_bytes,
+                max_keys=max_keys, max_tensors=max_tensors, max_string_bytes=max_string_bytes, flags=flags))
             own = KINDS["ggufx_file"]()
             call_.end(lib.ggufx_open(byref(own), rt._handle, path_bytes(path), options_, byref(e)), e)
             return cls._made(own, rt)
 
     @classmethod
-    def open_fd(cls: type[Self], rt: Runtime, fd: int, offset: int, length: int, *, flags: int = 0,
-            dialect: int = 0, io: int = 0, progress: Progress | None = None, max_metadata_bytes: int = 0,
-            max_keys: int = 0, max_tensors: int = 0, max_string_bytes: int = 0) -> Self:
+    def open_fd(cls: type[Self], rt: Runtime, fd: int, offset: int, length: int, *, dialect: int = 0, io: int = 0,
+            progress: Progress | None = None, max_metadata_bytes: int = 0, max_keys: int = 0, max_tensors: int = 0,
+            max_string_bytes: int = 0, flags: int = 0) -> Self:
         """Opens `length` bytes at `offset` of a file descriptor, such as a model inside an archive.
 
         length 0 means up to the end of the file. The descriptor is duplicated: the caller keeps and
@@ -2778,8 +2778,8 @@ class File(Object):
         e = _raw.ggufx_error()
         with Following() as call_:
             options_ = call_.struct(_raw.ggufx_open_options,
-                OpenOptions(flags=flags, dialect=dialect, io=io, progress=progress, max_metadata_bytes=max_metadata_bytes,
-                max_keys=max_keys, max_tensors=max_tensors, max_string_bytes=max_string_bytes))
+                OpenOptions(dialect=dialect, io=io, progress=progress, max_metadata_bytes=max_metadata_bytes,
+                max_keys=max_keys, max_tensors=max_tensors, max_string_bytes=max_string_bytes, flags=flags))
             own = KINDS["ggufx_file"]()
             call_.end(lib.ggufx_open_fd(byref(own), rt._handle, fd, offset, length, options_, byref(e)), e)
             return cls._made(own, rt)
@@ -3016,10 +3016,10 @@ class Generator(Object):
     _mutable = True
     _together = "ggufx_session"
 
-    def __init__(self, session: Session, *, flags: int = 0, sequence: int = 0, max_tokens: int = 0,
+    def __init__(self, session: Session, *, sequence: int = 0, max_tokens: int = 0,
             tokenizer: Tokenizer | None = None, sampler: Sampler | None = None, grammar: Grammar | None = None,
             chat: Chat | None = None, stops: Sequence[Text] | None = None, draft: DraftOptions | None = None,
-            n_logprobs: int = 0, max_reasoning: int = 0) -> None:
+            n_logprobs: int = 0, max_reasoning: int = 0, flags: int = 0) -> None:
         """Creates a generator on a sequence of a session.
 
         Tokens that the sequence holds stay: a prompt reuses the prefix that it shares with them. The
@@ -3028,9 +3028,9 @@ class Generator(Object):
         e = _raw.ggufx_error()
         with session._turns.changing, Keep() as call_:
             options_ = call_.struct(_raw.ggufx_generator_options,
-                GeneratorOptions(flags=flags, sequence=sequence, max_tokens=max_tokens, tokenizer=tokenizer,
-                sampler=sampler, grammar=grammar, chat=chat, stops=stops, draft=draft, n_logprobs=n_logprobs,
-                max_reasoning=max_reasoning))
+                GeneratorOptions(sequence=sequence, max_tokens=max_tokens, tokenizer=tokenizer, sampler=sampler,
+                grammar=grammar, chat=chat, stops=stops, draft=draft, n_logprobs=n_logprobs, max_reasoning=max_reasoning,
+                flags=flags))
             own = KINDS["ggufx_generator"]()
             check(lib.ggufx_generator_create(byref(own), session._handle, options_, byref(e)), e)
             self._take(own, session)
@@ -3111,7 +3111,7 @@ class Generator(Object):
         with self._turns.changing:
             self._check(lib.ggufx_generator_truncate(self._handle, n_tokens, byref(e)), e)
 
-    def fork(self: Self, *, flags: int = 0, sequence: int = 0, seed: int = 0) -> Self:
+    def fork(self: Self, *, sequence: int = 0, seed: int = 0, flags: int = 0) -> Self:
         """Creates a copy of a generator, with its state and its queued events, on an empty sequence that
         shares the caches.
 
@@ -3120,7 +3120,7 @@ class Generator(Object):
         """
         e = _raw.ggufx_error()
         with self._turns.changing, Keep() as call_:
-            options_ = call_.struct(_raw.ggufx_fork_options, ForkOptions(flags=flags, sequence=sequence, seed=seed))
+            options_ = call_.struct(_raw.ggufx_fork_options, ForkOptions(sequence=sequence, seed=seed, flags=flags))
             own = KINDS["ggufx_generator"]()
             self._check(lib.ggufx_generator_fork(byref(own), self._handle, options_, byref(e)), e)
             return type(self)._made(own, self)
@@ -3138,10 +3138,10 @@ class Generator(Object):
             call_.end(lib.ggufx_generator_save(self._handle, write_, user_, byref(e)), e)
 
     @classmethod
-    def load(cls: type[Self], session: Session, read: Callable[[int], Buffer], *, flags: int = 0, sequence: int = 0,
+    def load(cls: type[Self], session: Session, read: Callable[[int], Buffer], *, sequence: int = 0,
             max_tokens: int = 0, tokenizer: Tokenizer | None = None, sampler: Sampler | None = None,
             grammar: Grammar | None = None, chat: Chat | None = None, stops: Sequence[Text] | None = None,
-            draft: DraftOptions | None = None, n_logprobs: int = 0, max_reasoning: int = 0) -> Self:
+            draft: DraftOptions | None = None, n_logprobs: int = 0, max_reasoning: int = 0, flags: int = 0) -> Self:
         """Creates a generator from a snapshot, with the options of the saved one.
 
         Grammar, sampler, chat template and drafts are those of the options; the others are compared.
@@ -3153,9 +3153,9 @@ class Generator(Object):
         e = _raw.ggufx_error()
         with session._turns.changing, Following() as call_:
             options_ = call_.struct(_raw.ggufx_generator_options,
-                GeneratorOptions(flags=flags, sequence=sequence, max_tokens=max_tokens, tokenizer=tokenizer,
-                sampler=sampler, grammar=grammar, chat=chat, stops=stops, draft=draft, n_logprobs=n_logprobs,
-                max_reasoning=max_reasoning))
+                GeneratorOptions(sequence=sequence, max_tokens=max_tokens, tokenizer=tokenizer, sampler=sampler,
+                grammar=grammar, chat=chat, stops=stops, draft=draft, n_logprobs=n_logprobs, max_reasoning=max_reasoning,
+                flags=flags))
             read_, user_ = call_.on(_CALL_2, read, lambda f, data_, n_: fill_whole(data_, n_, f))
             own = KINDS["ggufx_generator"]()
             call_.end(lib.ggufx_generator_load(byref(own), session._handle, options_, read_, user_, byref(e)), e)
@@ -3193,10 +3193,10 @@ class ChatPrompt(Object):
     _kind = "ggufx_chat_prompt"
     _mutable = False
 
-    def __init__(self, *, flags: int = 0, chat: Chat | None = None, tokenizer: Tokenizer | None = None,
+    def __init__(self, *, chat: Chat | None = None, tokenizer: Tokenizer | None = None,
             request: ChatRequest | None = None, tool_choice: int = 0, grammar_flags: int = 0,
             tool_name: Text | None = None, tools: Text | None = None, call_id: Text | None = None,
-            schema: Any = None) -> None:
+            schema: Any = None, flags: int = 0) -> None:
         """Renders a conversation, tokenizes it, and compiles the grammars of its output.
 
         request->progress is polled by all parts. The prompt keeps chat and tokenizer alive.
@@ -3204,8 +3204,8 @@ class ChatPrompt(Object):
         e = _raw.ggufx_error()
         with Following() as call_:
             options_ = call_.struct(_raw.ggufx_chat_prompt_options,
-                ChatPromptOptions(flags=flags, chat=chat, tokenizer=tokenizer, request=request, tool_choice=tool_choice,
-                grammar_flags=grammar_flags, tool_name=tool_name, tools=tools, call_id=call_id, schema=schema))
+                ChatPromptOptions(chat=chat, tokenizer=tokenizer, request=request, tool_choice=tool_choice,
+                grammar_flags=grammar_flags, tool_name=tool_name, tools=tools, call_id=call_id, schema=schema, flags=flags))
             own = KINDS["ggufx_chat_prompt"]()
             call_.end(lib.ggufx_chat_prompt_create(byref(own), options_, byref(e)), e)
             self._take(own, None)
@@ -3229,9 +3229,8 @@ class Grammar(Object):
     _kind = "ggufx_grammar"
     _mutable = False
 
-    def __init__(self, rt: Runtime, tokenizer: Tokenizer, *, flags: int = 0, kind: int = 0,
-            text: Text | None = None, progress: Progress | None = None, max_steps: int = 0,
-            max_memory: int = 0) -> None:
+    def __init__(self, rt: Runtime, tokenizer: Tokenizer, *, kind: int = 0, text: Text | None = None,
+            progress: Progress | None = None, max_steps: int = 0, max_memory: int = 0, flags: int = 0) -> None:
         """Compiles a grammar for the vocabulary of a tokenizer.
 
         The grammar does not need the tokenizer afterwards. The first grammar of a tokenizer takes
@@ -3245,7 +3244,8 @@ class Grammar(Object):
         e = _raw.ggufx_error()
         with Following() as call_:
             options_ = call_.struct(_raw.ggufx_grammar_options,
-                GrammarOptions(flags=flags, kind=kind, text=text, progress=progress, max_steps=max_steps, max_memory=max_memory))
+                GrammarOptions(kind=kind, text=text, progress=progress, max_steps=max_steps, max_memory=max_memory,
+                flags=flags))
             own = KINDS["ggufx_grammar"]()
             call_.end(lib.ggufx_grammar_create(byref(own), rt._handle, tokenizer._handle, options_, byref(e)), e)
             self._take(own, rt)
@@ -3396,8 +3396,8 @@ class Imatrix(Object):
             self._check(lib.ggufx_imatrix_merge(self._handle, other._handle, byref(e)), e)
 
     @classmethod
-    def collect(cls: type[Self], session: Session, tokens: Ints, n_context: int, bos: int, *, flags: int = 0,
-            dataset: Text | None = None, progress: Progress | None = None) -> Self:
+    def collect(cls: type[Self], session: Session, tokens: Ints, n_context: int, bos: int, *,
+            dataset: Text | None = None, progress: Progress | None = None, flags: int = 0) -> Self:
         """Collects an imatrix: runs a model over token ids and sums the squared inputs of its matrices.
 
         The ids are processed in independent chunks of n_context tokens. Token 0 of each chunk is
@@ -3416,7 +3416,7 @@ class Imatrix(Object):
         with session._turns.changing, Following() as call_:
             tokens_ = numbers(tokens, I32, "tokens")
             options_ = call_.struct(_raw.ggufx_imatrix_options,
-                ImatrixOptions(flags=flags, dataset=dataset, progress=progress))
+                ImatrixOptions(dataset=dataset, progress=progress, flags=flags))
             own = KINDS["ggufx_imatrix"]()
             call_.end(lib.ggufx_imatrix_collect(byref(own), session._handle, address(tokens_), tokens_.size,
                 n_context, bos, options_, byref(e)), e)
@@ -3441,9 +3441,9 @@ class Quantizer(Object):
     _mutable = True
 
     @classmethod
-    def quantize(cls: type[Self], rt: Runtime, file: File, file_type: int, *, flags: int = 0, output_type: int = 0,
+    def quantize(cls: type[Self], rt: Runtime, file: File, file_type: int, *, output_type: int = 0,
             embedding_type: int = 0, imatrix: Imatrix | None = None, imatrix_name: Text | None = None,
-            reserve_bytes: int = 0) -> Self:
+            reserve_bytes: int = 0, flags: int = 0) -> Self:
         """Plans the quantization of a file by a quantization mix.
 
          The job keeps the file. A file opened for metadata only can be planned, but
@@ -3452,8 +3452,8 @@ class Quantizer(Object):
         e = _raw.ggufx_error()
         with Keep() as call_:
             options_ = call_.struct(_raw.ggufx_job_options,
-                JobOptions(flags=flags, output_type=output_type, embedding_type=embedding_type, imatrix=imatrix,
-                imatrix_name=imatrix_name, reserve_bytes=reserve_bytes))
+                JobOptions(output_type=output_type, embedding_type=embedding_type, imatrix=imatrix, imatrix_name=imatrix_name,
+                reserve_bytes=reserve_bytes, flags=flags))
             own = KINDS["ggufx_job"]()
             check(lib.ggufx_job_quantize(byref(own), rt._handle, file._handle, file_type, options_, byref(e)), e)
             return cls._made(own, rt)
@@ -3503,9 +3503,9 @@ class Quantizer(Object):
                 byref(e)), e)
             return out.value
 
-    def run(self, path: Path, *, flags: int = 0, progress: Progress | None = None,
-            tensor_done: Callable[[int, JobTensor], object] | None = None, shard: int = 0,
-            n_shards: int = 0) -> None:
+    def run(self, path: Path, *, progress: Progress | None = None,
+            tensor_done: Callable[[int, JobTensor], object] | None = None, shard: int = 0, n_shards: int = 0,
+            flags: int = 0) -> None:
         """Runs a job: quantizes all tensors and writes the file by atomic replace.
 
         With JobFlags.KEEP_SPLIT the output is a set, PREFIX-00001-of-0000N.gguf, where PREFIX is the
@@ -3521,7 +3521,7 @@ class Quantizer(Object):
         e = _raw.ggufx_error()
         with self._turns.changing, Following() as call_:
             options_ = call_.struct(_raw.ggufx_job_run_options,
-                JobRunOptions(flags=flags, progress=progress, tensor_done=tensor_done, shard=shard, n_shards=n_shards))
+                JobRunOptions(progress=progress, tensor_done=tensor_done, shard=shard, n_shards=n_shards, flags=flags))
             self._check(lib.ggufx_job_run(self._handle, path_bytes(path), options_, byref(e)), e, call_)
 
     def finish(self, path: Path, *, progress: Progress | None = None) -> None:
@@ -3539,11 +3539,11 @@ class KvCache(KvShapes):
     _kind = "ggufx_kv"
     _mutable = True
 
-    def __init__(self, rt: Runtime, *, flags: int = 0, n_layers: int = 0, n_kv_heads: int = 0, n_q_heads: int = 0,
+    def __init__(self, rt: Runtime, *, n_layers: int = 0, n_kv_heads: int = 0, n_q_heads: int = 0,
             head_dim_k: int = 0, head_dim_v: int = 0, type_k: int = 0, type_v: int = 0, n_sequences: int = 0,
             max_tokens: int = 0, n_sinks: int = 0, rope_style: int = 0, rope_dims: int = 0, rope_base: float = 0.0,
             rope_scale: float = 0.0, layers: Sequence[KvLayer] | None = None, model: int = 0,
-            rope_frequencies: Buffer | None = None) -> None:
+            rope_frequencies: Buffer | None = None, flags: int = 0) -> None:
         """Creates an empty cache.
 
         Pages of 64 tokens are allocated when they are needed, or earlier by KvCache.reserve.
@@ -3561,10 +3561,10 @@ class KvCache(KvShapes):
         """
         e = _raw.ggufx_error()
         with Keep() as call_:
-            asked_ = KvOptions(flags=flags, n_layers=n_layers, n_kv_heads=n_kv_heads, n_q_heads=n_q_heads,
-                head_dim_k=head_dim_k, head_dim_v=head_dim_v, type_k=type_k, type_v=type_v, n_sequences=n_sequences,
-                max_tokens=max_tokens, n_sinks=n_sinks, rope_style=rope_style, rope_dims=rope_dims, rope_base=rope_base,
-                rope_scale=rope_scale, layers=layers, model=model, rope_frequencies=rope_frequencies)
+            asked_ = KvOptions(n_layers=n_layers, n_kv_heads=n_kv_heads, n_q_heads=n_q_heads, head_dim_k=head_dim_k,
+                head_dim_v=head_dim_v, type_k=type_k, type_v=type_v, n_sequences=n_sequences, max_tokens=max_tokens,
+                n_sinks=n_sinks, rope_style=rope_style, rope_dims=rope_dims, rope_base=rope_base, rope_scale=rope_scale,
+                layers=layers, model=model, rope_frequencies=rope_frequencies, flags=flags)
             options_ = call_.struct(_raw.ggufx_kv_options, asked_)
             own = KINDS["ggufx_kv"]()
             check(lib.ggufx_kv_create(byref(own), rt._handle, options_, byref(e)), e)
@@ -3647,9 +3647,9 @@ class KvCache(KvShapes):
                 address(positions_), address(k_), k_.size, address_or_none(v_), count(v_), byref(e)), e)
 
     def attend(self, layer: int, sequence: int, q: Buffer, *, out: Buffer | None = None, lse: Buffer | None = None,
-            positions: Ints | None = None, flags: int = 0, scale: float = 0.0, softcap: float = 0.0,
-            window: int = 0, window_kind: int = 0, alibi_slopes: Buffer | None = None,
-            sink_logits: Buffer | None = None, progress: Progress | None = None) -> Floats:
+            positions: Ints | None = None, scale: float = 0.0, softcap: float = 0.0, window: int = 0,
+            window_kind: int = 0, alibi_slopes: Buffer | None = None, sink_logits: Buffer | None = None,
+            progress: Progress | None = None, flags: int = 0) -> Floats:
         """Computes the attention of n_queries queries over one layer of a sequence.
 
         Query head h reads KV head h / (n_q_heads / n_kv_heads).
@@ -3668,8 +3668,8 @@ class KvCache(KvShapes):
         with self._turns.reading, Following() as call_:
             q_ = reads(q, F32, "q")
             options_ = call_.struct(_raw.ggufx_attend_options,
-                AttendOptions(flags=flags, scale=scale, softcap=softcap, window=window, window_kind=window_kind,
-                alibi_slopes=alibi_slopes, sink_logits=sink_logits, progress=progress))
+                AttendOptions(scale=scale, softcap=softcap, window=window, window_kind=window_kind, alibi_slopes=alibi_slopes,
+                sink_logits=sink_logits, progress=progress, flags=flags))
             n_queries = self._queries(q_)
             positions_ = None if positions is None else numbers(positions, I32, "positions", n_queries)
             out_ = room_for(out, (n_queries, *self._result), F32, "out")
@@ -3679,9 +3679,9 @@ class KvCache(KvShapes):
             return out_
 
     def attend_batch(self, layer: int, sequences: Ints, q: Buffer, *, out: Buffer | None = None,
-            lse: Buffer | None = None, positions: Ints | None = None, flags: int = 0, scale: float = 0.0,
-            softcap: float = 0.0, window: int = 0, window_kind: int = 0, alibi_slopes: Buffer | None = None,
-            sink_logits: Buffer | None = None, progress: Progress | None = None) -> Floats:
+            lse: Buffer | None = None, positions: Ints | None = None, scale: float = 0.0, softcap: float = 0.0,
+            window: int = 0, window_kind: int = 0, alibi_slopes: Buffer | None = None,
+            sink_logits: Buffer | None = None, progress: Progress | None = None, flags: int = 0) -> Floats:
         """Computes the attention of n queries, each over its own sequence.
 
         out        f32, [n][n_q_heads][head_dim_v].
@@ -3698,8 +3698,8 @@ class KvCache(KvShapes):
             q_ = reads(q, F32, "q")
             positions_ = None if positions is None else numbers(positions, I32, "positions")
             options_ = call_.struct(_raw.ggufx_attend_options,
-                AttendOptions(flags=flags, scale=scale, softcap=softcap, window=window, window_kind=window_kind,
-                alibi_slopes=alibi_slopes, sink_logits=sink_logits, progress=progress))
+                AttendOptions(scale=scale, softcap=softcap, window=window, window_kind=window_kind, alibi_slopes=alibi_slopes,
+                sink_logits=sink_logits, progress=progress, flags=flags))
             out_ = room_for(out, (sequences_.size, *self._result), F32, "out")
             lse_ = None if lse is None else writes(lse, F32, "lse", sequences_.size * self._query[0])
             call_.end(lib.ggufx_kv_attend_batch(address(out_), out_.size, address_or_none(lse_), self._handle,
@@ -4109,8 +4109,8 @@ class Session(SessionShapes):
             uses_ = call_.structs(_raw.ggufx_adapter_use, uses)[0]
             self._check(lib.ggufx_session_set_adapters(self._handle, sequence, uses_, len(uses), byref(e)), e)
 
-    def decode_batch(self, items: Sequence[BatchItem], *, flags: int = 0, progress: Progress | None = None,
-            matmul_flags: int = 0, logits: Buffer | None = None, embeddings: Buffer | None = None,
+    def decode_batch(self, items: Sequence[BatchItem], *, progress: Progress | None = None, matmul_flags: int = 0,
+            flags: int = 0, logits: Buffer | None = None, embeddings: Buffer | None = None,
             attention: AttentionHook | None = None) -> Floats:
         """Appends tokens to several sequences and computes the requested rows of logits and hidden states.
 
@@ -4125,7 +4125,7 @@ class Session(SessionShapes):
         with self._turns.changing, Following() as call_:
             items_ = call_.structs(_raw.ggufx_batch_item, items)[0]
             options_ = call_.made(_raw.ggufx_batch_options,
-                BatchOptions(flags=flags, progress=progress, matmul_flags=matmul_flags))
+                BatchOptions(progress=progress, matmul_flags=matmul_flags, flags=flags))
             logits_ = room_for(logits, (rows_of(items, BatchFlags.LOGITS, BatchFlags.ALL_LOGITS), self.n_vocab), F32,
                 "logits")
             options_.logits, options_.n_logits = address_or_none(logits_), count(logits_)
@@ -4540,12 +4540,12 @@ class Writer(Object):
             self._check(lib.ggufx_writer_copy_rank(self._handle, file._handle, rank, n_ranks, address_or_none(speeds_),
                 flags, byref(e)), e)
 
-    def __init__(self, rt: Runtime, *, flags: int = 0, version: int = 0, reserve_bytes: int = 0) -> None:
+    def __init__(self, rt: Runtime, *, version: int = 0, reserve_bytes: int = 0, flags: int = 0) -> None:
         """Creates an empty writer."""
         e = _raw.ggufx_error()
         with Keep() as call_:
             options_ = call_.struct(_raw.ggufx_writer_options,
-                WriterOptions(flags=flags, version=version, reserve_bytes=reserve_bytes))
+                WriterOptions(version=version, reserve_bytes=reserve_bytes, flags=flags))
             own = KINDS["ggufx_writer"]()
             check(lib.ggufx_writer_create(byref(own), rt._handle, options_, byref(e)), e)
             self._take(own, rt)
@@ -4658,20 +4658,21 @@ class Writer(Object):
         with self._turns.changing:
             self._check(lib.ggufx_writer_copy_tensors(self._handle, file._handle, byref(e)), e)
 
-    def info(self, *, flags: int = 0, progress: Progress | None = None, max_part_bytes: int = 0,
-            max_part_tensors: int = 0) -> WriterFacts:
+    def info(self, *, progress: Progress | None = None, max_part_bytes: int = 0, max_part_tensors: int = 0,
+            flags: int = 0) -> WriterFacts:
         """Describes the result of a write with these options (None: default)."""
         e = _raw.ggufx_error()
         with self._turns.reading, Following() as call_:
             own = self._handle
             options_ = call_.struct(_raw.ggufx_write_options,
-                WriteOptions(flags=flags, progress=progress, max_part_bytes=max_part_bytes, max_part_tensors=max_part_tensors))
+                WriteOptions(progress=progress, max_part_bytes=max_part_bytes, max_part_tensors=max_part_tensors,
+                flags=flags))
             out = _raw.ggufx_writer_facts(struct_size=sizeof(_raw.ggufx_writer_facts))
             call_.end(lib.ggufx_writer_info(byref(out), own, options_, byref(e)), e)
             return WriterFacts._of(out)
 
-    def write(self, path: Path, *, flags: int = 0, progress: Progress | None = None, max_part_bytes: int = 0,
-            max_part_tensors: int = 0) -> None:
+    def write(self, path: Path, *, progress: Progress | None = None, max_part_bytes: int = 0,
+            max_part_tensors: int = 0, flags: int = 0) -> None:
         """Writes the file, or the parts of a set, to a UTF-8 path by atomic replace.
 
         The file is written as PATH.part, synced to disk and renamed. It replaces an existing file, even
@@ -4691,11 +4692,12 @@ class Writer(Object):
         e = _raw.ggufx_error()
         with self._turns.changing, Following() as call_:
             options_ = call_.struct(_raw.ggufx_write_options,
-                WriteOptions(flags=flags, progress=progress, max_part_bytes=max_part_bytes, max_part_tensors=max_part_tensors))
+                WriteOptions(progress=progress, max_part_bytes=max_part_bytes, max_part_tensors=max_part_tensors,
+                flags=flags))
             self._check(lib.ggufx_writer_write(self._handle, path_bytes(path), options_, byref(e)), e, call_)
 
-    def write_stream(self, write: Callable[[int, bytes], object], *, flags: int = 0,
-            progress: Progress | None = None, max_part_bytes: int = 0, max_part_tensors: int = 0) -> None:
+    def write_stream(self, write: Callable[[int, bytes], object], *, progress: Progress | None = None,
+            max_part_bytes: int = 0, max_part_tensors: int = 0, flags: int = 0) -> None:
         """Writes through a callback.
 
         write gets the parts in order, numbered from 0, each with its bytes in order, at most 512 KiB per
@@ -4705,10 +4707,11 @@ class Writer(Object):
         with self._turns.changing, Following() as call_:
             write_, user_ = call_.on(_CALL_4, write, lambda f, part_, data_, n_: f(part_, string_at(data_, n_)))
             options_ = call_.struct(_raw.ggufx_write_options,
-                WriteOptions(flags=flags, progress=progress, max_part_bytes=max_part_bytes, max_part_tensors=max_part_tensors))
+                WriteOptions(progress=progress, max_part_bytes=max_part_bytes, max_part_tensors=max_part_tensors,
+                flags=flags))
             self._check(lib.ggufx_writer_write_stream(self._handle, write_, user_, options_, byref(e)), e, call_)
 
-    def edit_info(self, file: File, *, flags: int = 0, progress: Progress | None = None) -> EditFacts:
+    def edit_info(self, file: File, *, progress: Progress | None = None, flags: int = 0) -> EditFacts:
         """Describes the effect of Writer.edit_write.
 
         The writer holds the new content of `file`. Create it with the file's version and byte order.
@@ -4724,12 +4727,12 @@ class Writer(Object):
         e = _raw.ggufx_error()
         with self._turns.reading, Following() as call_:
             own = self._handle
-            options_ = call_.struct(_raw.ggufx_edit_options, EditOptions(flags=flags, progress=progress))
+            options_ = call_.struct(_raw.ggufx_edit_options, EditOptions(progress=progress, flags=flags))
             out = _raw.ggufx_edit_facts(struct_size=sizeof(_raw.ggufx_edit_facts))
             call_.end(lib.ggufx_edit_info(byref(out), own, file._handle, options_, byref(e)), e)
             return EditFacts._of(out)
 
-    def edit_write(self, file: File, path: Path, *, flags: int = 0, progress: Progress | None = None) -> EditFacts:
+    def edit_write(self, file: File, path: Path, *, progress: Progress | None = None, flags: int = 0) -> EditFacts:
         """Edits the file at `path`, from which `file` was opened.
 
         out  the effect of the edit.
@@ -4747,7 +4750,7 @@ class Writer(Object):
         e = _raw.ggufx_error()
         with self._turns.changing, Following() as call_:
             own = self._handle
-            options_ = call_.struct(_raw.ggufx_edit_options, EditOptions(flags=flags, progress=progress))
+            options_ = call_.struct(_raw.ggufx_edit_options, EditOptions(progress=progress, flags=flags))
             out = _raw.ggufx_edit_facts(struct_size=sizeof(_raw.ggufx_edit_facts))
             self._check(lib.ggufx_edit_write(byref(out), own, file._handle, path_bytes(path), options_, byref(e)), e, call_)
             return EditFacts._of(out)

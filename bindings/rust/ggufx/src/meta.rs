@@ -24,8 +24,7 @@ impl<'f> Meta<'f> {
     }
     /// The key, when it is UTF-8; empty for a nested array.
     pub fn key(&self) -> &'f str {
-        let key = self.entry().ok().and_then(|e| e.key);
-        key.map_or("", |key| std::str::from_utf8(key).unwrap_or(""))
+        self.entry().map_or("", |e| std::str::from_utf8(e.key).unwrap_or(""))
     }
     /// Type of the value.
     pub fn kind(&self) -> MetaType {
