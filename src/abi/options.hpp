@@ -71,7 +71,13 @@ StructList<T>::StructList(const T *items, size_t n, uint32_t known_flags, const 
     if (n) distance_ = detail::stated_distance(items, alignof(T), name);
 }
 template <class T> T StructList<T>::at(size_t i) const {
-    return import_options(reinterpret_cast<const T *>(items_ + i * distance_), known_flags_, name_);
+    try {
+        return import_options(reinterpret_cast<const T *>(items_ + i * distance_), known_flags_,
+                              name_);
+    } catch (Error &e) {
+        e.failure.index = i;
+        throw;
+    }
 }
 template <class T> void check_output(const T *out, const char *name) {
     (void)detail::stated_size(out, name);

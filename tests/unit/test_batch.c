@@ -54,7 +54,7 @@ static void test_items_are_refused_with_their_number(void **state) {
         {ITEM(1, 0, tokens, 1), GGUFX_E_ARGUMENT, "an earlier item"},
         {ITEM(0, 0, NULL, 1), GGUFX_E_ARGUMENT, "at least one"},
         {ITEM(0, 0, tokens, 0), GGUFX_E_ARGUMENT, "at least one"},
-        {ITEM(0, 32, tokens, 1), GGUFX_E_ARGUMENT, "flags 0x20"},
+        {ITEM(0, 32, tokens, 1), GGUFX_E_ARGUMENT, "unknown bits 0x20"},
         {ITEM(0, 0, tokens, TINY_CONTEXT + 1), GGUFX_E_CAPACITY, "do not fit"},
         {ITEM(0, 0, tokens, SIZE_MAX), GGUFX_E_CAPACITY, "do not fit"},
         {ITEM(0, 0, tokens + TINY_CONTEXT, 1), GGUFX_E_ARGUMENT, "vocabulary"},
