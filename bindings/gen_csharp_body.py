@@ -42,7 +42,7 @@ class Body:
             return "Handle"
         if v.kind == "user":
             f = next(a for a in call.arguments if a.kind == "callback" and a.c.meaning["user"] == v.name)
-            return f"scope.User({self.names[f.name]})"
+            return f"scope.{'Kept' if f.kept else 'User'}({self.names[f.name]})"
         if v.way == "derived":
             return self.derived(v)
         if v.way == "out":
@@ -319,8 +319,8 @@ class Body:
                    for v in self.call.inputs)
 
     def keeps_callbacks(self):
-        return any(f.kept and f.kind == "callback" for v in self.call.inputs if v.kind in ("options", "struct")
-                   for f in self.writer.fields_in(v.struct))
+        return any(f.kept and f.kind == "callback" for v in self.call.inputs
+                   for f in (self.writer.fields_in(v.struct) if v.kind in ("options", "struct") else [v]))
 
     def ending(self):
         """Statements after the call."""

@@ -52,14 +52,13 @@ class Writer(Calls):
                                     "c_float", "c_int32", "c_int64", "c_uint32", "c_uint64")
                         if re.search(rf"\b{n}\b", body))
         typing = sorted(n for n in ("Any", "Callable", "Mapping", "Sequence") if re.search(rf"\b{n}\b", body))
-        context = "from contextlib import nullcontext\n" if "nullcontext()" in body else ""
         pairs = "" if "_pairs(" not in body else (
             "\n\ndef _pairs(kind: Callable[[Any, Any], Any], of: Mapping[str, object] | None) -> list[Any] | None:\n"
             "    return None if of is None else [kind(key, written(value)) for key, value in of.items()]\n")
         if pairs:
             imports = imports.replace("from ._facts import (", "from ._facts import (written, ")
         return (NOTE + '"""The plain part of the package: see bindings/gen_python.py."""\n'
-                "from __future__ import annotations\n\n" + context + wrap(f"from ctypes import ({', '.join(ctypes)})", "") +
+                "from __future__ import annotations\n\n" + wrap(f"from ctypes import ({', '.join(ctypes)})", "") +
                 f"from dataclasses import dataclass\nfrom typing import {', '.join(typing)}\n\nfrom . import _raw\n" +
                 imports + f"\n__all__ = [\n{every}]\n\n" + body.split("\n\n@dataclass", 1)[0] + pairs +
                 "\n\n@dataclass" + body.split("\n\n@dataclass", 1)[1])

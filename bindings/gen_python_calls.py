@@ -160,7 +160,8 @@ class Calls(Structs):
             return [], f"call_.follow({n})"
         if v.kind == "callback":
             user = name_of(v.c.meaning["user"])
-            return [f"{n}_, {user}_ = call_.on({self.thunk(v)}, {n}, {self.convert(v)})"], f"{n}_"
+            method = "stays" if v.kept else "on"
+            return [f"{n}_, {user}_ = call_.{method}({self.thunk(v)}, {n}, {self.convert(v)})"], f"{n}_"
         raise ValueError(v)
 
     def view(self, f, n, to, views):
@@ -202,8 +203,9 @@ class Calls(Structs):
         names = []
         for v, alone in call.locks:
             if self.surface.classes[v.object].mutable:
-                turns = f"{'self' if v.name == call.this_name else name_of(v.name)}._turns.{'changing' if alone else 'reading'}"
-                names.append(f"(nullcontext() if {name_of(v.name)} is None else {turns})" if v.optional else turns)
+                own = "self" if v.name == call.this_name else name_of(v.name)
+                turns = f"turns_of({own})" if v.optional else f"{own}._turns"
+                names.append(f"{turns}.{'changing' if alone else 'reading'}")
         if any(v.kind in ("progress", "callback") or (v.kind in ("options", "struct") and self.follows(v.struct))
                for v in call.inputs):
             names.append("Following() as call_")
@@ -255,8 +257,8 @@ class Calls(Structs):
 
     def ending(self, call):
         made = next((v for v in call.outputs if v.kind == "object"), None)
-        kept = any(f.kept and f.kind == "callback" for v in call.inputs if v.kind in ("options", "struct")
-                   for f in self.fields_in(v.struct))
+        kept = any(f.kept and f.kind == "callback" for v in call.inputs
+                   for f in (self.fields_in(v.struct) if v.kind in ("options", "struct") else [v]))
         if made is None:
             values = [self.result(v) for v in call.outputs] + [f"{name_of(v.name)}_" for v in self.filled(call)]
             keeps = ["self._callbacks = [*self._callbacks, *call_.callbacks]"] if kept else []

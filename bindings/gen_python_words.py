@@ -45,7 +45,7 @@ SUPPORT = {
     "._callbacks": ["Following", "Progress", "callback", "fill_whole"],
     "._shapes": [*BASES.values(), "AttentionHook", "rows_of"],
     "._facts": ["Path", "Text", "bytes_at", "path_bytes", "terminated", "text_at", "text_or_none", "to_bytes"],
-    "._handle": ["KINDS", "Object", "Self", "borrowed"],
+    "._handle": ["KINDS", "Object", "Self", "borrowed", "turns_of"],
     "._keep": ["Keep", "Room", "Structs", "asked_twice"],
     "._library": ["lib"],
     "._error": ["present"],

@@ -594,6 +594,8 @@ def keep_callbacks(surface):
     """A callback in the options of a constructor is called later, too; so is one whose user must live on."""
     for call in surface.calls:
         for v in call.arguments:
+            if v.kind == "callback" and "must live as long" in call.c.comment:
+                v.kept = True
             if v.kind in ("options", "struct"):
                 struct = surface.structs[v.struct]
                 users = " ".join(d.doc for d in struct.c.members if d.meaning.get("role") == "user")

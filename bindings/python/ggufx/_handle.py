@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from contextlib import nullcontext
 from ctypes import c_void_p
 from types import TracebackType
 from typing import Any, Protocol, Sequence, TypeVar
@@ -154,6 +155,20 @@ class _Turn:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._turns.end(self._alone)
+
+
+class _NoTurns:
+    """Lock of no object."""
+
+    reading = changing = nullcontext()
+
+
+_NO_TURNS = _NoTurns()
+
+
+def turns_of(object: Object | None) -> Turns | _NoTurns:
+    """Lock of an object that may be absent."""
+    return _NO_TURNS if object is None else object._turns
 
 
 def borrowed(kind: str, at: int | None, owner: Handle, parent: Object) -> Any:
