@@ -21,7 +21,7 @@ PLAIN_LENGTHS = {"n", "length", "size", "count"}
 OUTPUTS = {"y", "k", "v", "lse", "dst"}
 CAPACITIES = ("capacity", "most")
 # Structs of which all zero means default: their pointers may be NULL.
-OPTIONAL = ("_options", "_request", "_link")
+OPTIONAL = ("_options", "_request")
 # Callbacks that a hook need not have.
 LEFT_OUT = {"destroy", "close"}
 TAGS = {"null": False, "keeps": False, "takes": False, "len": True}  # name -> has a value

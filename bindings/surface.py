@@ -34,7 +34,7 @@ BYTES = {"ggufx_detokenize", "ggufx_detokenize_part"}
 # Texts of files that need not be UTF-8, and are shown to no person.
 BYTE_MEMBERS = {("ggufx_token_facts", "text")}
 # Structs by another name than those of options, of which all zero means default.
-OPTIONS = ("_options", "_request", "_link", "_kv_layer")
+OPTIONS = ("_options", "_request", "_kv_layer")
 # Lengths of an optional array that have no other meaning; others must be given without it, too.
 ONLY_LENGTHS = {"n_layer_options"}
 # 0 or 1, where the comment does not begin with "1 if".
@@ -295,7 +295,7 @@ def number(api, value, where, d):
 
 def is_hook(struct):
     return (any(m.name == "user" for m in struct.members) and any(m.parameters is not None for m in struct.members)
-            and not struct.name.endswith(("_options", "_link", "_progress")))
+            and not struct.name.endswith(("_options", "_progress")))
 
 
 def is_text_struct(struct):

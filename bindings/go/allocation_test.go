@@ -19,7 +19,7 @@ func TestNoAllocationPerCall(t *testing.T) {
 	model, ids, lengths := must[*ggufx.Model](t)(rt.NewModel(f, nil)), []int32{1}, []uint{1}
 	session := must[*ggufx.Session](t)(model.NewSession(nil))
 	embedder := must[*ggufx.Embedder](t)(model.NewEmbedder(&ggufx.EmbedOptions{Context: 4, Batch: 4}))
-	logits, sampler := make([]float32, 1024), must[*ggufx.Sampler](t)(rt.NewSampler(1024, nil))
+	logits, sampler := make([]float32, 1024), must[*ggufx.Sampler](t)(rt.NewSampler(1024, 0))
 	items := []ggufx.BatchItem{lastOf(0, ids)}
 	y, x := make([]float32, 512), numbers(512)
 	kv, half := filledKV(t, rt, 5), make([]uint16, 64)
@@ -57,7 +57,7 @@ func TestNoAllocationPerCall(t *testing.T) {
 			ok(t, session.SequenceTruncate(0, 0))
 			_, err := session.DecodeBatch(items, logits, nil)
 			ok(t, err)
-			_, _, err = sampler.Sample(logits)
+			_, _, err = sampler.Sample(nil, logits)
 			return err
 		},
 	} {

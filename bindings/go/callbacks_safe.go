@@ -82,9 +82,9 @@ func ggufxGoCall8(user unsafe.Pointer, rows *C.ggufx_measure_row, n C.size_t) C.
 }
 
 //export ggufxGoCall9
-func ggufxGoCall9(user unsafe.Pointer, candidates *C.ggufx_candidate, n C.size_t) C.int32_t {
+func ggufxGoCall9(user unsafe.Pointer, candidates *C.ggufx_candidate, n C.size_t) C.ggufx_status {
 	f, set := functionOf[func([]Candidate) error](user)
-	return C.int32_t(set.guard(false, func() error {
+	return C.ggufx_status(set.guard(false, func() error {
 		return f(unsafe.Slice((*Candidate)(unsafe.Pointer(candidates)), int(n)))
 	}))
 }

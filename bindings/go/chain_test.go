@@ -16,12 +16,12 @@ import (
 
 var chainLogits = []float32{0.5, 3, 2.5, -1, 2.9, 0}
 
-func newChain(t testing.TB, links ...ggufx.SamplerLink) *ggufx.Sampler {
+// newChain adds a sampler, if there is one.
+func newChain(t testing.TB, add func(*ggufx.Sampler) error) *ggufx.Sampler {
 	t.Helper()
-	s := must[*ggufx.Sampler](t)(newRuntime(t).NewSamplerChain(6, 7))
-	for _, link := range links {
-		link := link
-		ok(t, s.Add(&link))
+	s := must[*ggufx.Sampler](t)(newRuntime(t).NewSampler(6, 7))
+	if add != nil {
+		ok(t, add(s))
 	}
 	return s
 }
@@ -29,50 +29,54 @@ func newChain(t testing.TB, links ...ggufx.SamplerLink) *ggufx.Sampler {
 func draws(t testing.TB, s *ggufx.Sampler) (ids [40]int32) {
 	t.Helper()
 	for i := range ids {
-		id, _, err := s.Sample(chainLogits)
+		id, _, err := s.Sample(nil, chainLogits)
 		ok(t, err)
 		ids[i] = id
 	}
 	return ids
 }
 
-func TestEveryLinkDoesWhatItSays(t *testing.T) {
+func TestEverySamplerDoesWhatItSays(t *testing.T) {
 	never := float32(math.Inf(-1))
-	for _, c := range []struct {
-		link ggufx.SamplerLink
-		ids  []int32
+	for i, c := range []struct {
+		add func(*ggufx.Sampler) error
+		ids []int32
 	}{
-		{ggufx.SamplerLink{Kind: ggufx.LinkKindTopK, K: 1}, []int32{1}},
-		{ggufx.SamplerLink{Kind: ggufx.LinkKindTopP, P: 0.5}, []int32{1, 4}},
-		{ggufx.SamplerLink{Kind: ggufx.LinkKindMinP, P: 0.5}, []int32{1, 2, 4}},
-		{ggufx.SamplerLink{Kind: ggufx.LinkKindTypical, P: 0.4}, []int32{4, 2}},
-		{ggufx.SamplerLink{Kind: ggufx.LinkKindTopNSigma, NSigma: 0.3}, []int32{1, 4}},
-		{ggufx.SamplerLink{Kind: ggufx.LinkKindXtc, Probability: 1, Threshold: 0.2}, []int32{2, 0, 3, 5}},
-		{ggufx.SamplerLink{Kind: ggufx.LinkKindTemperature}, []int32{1}},
-		{ggufx.SamplerLink{Kind: ggufx.LinkKindBias, Biases: []ggufx.LogitBias{{1, never}, {4, -100}, {2, -100}, {0, 20}}}, []int32{0}},
-		{ggufx.SamplerLink{Kind: ggufx.LinkKindMirostat, Version: 2, Tau: 0.1}, []int32{1}},
-		{ggufx.SamplerLink{Kind: ggufx.LinkKindHost, Link: func(list []ggufx.Candidate) error {
-			for i := range list {
-				list[i].Logit = never
-				if list[i].ID == 3 {
-					list[i].Logit = 1
+		{func(s *ggufx.Sampler) error { return s.AddTopK(1) }, []int32{1}},
+		{func(s *ggufx.Sampler) error { return s.AddTopP(0.5) }, []int32{1, 4}},
+		{func(s *ggufx.Sampler) error { return s.AddMinP(0.5) }, []int32{1, 2, 4}},
+		{func(s *ggufx.Sampler) error { return s.AddTypical(0.4) }, []int32{4, 2}},
+		{func(s *ggufx.Sampler) error { return s.AddTopNSigma(0.3) }, []int32{1, 4}},
+		{func(s *ggufx.Sampler) error { return s.AddXtc(1, 0.2) }, []int32{2, 0, 3, 5}},
+		{func(s *ggufx.Sampler) error { return s.AddTemperature(0, nil) }, []int32{1}},
+		{func(s *ggufx.Sampler) error {
+			return s.AddLogitBias([]ggufx.LogitBias{{1, never}, {4, -100}, {2, -100}, {0, 20}})
+		}, []int32{0}},
+		{func(s *ggufx.Sampler) error { return s.AddMirostat(&ggufx.MirostatOptions{Tau: 0.1}) }, []int32{1}},
+		{func(s *ggufx.Sampler) error {
+			return s.AddHost(func(list []ggufx.Candidate) error {
+				for i := range list {
+					list[i].Logit = never
+					if list[i].ID == 3 {
+						list[i].Logit = 1
+					}
 				}
-			}
-			return nil
-		}}, []int32{3}},
+				return nil
+			})
+		}, []int32{3}},
 	} {
-		for _, id := range draws(t, newChain(t, c.link)) {
+		for _, id := range draws(t, newChain(t, c.add)) {
 			found := false
 			for _, want := range c.ids {
 				found = found || id == want
 			}
-			check(t, found, c.link.Kind, id)
+			check(t, found, i, id)
 		}
 	}
 }
 
 func TestClonesGoOnAsTheFirstOne(t *testing.T) {
-	first := newChain(t, ggufx.SamplerLink{Kind: ggufx.LinkKindTemperature, Temperature: 2})
+	first := newChain(t, func(s *ggufx.Sampler) error { return s.AddTemperature(2, nil) })
 	before := draws(t, first)
 	second := must[*ggufx.Sampler](t)(first.Clone())
 	after := draws(t, second)
@@ -84,22 +88,23 @@ func TestClonesGoOnAsTheFirstOne(t *testing.T) {
 }
 
 func TestAHostMayStopOrPanic(t *testing.T) {
-	s := newChain(t, ggufx.SamplerLink{Kind: ggufx.LinkKindHost, Link: func([]ggufx.Candidate) error { return errMine }})
-	_, _, err := s.Sample(chainLogits)
+	s := newChain(t, nil)
+	ok(t, s.AddHost(func([]ggufx.Candidate) error { return errMine }))
+	_, _, err := s.Sample(nil, chainLogits)
 	fails(t, err, ggufx.StatusCancelled)
 	check(t, errors.Is(err, errMine))
-	s = newChain(t, ggufx.SamplerLink{Kind: ggufx.LinkKindHost, Link: func([]ggufx.Candidate) error { panic("of the program") }})
+	s = newChain(t, nil)
+	ok(t, s.AddHost(func([]ggufx.Candidate) error { panic("of the program") }))
 	clone := must[*ggufx.Sampler](t)(s.Clone())
 	ok(t, s.Close()) // the clone keeps the custom sampler
 	func() {
 		defer func() { check(t, recover() == "of the program") }()
-		_, _, _ = clone.Sample(chainLogits)
+		_, _, _ = clone.Sample(nil, chainLogits)
 	}()
-	s = newChain(t, ggufx.SamplerLink{Kind: ggufx.LinkKindMirostat, Version: 1})
-	fails(t, s.Add(&ggufx.SamplerLink{Kind: ggufx.LinkKindTopK, K: 1}), ggufx.StatusState)
-	fails(t, newChain(t).Add(&ggufx.SamplerLink{Kind: ggufx.LinkKindMinP, P: 1.5}), ggufx.StatusArgument)
-	twice := &ggufx.SamplerLink{Kind: ggufx.LinkKindBias, Biases: []ggufx.LogitBias{{1, 0.5}, {1, 0.5}}}
-	fails(t, newChain(t).Add(twice), ggufx.StatusDuplicate)
+	s = newChain(t, func(s *ggufx.Sampler) error { return s.AddMirostat(nil) })
+	fails(t, s.AddTopK(1), ggufx.StatusState)
+	fails(t, newChain(t, nil).AddMinP(1.5), ggufx.StatusArgument)
+	fails(t, newChain(t, nil).AddLogitBias([]ggufx.LogitBias{{1, 0.5}, {1, 0.5}}), ggufx.StatusDuplicate)
 }
 
 func draftSession(t testing.TB, rt *ggufx.Runtime) *ggufx.Session {
@@ -115,7 +120,7 @@ func generated(t testing.TB, rt *ggufx.Runtime, draft *ggufx.DraftOptions) ([]in
 	}
 	g := must[*ggufx.Generator](t)(s.NewGenerator(&ggufx.GeneratorOptions{
 		Flags: ggufx.GeneratorIDsOnly | ggufx.GeneratorIgnoreEog, MaxTokens: 60, Draft: draft,
-		Sampler: must[*ggufx.Sampler](t)(rt.NewSamplerChain(1024, 3))}))
+		Sampler: must[*ggufx.Sampler](t)(rt.NewSampler(1024, 3))}))
 	ok(t, s.Close()) // is freed with the generator
 	ok(t, g.SetPrompt(&ggufx.Prompt{Tokens: prompt}))
 	var ids []int32

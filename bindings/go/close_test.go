@@ -58,7 +58,8 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 	session := must[*ggufx.Session](t)(model.NewSession(&ggufx.SessionOptions{Context: 32, Batch: 1, Sequences: 2}))
 	embedder := must[*ggufx.Embedder](t)(model.NewEmbedder(&ggufx.EmbedOptions{Context: 4, Batch: 4, Dimensions: 8}))
 	adapter := must[*ggufx.Adapter](t)(model.NewAdapter(controlVector(t, rt), nil))
-	sampler := must[*ggufx.Sampler](t)(rt.NewSampler(8, nil))
+	sampler := must[*ggufx.Sampler](t)(rt.NewSampler(8, 0))
+	ok(t, sampler.AddTopK(1))
 	drafted := must[*ggufx.Session](t)(model.NewSession(&ggufx.SessionOptions{Context: 32}))
 	generator := must[*ggufx.Generator](t)(drafted.NewGenerator(&ggufx.GeneratorOptions{
 		Flags: ggufx.GeneratorIDsOnly | ggufx.GeneratorIgnoreEog, Draft: &ggufx.DraftOptions{}}))
@@ -139,7 +140,7 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 			return right(info.Kind == ggufx.AdapterKindControl && info.Targets == 2, err)
 		}},
 		{"Sampler.Sample", alone(new(sync.Mutex), func() error {
-			id, _, err := sampler.Sample(logits)
+			id, _, err := sampler.Sample(nil, logits)
 			return right(id == 3, err)
 		})},
 		{"Generator.Next", alone(new(sync.Mutex), func() error {

@@ -15,7 +15,9 @@ import (
 // TestArgumentsAreChecked has an argument of each kind that Go takes and C does not, or cannot check.
 func TestArgumentsAreChecked(t *testing.T) {
 	rt, kv := newRuntime(t), filledKV(t, newRuntime(t), 4)
-	f, chain, blocks := demo(t, rt), newChain(t), make([]byte, 34)
+	f, chain, blocks := demo(t, rt), newChain(t, nil), make([]byte, 34)
+	session := must[*ggufx.Session](t)(must[*ggufx.Model](t)(rt.NewModel(f, nil)).NewSession(nil))
+	generator := must[*ggufx.Generator](t)(session.NewGenerator(nil))
 	key := must[*ggufx.Meta](t)(f.Meta("tokenizer.ggml.scores"))
 	q, out, w := numbers(128), make([]float32, 128), must[*ggufx.Writer](t)(rt.NewWriter(nil))
 	for name, call := range map[string]func() error{
@@ -44,7 +46,8 @@ func TestArgumentsAreChecked(t *testing.T) {
 			_, err := rt.Estimate(f, &ggufx.EstimateOptions{Adapters: []*ggufx.File{nil}})
 			return err
 		},
-		"no struct": func() error { return chain.Add(nil) },
+		"no struct":                func() error { return generator.SetPrompt(nil) },
+		"no function that is kept": func() error { return chain.AddHost(nil) },
 	} {
 		var e *ggufx.Error
 		err := call()
@@ -124,13 +127,15 @@ func TestAnObjectKeepsWhatItWasMadeFrom(t *testing.T) {
 func TestKeptFunctionsAreLetGo(t *testing.T) {
 	rt := newRuntime(t)
 	n := collected(8, func(held *[64]byte) {
-		s := must[*ggufx.Sampler](t)(rt.NewSamplerChain(6, 7))
-		link := ggufx.SamplerLink{Kind: ggufx.LinkKindHost, Link: func(list []ggufx.Candidate) error { held[0]++; return nil }}
-		ok(t, s.Add(&link))
-		fails(t, s.Add(&ggufx.SamplerLink{Kind: 99, Link: link.Link}), ggufx.StatusArgument)
+		s := must[*ggufx.Sampler](t)(rt.NewSampler(6, 7))
+		own := func(list []ggufx.Candidate) error { held[0]++; return nil }
+		ok(t, s.AddHost(own))
+		last := must[*ggufx.Sampler](t)(rt.NewSampler(6, 7))
+		ok(t, last.AddMirostat(nil))
+		fails(t, last.AddHost(own), ggufx.StatusState)
 		clone := must[*ggufx.Sampler](t)(s.Clone())
 		ok(t, s.Close())
-		_, _, err := clone.Sample(chainLogits)
+		_, _, err := clone.Sample(nil, chainLogits)
 		ok(t, err)
 		check(t, held[0] == 1, held[0])
 		ok(t, clone.Close())

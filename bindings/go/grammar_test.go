@@ -64,11 +64,11 @@ func TestWhatIsSampledFits(t *testing.T) {
 		Text: `{"type":"array","items":{"enum":["é",1]},"minItems":1,"maxItems":3}`, Flags: ggufx.GrammarCompact}))
 	logits := make([]float32, 1024)
 	for seed := uint64(0); seed < 20; seed++ {
-		sampler := must[*ggufx.Sampler](t)(rt.NewSampler(1024, &ggufx.SamplerOptions{Temperature: 1, Seed: seed}))
+		sampler := must[*ggufx.Sampler](t)(rt.NewSampler(1024, seed))
 		m := newMatcher(t, grammar)
 		var ids []int32
 		for {
-			id, logprob, err := sampler.SampleMatching(m, logits)
+			id, logprob, err := sampler.Sample(m, logits)
 			ok(t, err)
 			check(t, math.Abs(float64(logprob)+math.Log(1024)) < 1e-4, logprob)
 			now, err := m.Info()

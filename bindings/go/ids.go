@@ -639,22 +639,19 @@ const (
 	QuantizeModeBest      QuantizeMode = 1
 )
 
-// LinkKind: Kinds of samplers in a chain.
-type LinkKind uint32
+// SamplerKind: Samplers of a chain in the order of a file (general.sampling.sequence).
+type SamplerKind uint32
 
 const (
-	LinkKindTopK        LinkKind = 1
-	LinkKindTopP        LinkKind = 2
-	LinkKindMinP        LinkKind = 3
-	LinkKindTypical     LinkKind = 4
-	LinkKindTopNSigma   LinkKind = 5
-	LinkKindXtc         LinkKind = 6
-	LinkKindTemperature LinkKind = 7
-	LinkKindPenalties   LinkKind = 8
-	LinkKindDry         LinkKind = 9
-	LinkKindBias        LinkKind = 10
-	LinkKindMirostat    LinkKind = 11
-	LinkKindHost        LinkKind = 12
+	SamplerKindTopK        SamplerKind = 1
+	SamplerKindTopP        SamplerKind = 2
+	SamplerKindMinP        SamplerKind = 3
+	SamplerKindTypical     SamplerKind = 4
+	SamplerKindTopNSigma   SamplerKind = 5
+	SamplerKindXtc         SamplerKind = 6
+	SamplerKindTemperature SamplerKind = 7
+	SamplerKindPenalties   SamplerKind = 8
+	SamplerKindDry         SamplerKind = 9
 )
 
 // SamplingFlags: Keys general.sampling.* of a file, and tokenizer.ggml.suppress_tokens.
@@ -667,12 +664,12 @@ const (
 	SamplingMinP           SamplingFlags = 8
 	SamplingXtcProbability SamplingFlags = 16
 	SamplingXtcThreshold   SamplingFlags = 32
-	SamplingNLast          SamplingFlags = 64
-	SamplingRepetition     SamplingFlags = 128
+	SamplingLastN          SamplingFlags = 64
+	SamplingRepeat         SamplingFlags = 128
 	SamplingMirostat       SamplingFlags = 256
 	SamplingTau            SamplingFlags = 512
 	SamplingEta            SamplingFlags = 1024
-	SamplingLinks          SamplingFlags = 2048
+	SamplingSequence       SamplingFlags = 2048
 	SamplingSuppressed     SamplingFlags = 4096
 )
 
@@ -789,9 +786,9 @@ const (
 	KVAllLayers          = 4294967295
 	MatvecMaxMatrices    = 64
 	SessionNoCheckpoints = 4294967295
-	LinkMostLast         = 1048576
-	LinkMostLinks        = 64
-	SamplingMostLinks    = 16
+	SamplerMaxLastN      = 1048576
+	SamplerMaxSamplers   = 64
+	SamplingMaxSamplers  = 16
 	VersionMajor         = 0
 	VersionMinor         = 1
 	VersionPatch         = 0

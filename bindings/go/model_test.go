@@ -18,18 +18,20 @@ import (
 	ggufx "github.com/ggufx/libggufx/bindings/go"
 )
 
-func story(t testing.TB, rt *ggufx.Runtime, options *ggufx.SamplerOptions) string {
+func story(t testing.TB, rt *ggufx.Runtime, topK uint32, temperature float32) string {
 	f := demo(t, rt)
 	model, tokenizer := must[*ggufx.Model](t)(rt.NewModel(f, nil)), must[*ggufx.Tokenizer](t)(f.NewTokenizer())
 	session := must[*ggufx.Session](t)(model.NewSession(nil))
 	info := must[ggufx.ModelFacts](t)(model.Info())
 	f.Close()
 	model.Close() // the session keeps its dependencies alive
-	sampler := must[*ggufx.Sampler](t)(rt.NewSampler(info.Vocab, options))
+	sampler := must[*ggufx.Sampler](t)(rt.NewSampler(info.Vocab, 7))
+	ok(t, sampler.AddTopK(topK))
+	ok(t, sampler.AddTemperature(temperature, nil))
 	ids := must[[]int32](t)(tokenizer.Tokenize("Once upon a time", ggufx.TokenizeAddSpecial))
 	next := ids
 	for len(ids) < 40 {
-		id, logprob, err := sampler.Sample(decoded(t, session, lastOf(0, next)))
+		id, logprob, err := sampler.Sample(nil, decoded(t, session, lastOf(0, next)))
 		ok(t, err)
 		check(t, logprob <= 0)
 		if must[ggufx.TokenFacts](t)(tokenizer.TokenInfo(id)).Flags&ggufx.TokenEnd != 0 {
@@ -42,11 +44,11 @@ func story(t testing.TB, rt *ggufx.Runtime, options *ggufx.SamplerOptions) strin
 
 func TestTheDemoModelTellsAStory(t *testing.T) {
 	rt := newRuntime(t)
-	told := story(t, rt, nil)
+	told := story(t, rt, 1, 0)
 	check(t, strings.HasPrefix(told, "Once upon a time") && len(told) > 60, told)
-	warm := &ggufx.SamplerOptions{Temperature: 1.5, TopK: 40, Seed: 7}
-	check(t, told == story(t, rt, nil) && story(t, rt, warm) == story(t, rt, warm))
-	check(t, told != story(t, rt, warm))
+	warm := story(t, rt, 40, 1.5)
+	check(t, told == story(t, rt, 1, 0) && story(t, rt, 40, 1.5) == warm)
+	check(t, told != warm)
 }
 
 func TestTokens(t *testing.T) {
@@ -240,8 +242,7 @@ func TestPerplexity(t *testing.T) {
 	stop := func(ggufx.MeasureFacts) error { return errMine }
 	_, err := session.Measure(ids, 32, -1, &ggufx.MeasureOptions{Report: stop})
 	fails(t, err, ggufx.StatusCancelled)
-	_, err = rt.NewSampler(8, &ggufx.SamplerOptions{TopP: -1})
-	fails(t, err, ggufx.StatusArgument)
+	fails(t, must[*ggufx.Sampler](t)(rt.NewSampler(8, 0)).AddTopP(-1), ggufx.StatusArgument)
 }
 
 // counting has a byte's offset at each byte.

@@ -816,34 +816,13 @@ func (r *Runtime) NewModel(file *File, options *ModelOptions) (*Model, error) {
 	return &Model{run.hold(unsafe.Pointer(*made), destroyModel, nil, r.handle)}, nil
 }
 
-// NewSampler creates a sampler for vocabularies of up to nVocab tokens.
-//
-// Filters run in the order TopK, TopP, MinP, temperature; Runtime.NewSamplerChain (sampler.h)
-// creates other chains.
-//
-// Errors: StatusArgument, StatusMemory.
-func (r *Runtime) NewSampler(nVocab uint32, options *SamplerOptions) (*Sampler, error) {
-	run := begin()
-	defer run.end()
-	cRt := r.enter(run, shared)
-	cOptions := one[C.ggufx_sampler_options](run, options)
-	if run.err != nil {
-		return nil, run.err
-	}
-	made := slot[*C.ggufx_sampler](run)
-	if err := run.done(C.ggufx_sampler_create(made, cRt, C.uint32_t(nVocab), cOptions, run.e)); err != nil {
-		return nil, err
-	}
-	return &Sampler{run.hold(unsafe.Pointer(*made), destroySampler, nil, r.handle)}, nil
-}
-
-// NewSamplerChain creates an empty chain for vocabularies of up to nVocab tokens, which samples from
-// the unchanged logits.
+// NewSampler creates an empty chain for vocabularies of up to nVocab tokens, which samples from the
+// unchanged logits.
 //
 // Takes 28 bytes per token of the vocabulary.
 //
 // Errors: StatusArgument, StatusMemory.
-func (r *Runtime) NewSamplerChain(nVocab uint32, seed uint64) (*Sampler, error) {
+func (r *Runtime) NewSampler(nVocab uint32, seed uint64) (*Sampler, error) {
 	run := begin()
 	defer run.end()
 	cRt := r.enter(run, shared)
@@ -851,11 +830,11 @@ func (r *Runtime) NewSamplerChain(nVocab uint32, seed uint64) (*Sampler, error) 
 		return nil, run.err
 	}
 	made := slot[*C.ggufx_sampler](run)
-	err := run.done(C.ggufx_sampler_create_chain(made, cRt, C.uint32_t(nVocab), C.uint64_t(seed), run.e))
+	err := run.done(C.ggufx_sampler_create(made, cRt, C.uint32_t(nVocab), C.uint64_t(seed), run.e))
 	if err != nil {
 		return nil, err
 	}
-	return &Sampler{run.hold(unsafe.Pointer(*made), destroySampler, nil)}, nil
+	return &Sampler{run.hold(unsafe.Pointer(*made), destroySampler, nil, r.handle)}, nil
 }
 
 // NewWriter creates an empty writer.
@@ -3831,8 +3810,7 @@ func (s *Session) Info() (SessionFacts, error) {
 	return sessionFactsOf(&out), nil
 }
 
-// Sampler selects a token id from logits. Holds its random state; exclusive. The same seed, options
-// and logits give the same ids on every machine.
+// Sampler is a chain of samplers, with its random state and the tokens that it accepted; exclusive.
 type Sampler struct{ *handle }
 
 // Close lets go of the sampler. Calls that run end well; may be called again.
@@ -3853,27 +3831,30 @@ func (s *Sampler) enter(run *running, how use) *C.ggufx_sampler {
 
 func destroySampler(p unsafe.Pointer) { C.ggufx_sampler_destroy((*C.ggufx_sampler)(p)) }
 
-// SampleMatching samples a token among those that match a grammar.
+// Sample samples an id from n logits.
 //
-// As Sampler.Sample, but the sampler only sees matching tokens with ids below n. The matcher accepts
-// the chosen id. A call that fails changes neither sampler nor matcher.
+// With a matcher, the chain only sees matching tokens with ids below n, and the matcher accepts the
+// chosen id. A call that fails changes neither sampler nor matcher.
 //
-//   - logprob: the log-probability among all n tokens.
+//   - logprob: the natural log-probability of the id among all n tokens.
+//   - matcher: tokens that may be sampled; nil: all.
 //
 // Errors: StatusArgument, StatusMemory, StatusLimit, StatusCapacity, StatusMismatch, StatusState,
 // StatusValue.
-func (s *Sampler) SampleMatching(matcher *Matcher, logits []float32) (id int32, logprob float32,
-	err error) {
+func (s *Sampler) Sample(matcher *Matcher, logits []float32) (id int32, logprob float32, err error) {
 	run := begin()
 	defer run.end()
 	cSampler := s.enter(run, alone)
-	cMatcher := matcher.enter(run, alone)
+	var cMatcher *C.ggufx_matcher
+	if matcher != nil {
+		cMatcher = matcher.enter(run, alone)
+	}
 	if run.err != nil {
 		return 0, 0, run.err
 	}
 	outID := slot[C.int32_t](run)
 	outLogprob := slot[C.float](run)
-	err = run.done(C.ggufx_sampler_sample_matching(outID, outLogprob, cSampler, cMatcher,
+	err = run.done(C.ggufx_sampler_sample(outID, outLogprob, cSampler, cMatcher,
 		(*C.float)(address(logits)), C.size_t(len(logits)), run.e))
 	if err != nil {
 		return 0, 0, err
@@ -3881,52 +3862,9 @@ func (s *Sampler) SampleMatching(matcher *Matcher, logits []float32) (id int32, 
 	return int32(*outID), float32(*outLogprob), nil
 }
 
-// Sample samples an id from n logits.
-//
-//   - logprob: the natural log-probability of the id before the filters.
-//
-// Errors: StatusArgument, StatusValue.
-func (s *Sampler) Sample(logits []float32) (id int32, logprob float32, err error) {
-	run := begin()
-	defer run.end()
-	cSampler := s.enter(run, alone)
-	if run.err != nil {
-		return 0, 0, run.err
-	}
-	outID := slot[C.int32_t](run)
-	outLogprob := slot[C.float](run)
-	err = run.done(C.ggufx_sampler_sample(outID, outLogprob, cSampler, (*C.float)(address(logits)),
-		C.size_t(len(logits)), run.e))
-	if err != nil {
-		return 0, 0, err
-	}
-	return int32(*outID), float32(*outLogprob), nil
-}
-
-// Add appends a sampler to a chain.
-//
-// A sampler that its parameters switch off is not kept. It sees the tokens that are accepted from
-// now on. All memory is allocated here.
-//
-// Errors: StatusArgument, StatusMemory, StatusLimit, StatusState, StatusDuplicate.
-func (s *Sampler) Add(link *SamplerLink) error {
-	run := begin()
-	defer run.end()
-	cSampler := s.enter(run, alone)
-	cLink := one[C.ggufx_sampler_link](run, link)
-	if run.err != nil {
-		return run.err
-	}
-	if err := run.done(C.ggufx_sampler_add(cSampler, cLink, run.e)); err != nil {
-		return err
-	}
-	run.adopt(s.handle)
-	return nil
-}
-
 // Accept appends tokens to the history of a sampler, all or none, whether it sampled them or not.
 //
-// Tokens of a prompt may be appended too. Samplers of Runtime.NewSampler ignore them.
+// Tokens of a prompt may be appended too.
 //
 // Errors: StatusArgument.
 func (s *Sampler) Accept(ids []int32) error {
@@ -3967,6 +3905,217 @@ func (s *Sampler) Clone() (*Sampler, error) {
 		return nil, err
 	}
 	return &Sampler{run.hold(unsafe.Pointer(*made), destroySampler, s.handle)}, nil
+}
+
+// AddTopK keeps the k likeliest candidates.
+//
+//   - k: 0: off.
+//
+// Errors: StatusArgument, StatusMemory, StatusLimit, StatusState.
+func (s *Sampler) AddTopK(k uint32) error {
+	run := begin()
+	defer run.end()
+	cSampler := s.enter(run, alone)
+	if run.err != nil {
+		return run.err
+	}
+	return run.done(C.ggufx_sampler_add_top_k(cSampler, C.uint32_t(k), run.e))
+}
+
+// AddTopP keeps the fewest candidates by rank whose p sum up to p or more (Holtzman et al., 2020).
+//
+//   - p: 0 to 1; 0 and 1: off.
+//
+// Errors: StatusArgument, StatusMemory, StatusLimit, StatusState.
+func (s *Sampler) AddTopP(p float32) error {
+	run := begin()
+	defer run.end()
+	cSampler := s.enter(run, alone)
+	if run.err != nil {
+		return run.err
+	}
+	return run.done(C.ggufx_sampler_add_top_p(cSampler, C.float(p), run.e))
+}
+
+// AddMinP keeps candidates with at least p times the largest weight, which is 1 (Nguyen et al.,
+// 2024).
+//
+//   - p: 0 to 1; 0: off.
+//
+// Errors: StatusArgument, StatusMemory, StatusLimit, StatusState.
+func (s *Sampler) AddMinP(p float32) error {
+	run := begin()
+	defer run.end()
+	cSampler := s.enter(run, alone)
+	if run.err != nil {
+		return run.err
+	}
+	return run.done(C.ggufx_sampler_add_min_p(cSampler, C.float(p), run.e))
+}
+
+// AddTypical: locally typical sampling: keeps the fewest candidates whose p sum up to p or more, in
+// the order of the distance of -log p from the entropy (Meister et al., 2023).
+//
+// The entropy is log total - (sum of w * (logit - largest)) / total. Distances are computed in
+// binary64 and rounded to binary32. If they are equal, the lower id comes first.
+//
+//   - p: 0 to 1; 0 and 1: off.
+//
+// Errors: StatusArgument, StatusMemory, StatusLimit, StatusState.
+func (s *Sampler) AddTypical(p float32) error {
+	run := begin()
+	defer run.end()
+	cSampler := s.enter(run, alone)
+	if run.err != nil {
+		return run.err
+	}
+	return run.done(C.ggufx_sampler_add_typical(cSampler, C.float(p), run.e))
+}
+
+// AddTopNSigma keeps logits of at least the largest minus nSigma standard deviations of the
+// remaining logits (Tang et al., 2025).
+//
+// The deviation is in binary64: the mean, then the sum of squared differences from it, / n, root.
+//
+//   - nSigma: 0: off.
+//
+// Errors: StatusArgument, StatusMemory, StatusLimit, StatusState.
+func (s *Sampler) AddTopNSigma(nSigma float32) error {
+	run := begin()
+	defer run.end()
+	cSampler := s.enter(run, alone)
+	if run.err != nil {
+		return run.err
+	}
+	return run.done(C.ggufx_sampler_add_top_n_sigma(cSampler, C.float(nSigma), run.e))
+}
+
+// AddXtc: exclude top choices: if two or more candidates have a p of at least `threshold`, only the
+// least likely of them stays.
+//
+// Takes one draw per sample. Candidates stay ordered by id or by rank as before.
+//
+//   - probability: 0 to 1: how often it acts; 0: off, without a draw.
+//   - threshold: 0 to 1; 0 is 0.1.
+//
+// Errors: StatusArgument, StatusMemory, StatusLimit, StatusState.
+func (s *Sampler) AddXtc(probability, threshold float32) error {
+	run := begin()
+	defer run.end()
+	cSampler := s.enter(run, alone)
+	if run.err != nil {
+		return run.err
+	}
+	return run.done(C.ggufx_sampler_add_xtc(cSampler, C.float(probability), C.float(threshold), run.e))
+}
+
+// AddTemperature divides logits by the temperature.
+//
+//   - temperature: below 2^-20 only the likeliest candidate stays (greedy sampling).
+//
+// Errors: StatusArgument, StatusMemory, StatusLimit, StatusState.
+func (s *Sampler) AddTemperature(temperature float32, options *TemperatureOptions) error {
+	run := begin()
+	defer run.end()
+	cSampler := s.enter(run, alone)
+	cOptions := one[C.ggufx_temperature_options](run, options)
+	if run.err != nil {
+		return run.err
+	}
+	return run.done(C.ggufx_sampler_add_temperature(cSampler, C.float(temperature), cOptions, run.e))
+}
+
+// AddPenalties penalizes tokens that occur c times in the last accepted tokens: by `repeat`, then by
+// c * frequency + presence.
+//
+// Errors: StatusArgument, StatusMemory, StatusLimit, StatusState.
+func (s *Sampler) AddPenalties(options *PenaltyOptions) error {
+	run := begin()
+	defer run.end()
+	cSampler := s.enter(run, alone)
+	cOptions := one[C.ggufx_penalty_options](run, options)
+	if run.err != nil {
+		return run.err
+	}
+	return run.done(C.ggufx_sampler_add_penalties(cSampler, cOptions, run.e))
+}
+
+// AddDry: don't repeat yourself (DRY): penalizes tokens that would extend a repeated sequence.
+//
+// If the last L of LastN accepted tokens occurred before, L >= AllowedLength, the token that
+// followed loses multiplier * base^(L - AllowedLength), rounded once. The largest L of each token
+// counts. Repeats do not cross a sequence breaker, and sequence breakers are not penalized.
+//
+// Errors: StatusArgument, StatusMemory, StatusLimit, StatusState.
+func (s *Sampler) AddDry(options *DryOptions) error {
+	run := begin()
+	defer run.end()
+	cSampler := s.enter(run, alone)
+	cOptions := one[C.ggufx_dry_options](run, options)
+	if run.err != nil {
+		return run.err
+	}
+	return run.done(C.ggufx_sampler_add_dry(cSampler, cOptions, run.e))
+}
+
+// AddLogitBias adds biases to logits; -infinity bans a token.
+//
+//   - biases: each id once; copied.
+//
+// Errors: StatusArgument, StatusMemory, StatusLimit, StatusState, StatusDuplicate.
+func (s *Sampler) AddLogitBias(biases []LogitBias) error {
+	run := begin()
+	defer run.end()
+	cSampler := s.enter(run, alone)
+	cBiases := list[C.ggufx_logit_bias](run, biases)
+	if run.err != nil {
+		return run.err
+	}
+	return run.done(C.ggufx_sampler_add_logit_bias(cSampler, cBiases, C.size_t(len(biases)), run.e))
+}
+
+// AddMirostat: mirostat, version 1 or 2 (Basu et al., 2021): keeps the surprise -log2 p of tokens
+// near tau. Must be last in a chain.
+//
+// mu starts as 2 tau. Accepting the drawn token subtracts eta times the excess of its surprise,
+// among the candidates kept, over tau. Version 2 keeps the ranks up to the first whose surprise is
+// above mu. Version 1 keeps (e 2^mu / (1 - n_vocab^-e))^(1 / s) ranks. s is the slope of log p over
+// log rank of the m likeliest, e = s - 1; log(p / p') is the difference of the logits.
+//
+// Errors: StatusArgument, StatusMemory, StatusLimit, StatusState.
+func (s *Sampler) AddMirostat(options *MirostatOptions) error {
+	run := begin()
+	defer run.end()
+	cSampler := s.enter(run, alone)
+	cOptions := one[C.ggufx_mirostat_options](run, options)
+	if run.err != nil {
+		return run.err
+	}
+	return run.done(C.ggufx_sampler_add_mirostat(cSampler, cOptions, run.e))
+}
+
+// AddHost adds a sampler of the host: `apply` changes the logits of the n remaining candidates.
+//
+// They come by id or by rank and may be reordered. -infinity removes a candidate; one must stay. OK
+// goes on, any other status ends the call with it. It must not call into the sampler.
+//
+// Errors: StatusArgument, StatusMemory, StatusLimit, StatusState.
+func (s *Sampler) AddHost(apply func(candidates []Candidate) error) error {
+	if apply == nil {
+		return argument("apply is nil")
+	}
+	run := begin()
+	defer run.end()
+	cSampler := s.enter(run, alone)
+	cApply, cApplyUser := run.keep(apply, C.ggufxGoCall9)
+	if run.err != nil {
+		return run.err
+	}
+	if err := run.done(C.ggufx_sampler_add_host(cSampler, cApply, cApplyUser, run.e)); err != nil {
+		return err
+	}
+	run.adopt(s.handle)
+	return nil
 }
 
 // Writer is the content of a file to write: keys and tensors in the order in which they were added.

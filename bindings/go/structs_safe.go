@@ -1952,29 +1952,6 @@ func sessionFactsOf(from *C.ggufx_session_facts) (to SessionFacts) {
 	return to
 }
 
-// SamplerOptions: options of Runtime.NewSampler. All zero means default.
-type SamplerOptions struct {
-	// 0 = greedy: the largest logit, the lowest id among equals
-	Temperature float32
-	// Keep the likeliest tokens whose probabilities sum up to TopP; 0 or 1 = off
-	TopP float32
-	// Remove tokens below MinP times the largest probability; 0 = off
-	MinP float32
-	// Keep the k likeliest tokens; 0 = off
-	TopK uint32
-	// Seed of the random state
-	Seed uint64
-}
-
-func (o *SamplerOptions) write(run *running, to *C.ggufx_sampler_options) {
-	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_sampler_options{}))
-	to.temperature = C.float(o.Temperature)
-	to.top_p = C.float(o.TopP)
-	to.min_p = C.float(o.MinP)
-	to.top_k = C.uint32_t(o.TopK)
-	to.seed = C.uint64_t(o.Seed)
-}
-
 // QuantizeOptions: options of a quantization. All zero means default.
 type QuantizeOptions struct {
 	Mode QuantizeMode
@@ -1991,18 +1968,63 @@ func (o *QuantizeOptions) write(run *running, to *C.ggufx_quantize_options) {
 	to.progress = run.watch(&o.Watch)
 }
 
-// Candidate is a token that may be sampled.
-type Candidate struct {
-	// Token of the vocabulary
-	ID int32
-	// -infinity: removed
-	Logit float32
+// TemperatureOptions: dynamic temperature: low + (high - low) * e^exponent, low = max(0, temperature
+// - range), high = temperature + range. e is the entropy over that of as many equal candidates.
+type TemperatureOptions struct {
+	// 0: the temperature is constant
+	Range float32
+	// 0 is 1
+	Exponent float32
 }
 
-func candidateOf(from *C.ggufx_candidate) (to Candidate) {
-	to.ID = int32(from.id)
-	to.Logit = float32(from.logit)
-	return to
+func (o *TemperatureOptions) write(run *running, to *C.ggufx_temperature_options) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_temperature_options{}))
+	to._range = C.float(o.Range)
+	to.exponent = C.float(o.Exponent)
+}
+
+// PenaltyOptions: options of Sampler.AddPenalties. All zero means default.
+type PenaltyOptions struct {
+	// Divides logits above 0, multiplies others; 0 is 1
+	Repeat float32
+	// -1e6 to 1e6, subtracted for each occurrence
+	Frequency float32
+	// -1e6 to 1e6, subtracted once
+	Presence float32
+	// Accepted tokens to count, at most SamplerMaxLastN; 0: off
+	LastN uint32
+}
+
+func (o *PenaltyOptions) write(run *running, to *C.ggufx_penalty_options) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_penalty_options{}))
+	to.repeat = C.float(o.Repeat)
+	to.frequency = C.float(o.Frequency)
+	to.presence = C.float(o.Presence)
+	to.last_n = C.uint32_t(o.LastN)
+}
+
+// DryOptions: options of Sampler.AddDry. All zero means default.
+type DryOptions struct {
+	// 0: off
+	Multiplier float32
+	// 1 to 1e6; 0 is 1.75
+	Base float32
+	// 0 is 2
+	AllowedLength uint32
+	// Accepted tokens to search, at most SamplerMaxLastN; 0: off
+	LastN uint32
+	// Ids, which may repeat; copied
+	SequenceBreakers []int32
+}
+
+func (o *DryOptions) write(run *running, to *C.ggufx_dry_options) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_dry_options{}))
+	to.multiplier = C.float(o.Multiplier)
+	to.base = C.float(o.Base)
+	to.allowed_length = C.uint32_t(o.AllowedLength)
+	to.last_n = C.uint32_t(o.LastN)
+	to.sequence_breakers = (*C.int32_t)(place(run, o.SequenceBreakers))
+	to.n_sequence_breakers = C.size_t(len(o.SequenceBreakers))
 }
 
 // LogitBias is a value that is added to the logit of a token.
@@ -2018,86 +2040,38 @@ func (o *LogitBias) write(run *running, to *C.ggufx_logit_bias) {
 	to.bias = C.float(o.Bias)
 }
 
-// SamplerLink is a sampler of a chain, with its parameters.
-type SamplerLink struct {
-	Kind LinkKind
-	// TOP_K
-	K uint32
-	// TOP_P, MIN_P, TYPICAL: 0 to 1
-	P float32
-	// TOP_N_SIGMA
-	NSigma float32
-	// XTC: 0 to 1
-	Probability float32
-	// XTC: 0 to 1
-	Threshold float32
-	// TEMPERATURE
-	Temperature float32
-	// TEMPERATURE
-	Range float32
-	// TEMPERATURE
-	Exponent float32
-	// PENALTIES
-	Repetition float32
-	// PENALTIES: may be negative, at least -1e6
-	Frequency float32
-	// PENALTIES: may be negative, at least -1e6
-	Presence float32
-	// PENALTIES, DRY: at most LinkMostLast
-	Last uint32
-	// DRY
-	Multiplier float32
-	// DRY: at least 1
-	Base float32
-	// DRY
-	AllowedLength uint32
-	// MIROSTAT
-	Tau float32
-	// MIROSTAT
-	Eta float32
-	// MIROSTAT 1: at least 2
-	M uint32
-	// MIROSTAT: 1 or 2
+// MirostatOptions: options of Sampler.AddMirostat. All zero means default.
+type MirostatOptions struct {
+	// 1 or 2; 0 is 2
 	Version uint32
-	// DRY: ids, which may repeat; copied
-	Breakers []int32
-	// BIAS: each id once; copied
-	Biases []LogitBias
-	// HOST: changes the logits of the n remaining candidates. They come by id or by rank and may be
-	// reordered. -infinity removes a candidate; one must stay. A non-zero result ends the call with
-	// StatusCancelled. It must not call into the sampler.
-	Link func(candidates []Candidate) error
+	// Version 1: candidates of the slope, at least 2; 0 is 100
+	M uint32
+	// Target surprise in bits; 0 is 5
+	Tau float32
+	// Learning rate; 0 is 0.1
+	Eta float32
 }
 
-func (o *SamplerLink) write(run *running, to *C.ggufx_sampler_link) {
-	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_sampler_link{}))
-	to.kind = C.uint32_t(o.Kind)
-	to.k = C.uint32_t(o.K)
-	to.p = C.float(o.P)
-	to.n_sigma = C.float(o.NSigma)
-	to.probability = C.float(o.Probability)
-	to.threshold = C.float(o.Threshold)
-	to.temperature = C.float(o.Temperature)
-	to._range = C.float(o.Range)
-	to.exponent = C.float(o.Exponent)
-	to.repetition = C.float(o.Repetition)
-	to.frequency = C.float(o.Frequency)
-	to.presence = C.float(o.Presence)
-	to.n_last = C.uint32_t(o.Last)
-	to.multiplier = C.float(o.Multiplier)
-	to.base = C.float(o.Base)
-	to.allowed_length = C.uint32_t(o.AllowedLength)
+func (o *MirostatOptions) write(run *running, to *C.ggufx_mirostat_options) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_mirostat_options{}))
+	to.version = C.uint32_t(o.Version)
+	to.m = C.uint32_t(o.M)
 	to.tau = C.float(o.Tau)
 	to.eta = C.float(o.Eta)
-	to.m = C.uint32_t(o.M)
-	to.version = C.uint32_t(o.Version)
-	to.breakers = (*C.int32_t)(place(run, o.Breakers))
-	to.biases = list[C.ggufx_logit_bias](run, o.Biases)
-	if o.Link != nil {
-		to.link, to.user = run.keep(o.Link, C.ggufxGoCall9)
-	}
-	to.n_breakers = C.size_t(len(o.Breakers))
-	to.n_biases = C.size_t(len(o.Biases))
+}
+
+// Candidate is a token that may be sampled.
+type Candidate struct {
+	// Token of the vocabulary
+	ID int32
+	// -infinity: removed
+	Logit float32
+}
+
+func candidateOf(from *C.ggufx_candidate) (to Candidate) {
+	to.ID = int32(from.id)
+	to.Logit = float32(from.logit)
+	return to
 }
 
 // TypeFacts: result of TypeInfo.

@@ -26,7 +26,7 @@
  *
  * Models:
  *
- *   model.h      tokenizer, model, session, sampler
+ *   model.h      tokenizer, model, session
  *   batch.h      many sequences in one session
  *   group.h      tensor and pipeline parallelism
  *   adapter.h    LoRA adapters and control vectors

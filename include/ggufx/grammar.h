@@ -218,22 +218,6 @@ typedef struct ggufx_matcher_facts {
 GGUFX_API ggufx_status ggufx_matcher_info(ggufx_matcher_facts *out, const ggufx_matcher *matcher,
                                           ggufx_error *error);
 
-/*
- * Samples a token among those that match a grammar.
- *
- * As ggufx_sampler_sample, but the sampler only sees matching tokens with ids below n. The matcher
- * accepts the chosen id. A call that fails changes neither sampler nor matcher.
- *
- * out_logprob  {null} the log-probability among all n tokens.
- *
- * Errors: as ggufx_sampler_sample and ggufx_matcher_mask.
- * Threads: exclusive on sampler and matcher.   Allocates: yes.   Since: 0.1.
- */
-GGUFX_API ggufx_status ggufx_sampler_sample_matching(int32_t *out_id, float *out_logprob,
-                                                     ggufx_sampler *sampler, ggufx_matcher *matcher,
-                                                     const float *logits, size_t n,
-                                                     ggufx_error *error);
-
 #ifdef __cplusplus
 }
 #endif

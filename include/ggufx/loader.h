@@ -134,7 +134,6 @@ extern "C" {
     X(matcher_rollback) \
     X(matcher_mask) \
     X(matcher_info) \
-    X(sampler_sample_matching) \
     X(writer_copy_rank) \
     X(imatrix_open) \
     X(imatrix_open_memory) \
@@ -214,17 +213,27 @@ extern "C" {
     X(session_create) \
     X(session_destroy) \
     X(session_info) \
-    X(sampler_create) \
-    X(sampler_destroy) \
-    X(sampler_sample) \
     X(dequantize) \
     X(dequantize_blocks) \
     X(quantize_blocks) \
-    X(sampler_create_chain) \
-    X(sampler_add) \
+    X(sampler_create) \
+    X(sampler_destroy) \
+    X(sampler_sample) \
     X(sampler_accept) \
     X(sampler_reset) \
     X(sampler_clone) \
+    X(sampler_add_top_k) \
+    X(sampler_add_top_p) \
+    X(sampler_add_min_p) \
+    X(sampler_add_typical) \
+    X(sampler_add_top_n_sigma) \
+    X(sampler_add_xtc) \
+    X(sampler_add_temperature) \
+    X(sampler_add_penalties) \
+    X(sampler_add_dry) \
+    X(sampler_add_logit_bias) \
+    X(sampler_add_mirostat) \
+    X(sampler_add_host) \
     X(file_sampling) \
     X(logprobs) \
     X(type_info) \
@@ -368,7 +377,6 @@ typedef struct ggufx_functions {
     ggufx_status (*matcher_rollback)(ggufx_matcher *matcher, uint64_t n_tokens, ggufx_error *error);
     ggufx_status (*matcher_mask)(uint32_t *out_bits, size_t n_words, ggufx_matcher *matcher, ggufx_error *error);
     ggufx_status (*matcher_info)(ggufx_matcher_facts *out, const ggufx_matcher *matcher, ggufx_error *error);
-    ggufx_status (*sampler_sample_matching)(int32_t *out_id, float *out_logprob, ggufx_sampler *sampler, ggufx_matcher *matcher, const float *logits, size_t n, ggufx_error *error);
     ggufx_status (*writer_copy_rank)(ggufx_writer *writer, const ggufx_file *file, uint32_t rank, uint32_t n_ranks, const uint32_t *speeds, ggufx_group_options_flags flags, ggufx_error *error);
     ggufx_status (*imatrix_open)(ggufx_imatrix **out, const ggufx_runtime *rt, const char *path, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*imatrix_open_memory)(ggufx_imatrix **out, const ggufx_runtime *rt, const void *data, size_t size, ggufx_error *error);
@@ -448,17 +456,27 @@ typedef struct ggufx_functions {
     ggufx_status (*session_create)(ggufx_session **out, const ggufx_model *model, const ggufx_session_options *options, ggufx_error *error);
     void (*session_destroy)(ggufx_session *session);
     ggufx_status (*session_info)(ggufx_session_facts *out, const ggufx_session *session, ggufx_error *error);
-    ggufx_status (*sampler_create)(ggufx_sampler **out, const ggufx_runtime *rt, uint32_t n_vocab, const ggufx_sampler_options *options, ggufx_error *error);
-    void (*sampler_destroy)(ggufx_sampler *sampler);
-    ggufx_status (*sampler_sample)(int32_t *out_id, float *out_logprob, ggufx_sampler *sampler, const float *logits, size_t n, ggufx_error *error);
     ggufx_status (*dequantize)(float *out, size_t n_out, const ggufx_runtime *rt, const ggufx_tensor *tensor, uint64_t first_row, uint64_t n_rows, ggufx_error *error);
     ggufx_status (*dequantize_blocks)(float *out, size_t n, const ggufx_runtime *rt, ggufx_type type, const void *bytes, size_t n_bytes, ggufx_error *error);
     ggufx_status (*quantize_blocks)(void *out, size_t n_bytes, const ggufx_runtime *rt, ggufx_type type, const float *rows, size_t n_rows, size_t n_cols, const ggufx_quantize_options *options, ggufx_error *error);
-    ggufx_status (*sampler_create_chain)(ggufx_sampler **out, const ggufx_runtime *rt, uint32_t n_vocab, uint64_t seed, ggufx_error *error);
-    ggufx_status (*sampler_add)(ggufx_sampler *sampler, const ggufx_sampler_link *link, ggufx_error *error);
+    ggufx_status (*sampler_create)(ggufx_sampler **out, const ggufx_runtime *rt, uint32_t n_vocab, uint64_t seed, ggufx_error *error);
+    void (*sampler_destroy)(ggufx_sampler *sampler);
+    ggufx_status (*sampler_sample)(int32_t *out_id, float *out_logprob, ggufx_sampler *sampler, ggufx_matcher *matcher, const float *logits, size_t n, ggufx_error *error);
     ggufx_status (*sampler_accept)(ggufx_sampler *sampler, const int32_t *ids, size_t n, ggufx_error *error);
     ggufx_status (*sampler_reset)(ggufx_sampler *sampler, ggufx_error *error);
     ggufx_status (*sampler_clone)(ggufx_sampler **out, const ggufx_sampler *sampler, ggufx_error *error);
+    ggufx_status (*sampler_add_top_k)(ggufx_sampler *sampler, uint32_t k, ggufx_error *error);
+    ggufx_status (*sampler_add_top_p)(ggufx_sampler *sampler, float p, ggufx_error *error);
+    ggufx_status (*sampler_add_min_p)(ggufx_sampler *sampler, float p, ggufx_error *error);
+    ggufx_status (*sampler_add_typical)(ggufx_sampler *sampler, float p, ggufx_error *error);
+    ggufx_status (*sampler_add_top_n_sigma)(ggufx_sampler *sampler, float n_sigma, ggufx_error *error);
+    ggufx_status (*sampler_add_xtc)(ggufx_sampler *sampler, float probability, float threshold, ggufx_error *error);
+    ggufx_status (*sampler_add_temperature)(ggufx_sampler *sampler, float temperature, const ggufx_temperature_options *options, ggufx_error *error);
+    ggufx_status (*sampler_add_penalties)(ggufx_sampler *sampler, const ggufx_penalty_options *options, ggufx_error *error);
+    ggufx_status (*sampler_add_dry)(ggufx_sampler *sampler, const ggufx_dry_options *options, ggufx_error *error);
+    ggufx_status (*sampler_add_logit_bias)(ggufx_sampler *sampler, const ggufx_logit_bias *biases, size_t n_biases, ggufx_error *error);
+    ggufx_status (*sampler_add_mirostat)(ggufx_sampler *sampler, const ggufx_mirostat_options *options, ggufx_error *error);
+    ggufx_status (*sampler_add_host)(ggufx_sampler *sampler, ggufx_status (*apply)(void *user, ggufx_candidate *candidates, size_t n), void *user, ggufx_error *error);
     ggufx_status (*file_sampling)(ggufx_sampling_facts *out, int32_t *out_suppressed, size_t capacity, const ggufx_file *file, ggufx_error *error);
     ggufx_status (*logprobs)(int32_t *out_ids, float *out_logprobs, size_t k, float *out_chosen, const ggufx_runtime *rt, const float *logits, size_t n, int32_t chosen, ggufx_error *error);
     ggufx_status (*type_info)(ggufx_type_facts *out, ggufx_type type, ggufx_error *error);

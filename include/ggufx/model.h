@@ -1,5 +1,5 @@
 /*
- * ggufx/model.h: run a language model: tokenizer, model, session, sampler.
+ * ggufx/model.h: run a language model: tokenizer, model, session.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_MODEL_H
@@ -399,48 +399,6 @@ typedef struct ggufx_session_facts {
 GGUFX_API ggufx_status ggufx_session_info(ggufx_session_facts *out, const ggufx_session *session,
                                           ggufx_error *error);
 
-/* ---- sampler -------------------------------------------------------------------------------- */
-
-/* Selects a token id from logits. Holds its random state; exclusive. The same seed, options and
- * logits give the same ids on every machine. */
-typedef struct ggufx_sampler ggufx_sampler;
-
-typedef struct ggufx_sampler_options {
-    uint32_t struct_size;
-    uint32_t flags;    /* 0 */
-    float temperature; /* 0 = greedy: the largest logit, the lowest id among equals */
-    float top_p; /* keep the likeliest tokens whose probabilities sum up to top_p; 0 or 1 = off */
-    float min_p; /* remove tokens below min_p times the largest probability; 0 = off */
-    uint32_t top_k; /* keep the k likeliest tokens; 0 = off */
-    uint64_t seed;  /* seed of the random state */
-} ggufx_sampler_options;
-
-/*
- * Creates a sampler for vocabularies of up to n_vocab tokens.
- *
- * Filters run in the order top_k, top_p, min_p, temperature; ggufx_sampler_create_chain (sampler.h)
- * creates other chains. options may be NULL.
- *
- * Errors: ARGUMENT (a number that is negative or not finite, top_p or min_p above 1), MEMORY.
- * Threads: any number at once.   Since: 0.1.
- */
-GGUFX_API ggufx_status ggufx_sampler_create(ggufx_sampler **out, const ggufx_runtime *rt,
-                                            uint32_t n_vocab, const ggufx_sampler_options *options,
-                                            ggufx_error *error);
-/* Frees a sampler.   Threads: exclusive on sampler.   Since: 0.1. */
-GGUFX_API void ggufx_sampler_destroy(ggufx_sampler *sampler);
-
-/*
- * Samples an id from n logits.
- *
- * out_logprob  {null} the natural log-probability of the id before the filters.
- *
- * Errors: ARGUMENT, VALUE (a NaN or +infinity, or no finite logit).
- * Threads: exclusive on sampler.   Allocates: no.   Since: 0.1.
- */
-GGUFX_API ggufx_status ggufx_sampler_sample(int32_t *out_id, float *out_logprob,
-                                            ggufx_sampler *sampler, const float *logits, size_t n,
-                                            ggufx_error *error);
 
 #ifdef __cplusplus
 }

@@ -76,18 +76,20 @@ Ref<ggufx_tokenizer> import_tokenizer(const ggufx_generator_options &in, ggufx_m
     return out;
 }
 
-generate::Sampler import_sampler(const ggufx_generator_options &in, const ggufx_model &model) {
+sampling::Chain import_sampler(const ggufx_generator_options &in, const ggufx_model &model) {
     const auto n_vocab = static_cast<uint32_t>(model.model.shape().n_vocab);
-    if (!in.sampler)
-        return generate::Sampler(std::in_place_type<model::Sampler>, model.model.host(), n_vocab,
-                                 *kernels::rows_of(model.model.engine().kernels()),
-                                 model::SamplerOptions());
+    if (!in.sampler) {
+        sampling::Chain greedy(model.model.host(), n_vocab,
+                               *kernels::rows_of(model.model.engine().kernels()), 0);
+        greedy.add(sampling::Temperature{});
+        return greedy;
+    }
     require(alive(in.sampler, Tag::sampler), "ggufx_generator_options.sampler must be a sampler");
-    const uint32_t n = std::visit([](const auto &s) { return s.n_vocab(); }, in.sampler->sampler);
+    const uint32_t n = in.sampler->chain.n_vocab();
     if (n < n_vocab)
         fail(Status::mismatch, {}, "the sampler takes %" PRIu32 " tokens, the model has %" PRIu32,
              n, n_vocab);
-    return in.sampler->sampler;
+    return in.sampler->chain;
 }
 
 uint32_t import_limited(uint32_t given, uint32_t most, const char *name) {
@@ -159,7 +161,7 @@ ggufx_generator *create_generator(ggufx_session &session, const ggufx_generator_
                                           (in.flags & GGUFX_GENERATOR_SPECIAL_TOKENS) != 0,
                                           stops.data(), stops.size()};
     const RuntimeRef runtime = in.sampler ? in.sampler->runtime : model.runtime;
-    generate::Sampler sampler = import_sampler(in, model);
+    sampling::Chain sampler = import_sampler(in, model);
     if (!session.steps) session.steps = make<generate::Steps>(*host, session.session);
     auto *const out =
         make<ggufx_generator>(*host, Ref<ggufx_session>::share(&session), std::move(tokenizer),

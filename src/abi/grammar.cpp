@@ -250,40 +250,27 @@ extern "C" ggufx_status ggufx_matcher_info(ggufx_matcher_facts *out, const ggufx
     });
 }
 
-// Fills the mask, samples and accepts. If accept fails, the random draws are undone.
-extern "C" ggufx_status ggufx_sampler_sample_matching(int32_t *out_id, float *out_logprob,
-                                                      ggufx_sampler *sampler,
-                                                      ggufx_matcher *matcher, const float *logits,
-                                                      size_t n, ggufx_error *error) {
-    return guard(error, [&] {
-        Failure *failure = failure_of(error);
-        Status status = check_sample(out_id, sampler, logits, n, failure);
-        if (status != Status::ok) return status;
-        require(alive(matcher, Tag::matcher), "matcher must be set");
-        grammar::Matcher &inner = matcher->matcher;
-        inner.fill(matcher->bits.data());
-        const sampling::Allowed allowed = {matcher->bits.data(),
-                                           matcher->grammar->grammar.vocabulary().size()};
-        int32_t id = -1;
-        float logprob = 0;
-        float *const wanted = out_logprob ? &logprob : nullptr;
-        status = std::visit(
-            [&](auto &s) {
-                const auto before = s.checkpoint();
-                const Status sampled = s.sample(&id, wanted, logits, n, allowed, failure);
-                if (sampled != Status::ok) return sampled;
-                try {
-                    inner.accept(&id, 1);
-                } catch (...) {
-                    s.rollback(before);
-                    throw;
-                }
-                return Status::ok;
-            },
-            sampler->sampler);
-        if (status != Status::ok) return status;
-        *out_id = id;
-        if (out_logprob) *out_logprob = logprob;
-        return Status::ok;
-    });
+Status ggufx::abi::sample_matching(int32_t *out_id, float *out_logprob, sampling::Chain &chain,
+                                   ggufx_matcher *matcher, const float *logits, size_t n,
+                                   Failure *failure) {
+    require(alive(matcher, Tag::matcher), "matcher must be a matcher");
+    grammar::Matcher &inner = matcher->matcher;
+    inner.fill(matcher->bits.data());
+    const sampling::Allowed allowed = {matcher->bits.data(),
+                                       matcher->grammar->grammar.vocabulary().size()};
+    const sampling::Chain::Checkpoint before = chain.checkpoint();
+    int32_t id = -1;
+    float logprob = 0;
+    const Status status =
+        chain.sample(&id, out_logprob ? &logprob : nullptr, logits, n, allowed, failure);
+    if (status != Status::ok) return status;
+    try {
+        inner.accept(&id, 1);
+    } catch (...) {
+        chain.rollback(before);
+        throw;
+    }
+    *out_id = id;
+    if (out_logprob) *out_logprob = logprob;
+    return Status::ok;
 }

@@ -36,7 +36,7 @@ struct ggufx_matcher {
     ggufx::abi::Tag tag = ggufx::abi::Tag::matcher;
     ggufx::Ref<ggufx_grammar> grammar; // declared before the matcher, which uses it
     ggufx::grammar::Matcher matcher;
-    ggufx::Vector<uint32_t> bits; // mask of ggufx_sampler_sample_matching
+    ggufx::Vector<uint32_t> bits; // mask of ggufx_sampler_sample
     template <class... A>
     explicit ggufx_matcher(ggufx::Ref<ggufx_grammar> g, const A &...other)
         : grammar(std::move(g)), matcher(grammar->grammar, other...),

@@ -9,7 +9,6 @@
 #include "generate/step.hpp"
 #include "grammar/vocabulary.hpp"
 #include "model/embedder.hpp"
-#include "model/sampler.hpp"
 #include "model/sampling/chain.hpp"
 #include "model/session.hpp"
 #include "model/tokenizer/tokenizer.hpp"
@@ -109,20 +108,21 @@ struct ggufx_embedder {
 };
 
 struct ggufx_sampler {
-    using Kind = std::variant<ggufx::model::Sampler, ggufx::sampling::Chain>;
     ggufx::abi::Tag tag = ggufx::abi::Tag::sampler;
-    ggufx::abi::RuntimeRef runtime; // before the sampler, which uses its kernels and memory
-    Kind sampler;
+    ggufx::abi::RuntimeRef runtime; // before the chain, which uses its kernels and memory
+    ggufx::sampling::Chain chain;
     template <class... A>
     explicit ggufx_sampler(ggufx::abi::RuntimeRef rt, A &&...a)
-        : runtime(std::move(rt)), sampler(std::forward<A>(a)...) {}
+        : runtime(std::move(rt)), chain(std::forward<A>(a)...) {}
 };
+
+struct ggufx_matcher;
 
 namespace ggufx::abi {
 
-// Checks the arguments of a function that samples a token. (sampler.cpp)
-Status check_sample(const int32_t *out_id, const ggufx_sampler *sampler, const float *logits,
-                    size_t n, Failure *failure);
+// Samples a token that the matcher allows, and accepts it. A failure changes neither. (grammar.cpp)
+Status sample_matching(int32_t *out_id, float *out_logprob, sampling::Chain &chain,
+                       ggufx_matcher *matcher, const float *logits, size_t n, Failure *failure);
 
 // Throws Error (mismatch) if two models have other tokens. (vocabularies.cpp)
 void check_vocabularies(const model::Model &a, const model::Model &b);

@@ -12,23 +12,28 @@
 using namespace ggufx;
 using namespace ggufx::abi;
 
-static_assert(GGUFX_SAMPLING_TEMPERATURE == sampling::kTemperatureKey);
-static_assert(GGUFX_SAMPLING_TOP_K == sampling::kTopKKey);
-static_assert(GGUFX_SAMPLING_TOP_P == sampling::kTopPKey);
-static_assert(GGUFX_SAMPLING_MIN_P == sampling::kMinPKey);
-static_assert(GGUFX_SAMPLING_XTC_PROBABILITY == sampling::kXtcProbabilityKey);
-static_assert(GGUFX_SAMPLING_XTC_THRESHOLD == sampling::kXtcThresholdKey);
-static_assert(GGUFX_SAMPLING_N_LAST == sampling::kLastNKey);
-static_assert(GGUFX_SAMPLING_REPETITION == sampling::kRepetitionKey);
-static_assert(GGUFX_SAMPLING_MIROSTAT == sampling::kMirostatKey);
-static_assert(GGUFX_SAMPLING_TAU == sampling::kTauKey);
-static_assert(GGUFX_SAMPLING_ETA == sampling::kEtaKey);
-static_assert(GGUFX_SAMPLING_LINKS == sampling::kSequenceKey);
-static_assert(GGUFX_SAMPLING_SUPPRESSED == sampling::kSuppressedKey);
-static_assert(GGUFX_SAMPLING_MOST_LINKS == sampling::kMostDefaultSamplers);
-static_assert(GGUFX_LINK_MOST_LAST == sampling::kMostLast);
-static_assert(GGUFX_LINK_TOP_K == static_cast<uint32_t>(sampling::SamplerKind::top_k));
-static_assert(GGUFX_LINK_DRY == static_cast<uint32_t>(sampling::SamplerKind::dry));
+namespace {
+
+#define KEY(ID, bit, key, member, type, least, most, instead_of_negative, field)                   \
+    static_assert(GGUFX_SAMPLING_##ID == bit);
+#include "model/sampling/samplers.def"
+static_assert(GGUFX_SAMPLING_SEQUENCE == static_cast<uint32_t>(sampling::Key::SEQUENCE));
+static_assert(GGUFX_SAMPLING_SUPPRESSED == static_cast<uint32_t>(sampling::Key::SUPPRESSED));
+static_assert(GGUFX_SAMPLING_MAX_SAMPLERS == sampling::kMaxDefaultSamplers);
+
+ggufx_sampler_kind export_kind(sampling::SamplerKind kind) {
+    switch (kind) {
+#define EACH(id, ID, Type, name, order)                                                            \
+    case sampling::SamplerKind::id:                                                                \
+        return GGUFX_SAMPLER_##ID;
+#include "model/sampling/samplers.def"
+    case sampling::SamplerKind::none:
+        break;
+    }
+    return 0;
+}
+
+} // namespace
 
 extern "C" ggufx_status ggufx_file_sampling(ggufx_sampling_facts *out, int32_t *out_suppressed,
                                             size_t capacity, const ggufx_file *file,
@@ -43,20 +48,11 @@ extern "C" ggufx_status ggufx_file_sampling(ggufx_sampling_facts *out, int32_t *
         ggufx_sampling_facts facts = {};
         facts.flags = d.present | (ids.empty() ? 0 : GGUFX_SAMPLING_SUPPRESSED);
         facts.ignored = d.ignored | (is_list ? 0 : GGUFX_SAMPLING_SUPPRESSED);
-        facts.temperature = d.temperature;
-        facts.top_p = d.top_p;
-        facts.min_p = d.min_p;
-        facts.xtc_probability = d.xtc_probability;
-        facts.xtc_threshold = d.xtc_threshold;
-        facts.repetition = d.repetition;
-        facts.tau = d.tau;
-        facts.eta = d.eta;
-        facts.top_k = d.top_k;
-        facts.n_last = d.n_last;
-        facts.mirostat = d.mirostat;
-        facts.n_links = d.n_samplers;
-        for (uint32_t i = 0; i < d.n_samplers; i++)
-            facts.links[i] = static_cast<uint32_t>(d.samplers[i]);
+#define KEY(ID, bit, key, member, type, least, most, instead_of_negative, field)                   \
+    facts.member = d.member;
+#include "model/sampling/samplers.def"
+        facts.n_samplers = d.n_samplers;
+        for (uint32_t i = 0; i < d.n_samplers; i++) facts.samplers[i] = export_kind(d.samplers[i]);
         facts.n_suppressed = ids.size();
         export_struct(out, facts, "ggufx_sampling_facts");
         std::copy_n(ids.begin(), std::min(capacity, ids.size()), out_suppressed);

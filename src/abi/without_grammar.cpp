@@ -64,10 +64,9 @@ extern "C" ggufx_status ggufx_matcher_info(ggufx_matcher_facts *, const ggufx_ma
     return guard(error, refuse_grammars);
 }
 
-extern "C" ggufx_status ggufx_sampler_sample_matching(int32_t *, float *, ggufx_sampler *,
-                                                      ggufx_matcher *, const float *, size_t,
-                                                      ggufx_error *error) {
-    return guard(error, refuse_grammars);
+Status ggufx::abi::sample_matching(int32_t *, float *, sampling::Chain &, ggufx_matcher *,
+                                   const float *, size_t, Failure *) {
+    refuse_grammars();
 }
 
 Ref<generate::Grammar> ggufx::abi::import_grammar(const ggufx_grammar *grammar,

@@ -53,7 +53,7 @@ void Generator::truncate(size_t n_tokens) {
         fail(Status::argument, {}, "cannot keep %" PRIu64 " tokens of %" PRIu64,
              static_cast<uint64_t>(n_tokens), static_cast<uint64_t>(tokens_.size()));
     Owned<Matcher> matcher = matcher_of(n_tokens);
-    const sampling::Chain::State state = sampler_state();
+    const sampling::Chain::State state = sampler_.state();
     if (has_sequence_) {
         match();
         cut(std::min(held_, n_tokens - 1));
@@ -76,7 +76,7 @@ void Generator::truncate(size_t n_tokens) {
 }
 
 void Generator::reseed(uint64_t seed) {
-    std::visit([=](auto &sampler) { sampler.reseed(seed); }, sampler_);
+    sampler_.reseed(seed);
 }
 
 Generator::Generator(Generator &other, uint32_t sequence)

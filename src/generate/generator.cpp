@@ -36,7 +36,7 @@ uint64_t fingerprint_of(const GeneratorOptions &options, const Text::Options &te
 
 } // namespace
 
-Generator::Generator(model::Session &session, Steps &steps, Sampler sampler,
+Generator::Generator(model::Session &session, Steps &steps, sampling::Chain sampler,
                      const GeneratorOptions &options, const Text::Options &text)
     : session_(session), steps_(steps), options_(options),
       fingerprint_(fingerprint_of(options, text)), sampler_(std::move(sampler)),
@@ -177,8 +177,8 @@ void Generator::set_prompt(Prompt &&prompt) {
     end_ = End::none;
     has_told_prompt_ = false;
     queue_.clear();
-    const sampling::Chain::State state = sampler_state();
-    std::visit([](auto &sampler) { sampler.reset(); }, sampler_);
+    const sampling::Chain::State state = sampler_.state();
+    sampler_.reset();
     accept_all();
     if (prompt.keeps_random) restore_sampler(state);
     cancelled_.store(0, Order::release);
@@ -218,8 +218,7 @@ void Generator::match() {
 // ---- state of the sampler
 
 void Generator::accept(const int32_t *ids, size_t n) {
-    if (auto *const chain = std::get_if<sampling::Chain>(&sampler_))
-        for (size_t i = 0; i < n; i++) chain->accept(ids[i]);
+    for (size_t i = 0; i < n; i++) sampler_.accept(ids[i]);
 }
 
 // Accepts all tokens so far.
@@ -228,19 +227,10 @@ void Generator::accept_all() {
     accept(tokens_.ids.data() + first, tokens_.size() - first);
 }
 
-sampling::Chain::State Generator::sampler_state() const {
-    if (const auto *const chain = std::get_if<sampling::Chain>(&sampler_)) return chain->state();
-    return {std::get<model::Sampler>(sampler_).checkpoint().state(), 0};
-}
-
 void Generator::restore_sampler(const sampling::Chain::State &state) {
-    if (auto *const chain = std::get_if<sampling::Chain>(&sampler_)) {
-        chain->reset();
-        accept_all();
-        chain->restore(state);
-    } else {
-        std::get<model::Sampler>(sampler_).rollback(sampling::Random(state.random));
-    }
+    sampler_.reset();
+    accept_all();
+    sampler_.restore(state);
 }
 
 // ---- steps
@@ -309,8 +299,8 @@ model::BatchItem Generator::next_tokens(size_t most) const {
 }
 
 void Generator::begin_undo() {
-    undo_ = {queue_.mark(), sampler_state(), tokens_.size(),   n_scored_,
-             n_matched_,    n_reasoning_,    has_told_prompt_, sum_logprobs_};
+    undo_ = {queue_.mark(), sampler_.state(), tokens_.size(),   n_scored_,
+             n_matched_,    n_reasoning_,     has_told_prompt_, sum_logprobs_};
 }
 
 void Generator::undo() {
@@ -406,12 +396,8 @@ bool Generator::sample(int32_t *id, float *logprob, const float *logits,
     try {
         if (matcher_) allowed = matcher_->allowed();
         Failure failure = {};
-        const Status status = std::visit(
-            [&](auto &sampler) {
-                return sampler.sample(id, options_.logprobs ? logprob : nullptr, logits,
-                                      session_.logits_size(), allowed, &failure);
-            },
-            sampler_);
+        const Status status = sampler_.sample(id, options_.logprobs ? logprob : nullptr, logits,
+                                              session_.logits_size(), allowed, &failure);
         if (status != Status::ok) {
             finish(End::error, status, failure.message);
             return false;

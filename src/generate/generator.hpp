@@ -7,16 +7,11 @@
 #include "generate/drafts.hpp"
 #include "generate/text.hpp"
 #include "generate/tokens.hpp"
-#include "model/sampler.hpp"
 #include "model/sampling/chain.hpp"
-
-#include <variant>
 
 namespace ggufx::generate {
 
 class Steps;
-
-using Sampler = std::variant<model::Sampler, sampling::Chain>;
 
 // Values of GGUFX_GENERATOR_STATE_*.
 enum class State : uint32_t { empty = 0, prefill = 1, decode = 2, suspended = 3, ended = 4 };
@@ -45,7 +40,7 @@ struct Prompt {
 class Generator {
 public:
     // session and steps must outlive it. Throws Error (argument, state) / std::bad_alloc.
-    Generator(model::Session &session, Steps &steps, Sampler sampler,
+    Generator(model::Session &session, Steps &steps, sampling::Chain sampler,
               const GeneratorOptions &options, const Text::Options &text);
     // The same again on an empty sequence, to which it copies the caches. Throws Error (argument,
     // mismatch, state) / std::bad_alloc.
@@ -136,7 +131,6 @@ private:
     };
     matmul::Options prompt_products() const;
     bool is_scored() const { return options_.scores_prompt && n_scored_ < n_prompt_; }
-    sampling::Chain::State sampler_state() const;
     void restore_sampler(const sampling::Chain::State &state);
     void accept(const int32_t *ids, size_t n);
     void accept_all();
@@ -170,7 +164,7 @@ private:
     Steps &steps_;
     GeneratorOptions options_;
     uint64_t fingerprint_; // checksum of the options that decide the events
-    Sampler sampler_;
+    sampling::Chain sampler_;
     Text text_;
     EventQueue queue_;
     Tokens tokens_; // prompt and answer

@@ -77,7 +77,7 @@ Status Generator::save(SnapshotOutput &out, Failure *failure) const {
     for (const int32_t id : tokens_.ids) out.i32(id);
     out.bytes(tokens_.modes.data(), tokens_.modes.size());
     for (const float value : tokens_.rows) put(out, value);
-    const sampling::Chain::State sampler = sampler_state();
+    const sampling::Chain::State sampler = sampler_.state();
     out.u64(sampler.random);
     out.u64(std::bit_cast<uint64_t>(sampler.mu));
     out.u32(static_cast<uint32_t>(end_));

@@ -5,7 +5,7 @@
 
 #include "base/math.hpp"
 #include "model/rows.hpp"
-#include "model/sampler.hpp"
+#include "model/sampling/logprobs.hpp"
 
 #include <algorithm>
 #include <inttypes.h>
@@ -72,7 +72,7 @@ Status PerplexityRun::score(size_t position, size_t row, size_t n, Failure *fail
         for (size_t k = 1; k < n_vocab_; k++) largest = std::max(largest, logits[k]);
         const size_t next = static_cast<size_t>(chunk_[position + i + 1]);
         const double hit = static_cast<double>(logits[next]) - static_cast<double>(largest);
-        losses_[i] = log_sum_exp(rows, logits, n_vocab_, largest) - hit;
+        losses_[i] = sampling::log_sum_exp(rows, logits, n_vocab_, largest) - hit;
     });
     if (status != Status::ok) return set_failure(failure, status, {}, "the executor failed");
     const CanonicalFp canonical;

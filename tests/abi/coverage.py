@@ -1,7 +1,7 @@
 """exercise.c calls every public function. It runs with failing allocations, cancels at each poll, failing executors
 and callbacks of the host (surroundings.c), and failing system calls (calls.py).
 
-usage: coverage.py SYMBOLS.TXT EXERCISE.C...
+usage: coverage.py SYMBOLS.TXT SAMPLERS.DEF EXERCISE.C...
 SPDX-License-Identifier: MIT
 """
 import pathlib
@@ -11,7 +11,10 @@ import sys
 import public
 
 names = pathlib.Path(sys.argv[1]).read_text().split()
-called = {name for path in sys.argv[2:]
-          for name in re.findall(r"\b(?:a|api)->(\w+)\(", pathlib.Path(path).read_text())}
+filters = re.findall(r"^FILTER\d\((\w+)", pathlib.Path(sys.argv[2]).read_text(), re.M)
+called = set()
+for path in sys.argv[3:]:
+    for name, each in re.findall(r"\b(?:a|api)->(\w+)(##id)?\(", pathlib.Path(path).read_text()):
+        called |= {name + one for one in filters} if each else {name}
 public.finish("public functions", [f"{n} is never called under fault injection" for n in names
                                    if n.removeprefix("ggufx_") not in called], len(names))

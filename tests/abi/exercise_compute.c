@@ -144,9 +144,10 @@ static ggufx_status run_grammar(exercise *e, const ggufx_runtime *rt,
     options.text = text_of(text);
     TRY(a->grammar_create(&grammar, rt, tokenizer, &options, &e->error));
     TRY(a->matcher_create(&matcher, grammar, &e->error));
-    TRY(a->sampler_create(&sampler, rt, n_vocab, NULL, &e->error));
+    TRY(a->sampler_create(&sampler, rt, n_vocab, 0, &e->error));
+    TRY(a->sampler_add_top_k(sampler, 1, &e->error));
     TRY(a->matcher_mask(bits, 4096, matcher, &e->error));
-    TRY(a->sampler_sample_matching(&id, NULL, sampler, matcher, logits, n_vocab, &e->error));
+    TRY(a->sampler_sample(&id, NULL, sampler, matcher, logits, n_vocab, &e->error));
     MUST(bits[id / 32] >> id % 32 & 1);
     TRY(a->matcher_clone(&other, matcher, &e->error));
     TRY(a->matcher_rollback(other, 1, &e->error));
@@ -294,11 +295,31 @@ static int32_t on_attention(void *user, uint32_t layer, uint64_t first, size_t n
     return e->progress ? e->progress->report(e->progress->user, layer, 0) : 0;
 }
 
-static int32_t on_candidates(void *user, ggufx_candidate *candidates, size_t n) {
+static ggufx_status on_candidates(void *user, ggufx_candidate *candidates, size_t n) {
     CALLED();
     MUST(n > 0);
     candidates[0].logit = 1.0f;
-    return user ? 0 : 1;
+    return user ? GGUFX_OK : GGUFX_E_CANCELLED;
+}
+
+/* Adds samplers of each kind. */
+static ggufx_status add_samplers(exercise *e, ggufx_sampler *chain) {
+    static const ggufx_logit_bias bias = {1, 0.5f};
+    const ggufx_functions *a = e->api;
+    const ggufx_penalty_options penalties = {
+        .struct_size = sizeof penalties, .repeat = 1.1f, .last_n = 64};
+    ggufx_status status = GGUFX_OK;
+    TRY(a->sampler_add_logit_bias(chain, &bias, 1, &e->error));
+    TRY(a->sampler_add_penalties(chain, &penalties, &e->error));
+#define FILTER1(id, ID, Type, name, order, type, number, example)                                  \
+    TRY(a->sampler_add_##id(chain, example, &e->error));
+#define FILTER2(id, ID, Type, name, order, type, first, second, example_a, example_b)              \
+    TRY(a->sampler_add_##id(chain, example_a, example_b, &e->error));
+#include "../../src/model/sampling/samplers.def"
+    TRY(a->sampler_add_temperature(chain, 0.8f, NULL, &e->error));
+    TRY(a->sampler_add_mirostat(chain, NULL, &e->error));
+end:
+    return status;
 }
 
 /* Applies a chain of three samplers and its clone, and log-probabilities. */
@@ -307,33 +328,25 @@ static ggufx_status use_chain(exercise *e, const ggufx_runtime *rt, const float 
     const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_sampler *chain = NULL, *clone = NULL;
-    ggufx_sampler_link link = {.struct_size = sizeof link};
+    const ggufx_dry_options dry = {.struct_size = sizeof dry, .multiplier = 0.8f, .last_n = 64};
     int32_t id = 0, other = 0, ids[3];
     float logprobs[3], logprob = 0;
-    TRY(a->sampler_create_chain(&chain, rt, n_vocab, 7, &e->error));
-    link.kind = GGUFX_LINK_TOP_K;
-    link.k = 40;
-    TRY(a->sampler_add(chain, &link, &e->error));
-    link = (ggufx_sampler_link){.struct_size = sizeof(ggufx_sampler_link)};
-    link.kind = GGUFX_LINK_DRY;
-    link.multiplier = 0.8f;
-    link.n_last = 64;
-    TRY(a->sampler_add(chain, &link, &e->error));
-    link = (ggufx_sampler_link){.struct_size = sizeof(ggufx_sampler_link)};
-    link.kind = GGUFX_LINK_HOST;
-    link.link = on_candidates;
-    link.user = e;
-    TRY(a->sampler_add(chain, &link, &e->error));
+    TRY(a->sampler_create(&chain, rt, n_vocab, 7, &e->error));
+    TRY(a->sampler_add_top_k(chain, 40, &e->error));
+    TRY(a->sampler_add_dry(chain, &dry, &e->error));
+    TRY(a->sampler_add_host(chain, on_candidates, e, &e->error));
     for (int i = 0; i < 4; i++) {
-        TRY(a->sampler_sample(&id, &logprob, chain, logits, n_vocab, &e->error));
+        TRY(a->sampler_sample(&id, &logprob, chain, NULL, logits, n_vocab, &e->error));
         TRY(a->sampler_accept(chain, &id, 1, &e->error));
         exercise_mix(e, &id, 1, sizeof id);
     }
     TRY(a->sampler_clone(&clone, chain, &e->error));
-    TRY(a->sampler_sample(&id, NULL, chain, logits, n_vocab, &e->error));
-    TRY(a->sampler_sample(&other, NULL, clone, logits, n_vocab, &e->error));
+    TRY(a->sampler_sample(&id, NULL, chain, NULL, logits, n_vocab, &e->error));
+    TRY(a->sampler_sample(&other, NULL, clone, NULL, logits, n_vocab, &e->error));
     MUST(id == other);
     TRY(a->sampler_reset(clone, &e->error));
+    TRY(add_samplers(e, clone));
+    TRY(a->sampler_sample(&id, NULL, clone, NULL, logits, n_vocab, &e->error));
     TRY(a->logprobs(ids, logprobs, 3, &logprob, rt, logits, n_vocab, 0, &e->error));
     exercise_mix(e, logprobs, 3, sizeof *logprobs);
 end:
@@ -347,7 +360,6 @@ static ggufx_status use_session(exercise *e, const ggufx_runtime *rt, ggufx_sess
     const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_sampler *sampler = NULL;
-    ggufx_sampler_options sampling = {.struct_size = sizeof sampling};
     ggufx_attention_hook hook = {.struct_size = sizeof hook, .user = e, .layer = on_attention};
     const ggufx_batch_item item = {
         .struct_size = sizeof item, .flags = GGUFX_BATCH_LOGITS, .tokens = ids, .n_tokens = 5};
@@ -359,10 +371,10 @@ static ggufx_status use_session(exercise *e, const ggufx_runtime *rt, ggufx_sess
     options.attention = &hook;
     TRY(a->session_decode_batch(session, &item, 1, &options, &e->error));
     exercise_mix(e, logits, n_vocab, sizeof *logits);
-    sampling.temperature = 0.8f;
-    sampling.top_k = 40;
-    TRY(a->sampler_create(&sampler, rt, n_vocab, &sampling, &e->error));
-    TRY(a->sampler_sample(&id, NULL, sampler, logits, n_vocab, &e->error));
+    TRY(a->sampler_create(&sampler, rt, n_vocab, 0, &e->error));
+    TRY(a->sampler_add_top_k(sampler, 40, &e->error));
+    TRY(a->sampler_add_temperature(sampler, 0.8f, NULL, &e->error));
+    TRY(a->sampler_sample(&id, NULL, sampler, NULL, logits, n_vocab, &e->error));
     exercise_mix(e, &id, 1, sizeof id);
     TRY(use_chain(e, rt, logits, n_vocab));
     MUST(a->session_sequence_length(session, 0) == 5);

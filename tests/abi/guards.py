@@ -8,10 +8,24 @@ SPDX-License-Identifier: MIT
 import pathlib
 import re
 import sys
+import textwrap
 
 import public
 
 DEFINITION = re.compile(r'^extern "C" (.*?)\b(ggufx_\w+)\((.*?)\) (?:noexcept )?\{\n(.*?)^\}', re.M | re.S)
+
+
+MACRO = re.compile(r"^#define (FILTER\d)\([^)]*\) *\\\n((?:.*\\\n)+.*\n)", re.M)
+
+
+def with_filters(root, text):
+    """The text with what its macros define for each filter of samplers.def."""
+    rows = re.findall(r"^(FILTER\d)\((\w+)", (root / "src/model/sampling/samplers.def").read_text(encoding="utf-8"), re.M)
+
+    def expand(macro):
+        body = textwrap.dedent(re.sub(r" *\\\n", "\n", macro.group(2)))
+        return "".join(body.replace("##id", name) for kind, name in rows if kind == macro.group(1))
+    return MACRO.sub(expand, text)
 
 
 def part_of(function):
@@ -25,7 +39,7 @@ def main():
     for path in sorted((root / "src").rglob("*.cpp")):
         if {"cli", "plugins"} & set(path.relative_to(root).parts):  # hosts of the library
             continue
-        text = path.read_text(encoding="utf-8")
+        text = with_filters(root, path.read_text(encoding="utf-8"))
         found = DEFINITION.findall(text)
         n_linkage = len(re.findall(r'^extern "C"', text, re.M))
         if n_linkage and path.parent.name != "abi":

@@ -39,7 +39,7 @@ def resolve(root, path, name):
     """Returns a project include as 'folder/file' or 'ggufx/file', None for a system header."""
     beside = (root / path).parent / name
     for folder, prefix in (("src", ""), ("include", ""), ("src/cli", "cli/")):
-        if (root / folder / name).is_file():
+        if not name.startswith("../") and (root / folder / name).is_file():
             return prefix + name
     if beside.is_file():
         relative = beside.resolve().relative_to(root.resolve()).as_posix()

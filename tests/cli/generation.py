@@ -180,7 +180,7 @@ class Run(OracleCase):
     def ids(self, *args):
         return [line["id"] for line in self.lines("run", MODEL, "-p", "Once", "-n", "60", "--seed", "1", *args)]
 
-    def test_links_of_a_chain_change_what_is_written(self):
+    def test_samplers_of_a_chain_change_what_is_written(self):
         plain = self.ids()
         for args in (["--repeat-penalty", "1.5"], ["--frequency-penalty", "2"], ["--presence-penalty", "3"],
                      ["--dry-multiplier", "100", "--dry-allowed-length", "1", "--dry-sequence-breaker", "none"],
@@ -195,12 +195,12 @@ class Run(OracleCase):
         self.assertNotIn(banned, self.ids("--logit-bias", f"{banned}=-inf"))
         self.assertEqual(set(self.ids("--logit-bias", "300+1000", "--samplers", "top_k")), {300})
 
-    def test_links_are_refused_by_name(self):
+    def test_samplers_are_refused_by_name(self):
         for args, said in ((["--samplers", "top_k;heat"], '"heat" is not one of penalties'),
                            (["--logit-bias", "x+1"], '"x+1" is not ID+BIAS'),
                            (["--logit-bias", "99999+1"], "id 99999 is not one of"),
                            (["--logit-bias", "5+nan"], "id 5 is NaN"),
-                           (["--repeat-penalty", "1.1", "--repeat-last-n", "9999999"], "n_last is 9999999"),
+                           (["--repeat-last-n", "1048577"], '--repeat-last-n: "1048577" is not a whole number from 0 to 1048576'),
                            (["--dry-multiplier", "-1"], "--dry-multiplier"), (["--mirostat", "3"], "--mirostat")):
             self.assertIn(said, self.fails(2, "run", MODEL, "-p", "Once", *args), args)
 

@@ -47,68 +47,79 @@ static float number(input *in) {
     return out;
 }
 
-static int32_t turn(void *user, ggufx_candidate *c, size_t n) {
+static ggufx_status turn(void *user, ggufx_candidate *c, size_t n) {
     const uint32_t how = *(const uint32_t *)user;
     for (size_t i = 1; i < n; i += 1 + how % 7) c[i].logit = how & 8 ? -c[i].logit : -1.0f / 0.0f;
     if (n && how & 16) c[0].id = (int32_t)how;
-    return 0;
+    return GGUFX_OK;
 }
 
-static void fill_link(ggufx_sampler_link *link, input *in, int32_t *ids, ggufx_logit_bias *biases,
-                      uint32_t *how) {
-    *link = (ggufx_sampler_link){.struct_size = sizeof(ggufx_sampler_link)};
-    link->kind = byte(in) % 14;
-    switch (link->kind) {
-    case GGUFX_LINK_TOP_K:
-        link->k = byte(in);
-        break;
-    case GGUFX_LINK_TOP_P:
-    case GGUFX_LINK_MIN_P:
-    case GGUFX_LINK_TYPICAL:
-        link->p = number(in);
-        break;
-    case GGUFX_LINK_TOP_N_SIGMA:
-        link->n_sigma = number(in);
-        break;
-    case GGUFX_LINK_XTC:
-        link->probability = number(in);
-        link->threshold = number(in);
-        break;
-    case GGUFX_LINK_TEMPERATURE:
-        link->temperature = number(in);
-        link->range = number(in);
-        link->exponent = number(in);
-        break;
-    case GGUFX_LINK_PENALTIES:
-        link->repetition = number(in);
-        link->frequency = number(in);
-        link->presence = number(in);
-        link->n_last = byte(in);
-        break;
-    case GGUFX_LINK_DRY:
-        link->multiplier = number(in);
-        link->base = number(in);
-        link->allowed_length = byte(in) % 4;
-        link->n_last = byte(in);
-        ids[0] = (int32_t)byte(in);
-        link->breakers = ids;
-        link->n_breakers = 1;
-        break;
-    case GGUFX_LINK_BIAS:
-        for (int i = 0; i < 3; i++)
-            biases[i] = (ggufx_logit_bias){(int32_t)(byte(in) % (V + 1)), number(in)};
-        link->biases = biases;
-        link->n_biases = 3;
-        break;
-    case GGUFX_LINK_MIROSTAT:
-        link->version = 1 + byte(in) % 2;
-        link->tau = number(in);
-        link->eta = number(in);
-        break;
+enum kind {
+#define FILTER1(id, ID, Type, name, order, type, a, example) KIND_##ID,
+#define FILTER2(id, ID, Type, name, order, type, a, b, example_a, example_b) KIND_##ID,
+#include "../../src/model/sampling/samplers.def"
+    KIND_TEMPERATURE,
+    KIND_PENALTIES,
+    KIND_DRY,
+    KIND_LOGIT_BIAS,
+    KIND_MIROSTAT,
+    KIND_HOST,
+    N_KINDS
+};
+
+static ggufx_status add(ggufx_sampler *chain, input *in, uint32_t *how, ggufx_error *error) {
+    ggufx_temperature_options dynamic = {.struct_size = sizeof dynamic};
+    ggufx_penalty_options penalties = {.struct_size = sizeof penalties};
+    ggufx_dry_options dry = {.struct_size = sizeof dry};
+    ggufx_mirostat_options mirostat = {.struct_size = sizeof mirostat};
+    ggufx_logit_bias biases[3];
+    int32_t breaker;
+    float first;
+    switch (byte(in) % N_KINDS) {
+#define uint32_t_OF(in) byte(in)
+#define float_OF(in) number(in)
+#define FILTER1(id, ID, Type, name, order, type, a, example)                                       \
+    case KIND_##ID:                                                                                \
+        return ggufx_sampler_add_##id(chain, type##_OF(in), error);
+#define FILTER2(id, ID, Type, name, order, type, a, b, example_a, example_b)                       \
+    case KIND_##ID:                                                                                \
+        first = number(in);                                                                        \
+        return ggufx_sampler_add_##id(chain, first, number(in), error);
+#include "../../src/model/sampling/samplers.def"
+    case KIND_TEMPERATURE:
+        first = number(in);
+        dynamic.range = number(in);
+        dynamic.exponent = number(in);
+        return ggufx_sampler_add_temperature(chain, first, &dynamic, error);
+    case KIND_PENALTIES:
+        penalties.repeat = number(in);
+        penalties.frequency = number(in);
+        penalties.presence = number(in);
+        penalties.last_n = byte(in);
+        return ggufx_sampler_add_penalties(chain, &penalties, error);
+    case KIND_DRY:
+        dry.multiplier = number(in);
+        dry.base = number(in);
+        dry.allowed_length = byte(in) % 4;
+        dry.last_n = byte(in);
+        breaker = (int32_t)byte(in);
+        dry.sequence_breakers = &breaker;
+        dry.n_sequence_breakers = 1;
+        return ggufx_sampler_add_dry(chain, &dry, error);
+    case KIND_LOGIT_BIAS:
+        for (int i = 0; i < 3; i++) {
+            biases[i].id = (int32_t)(byte(in) % (V + 1));
+            biases[i].bias = number(in);
+        }
+        return ggufx_sampler_add_logit_bias(chain, biases, 3, error);
+    case KIND_MIROSTAT:
+        mirostat.version = 1 + byte(in) % 2;
+        mirostat.tau = number(in);
+        mirostat.eta = number(in);
+        return ggufx_sampler_add_mirostat(chain, &mirostat, error);
     default:
         *how = byte(in);
-        link->link = turn;
-        link->user = how;
+        return ggufx_sampler_add_host(chain, turn, how, error);
     }
 }
 
@@ -118,14 +129,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     ggufx_sampler *chain = NULL, *clone = NULL;
     uint32_t how[8] = {0};
     if (!rt && ggufx_runtime_create(&rt, NULL, NULL) != GGUFX_OK) abort();
-    if (ggufx_sampler_create_chain(&chain, rt, V, size, NULL) != GGUFX_OK) abort();
+    if (ggufx_sampler_create(&chain, rt, V, size, NULL) != GGUFX_OK) abort();
     for (uint32_t i = 0, n = 1 + byte(&in) % 7; i < n; i++) {
-        ggufx_sampler_link link;
         ggufx_error error = {0};
-        int32_t ids[1];
-        ggufx_logit_bias biases[3];
-        fill_link(&link, &in, ids, biases, how + i);
-        if (ggufx_sampler_add(chain, &link, &error) != GGUFX_OK &&
+        if (add(chain, &in, how + i, &error) != GGUFX_OK &&
             (!error.message[0] || error.status == GGUFX_E_INTERNAL))
             abort();
     }
@@ -135,8 +142,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         ggufx_error error = {0};
         for (int i = 0; i < V; i++) logits[i] = number(&in) + (float)((i * 31 + step) % 17) * 0.25f;
         if (step == 5 && ggufx_sampler_clone(&clone, chain, NULL) != GGUFX_OK) abort();
-        const ggufx_status status = ggufx_sampler_sample(&id, &logprob, chain, logits, V, &error);
-        if (clone && ggufx_sampler_sample(&other, NULL, clone, logits, V, NULL) != status) abort();
+        const ggufx_status status =
+            ggufx_sampler_sample(&id, &logprob, chain, NULL, logits, V, &error);
+        if (clone && ggufx_sampler_sample(&other, NULL, clone, NULL, logits, V, NULL) != status)
+            abort();
         if (status != GGUFX_OK) {
             if (status != GGUFX_E_VALUE || !error.message[0]) abort();
             continue;

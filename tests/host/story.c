@@ -63,11 +63,12 @@ static ggufx_status answer(story *s, const ggufx_runtime *rt, ggufx_session *ses
     const ggufx_functions *a = s->api;
     ggufx_sampler *sampler = NULL;
     ggufx_status status = GGUFX_OK;
-    DO(a->sampler_create(&sampler, rt, n_vocab, NULL, &s->error));
+    DO(a->sampler_create(&sampler, rt, n_vocab, 0, &s->error));
+    DO(a->sampler_add_top_k(sampler, 1, &s->error));
     for (int i = 0; i < kAnswer; i++) {
         int32_t id = 0;
         mix(s, logits, n_vocab * sizeof *logits);
-        DO(a->sampler_sample(&id, NULL, sampler, logits, n_vocab, &s->error));
+        DO(a->sampler_sample(&id, NULL, sampler, NULL, logits, n_vocab, &s->error));
         mix(s, &id, sizeof id);
         DO(exercise_decode(a, session, &id, 1, logits, n_vocab, NULL, &s->error));
     }

@@ -60,19 +60,13 @@ struct DemoModel {
 inline OwnedSampler make_chain(uint32_t n_vocab, float temperature, uint64_t seed) {
     ggufx_sampler *chain = nullptr;
     ggufx_error error;
-    must(ggufx_sampler_create_chain(&chain, g_runtime, n_vocab, seed, &error), error, "chain");
-    ggufx_sampler_link link;
-    link = {};
-    link.struct_size = sizeof link;
-    link.kind = GGUFX_LINK_PENALTIES;
-    link.repetition = 1.1f;
-    link.n_last = 16;
-    must(ggufx_sampler_add(chain, &link, &error), error, "penalties");
-    link = {};
-    link.struct_size = sizeof link;
-    link.kind = GGUFX_LINK_TEMPERATURE;
-    link.temperature = temperature;
-    must(ggufx_sampler_add(chain, &link, &error), error, "temperature");
+    must(ggufx_sampler_create(&chain, g_runtime, n_vocab, seed, &error), error, "chain");
+    ggufx_penalty_options penalties = {};
+    penalties.struct_size = sizeof penalties;
+    penalties.repeat = 1.1f;
+    penalties.last_n = 16;
+    must(ggufx_sampler_add_penalties(chain, &penalties, &error), error, "penalties");
+    must(ggufx_sampler_add_temperature(chain, temperature, nullptr, &error), error, "temperature");
     return OwnedSampler(chain);
 }
 

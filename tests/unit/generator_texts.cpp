@@ -19,26 +19,20 @@ DemoModel g;
 struct Script {
     Ids ids;
     size_t at = 0;
-    static int32_t choose(void *user, ggufx_candidate *candidates, size_t n) {
+    static ggufx_status choose(void *user, ggufx_candidate *candidates, size_t n) {
         Script &self = *static_cast<Script *>(user);
         const int32_t id = self.at < self.ids.size() ? self.ids[self.at++] : g.eos;
         for (size_t i = 0; i < n; i++)
             candidates[i].logit = candidates[i].id == id ? 1.0f : -__builtin_inff();
-        return 0;
+        return GGUFX_OK;
     }
 };
 
 OwnedSampler sampler_of(Script &script) {
     ggufx_sampler *chain = nullptr;
     ggufx_error error;
-    must(ggufx_sampler_create_chain(&chain, g_runtime, g.n_vocab, 1, &error), error, "chain");
-    ggufx_sampler_link link;
-    link = {};
-    link.struct_size = sizeof link;
-    link.kind = GGUFX_LINK_HOST;
-    link.link = Script::choose;
-    link.user = &script;
-    must(ggufx_sampler_add(chain, &link, &error), error, "link");
+    must(ggufx_sampler_create(&chain, g_runtime, g.n_vocab, 1, &error), error, "chain");
+    must(ggufx_sampler_add_host(chain, Script::choose, &script, &error), error, "host");
     return OwnedSampler(chain);
 }
 
@@ -387,8 +381,8 @@ void test_grammar() {
     Ids wanted = prompt;
     for (int i = 0; i < 40 && wanted.back() != g.eos; i++) {
         int32_t id = 0;
-        must(ggufx_sampler_sample_matching(&id, nullptr, by_loop.get(), matcher, loop.last(),
-                                           g.n_vocab, &error),
+        must(ggufx_sampler_sample(&id, nullptr, by_loop.get(), matcher, loop.last(), g.n_vocab,
+                                  &error),
              error, "sample");
         must(ggufx_sampler_accept(by_loop.get(), &id, 1, &error), error, "accept");
         wanted.push_back(id);
@@ -427,7 +421,8 @@ void test_sampler_of_the_output() {
         Ids wanted = prompt;
         while (wanted.size() < prompt.size() + 20 && wanted.back() != g.eos) {
             int32_t id = 0;
-            must(ggufx_sampler_sample(&id, nullptr, by_loop.get(), loop.last(), g.n_vocab, &error),
+            must(ggufx_sampler_sample(&id, nullptr, by_loop.get(), nullptr, loop.last(), g.n_vocab,
+                                      &error),
                  error, "sample");
             must(ggufx_sampler_accept(by_loop.get(), &id, 1, &error), error, "accept");
             wanted.push_back(id);
@@ -450,7 +445,7 @@ void test_random_numbers_go_on() {
     ggufx_error error;
     for (const uint32_t flags : {0u, uint32_t{GGUFX_PROMPT_KEEP_RANDOM}}) {
         ggufx_sampler *chain = nullptr;
-        must(ggufx_sampler_create_chain(&chain, g_runtime, g.n_vocab, 3, &error), error, "chain");
+        must(ggufx_sampler_create(&chain, g_runtime, g.n_vocab, 3, &error), error, "chain");
         const OwnedSampler by_loop(chain);
         GeneratorMode mode = mode_of(chain);
         mode.max_tokens = 20;
@@ -469,7 +464,8 @@ void test_random_numbers_go_on() {
             Ids wanted = prompt;
             while (wanted.size() < prompt.size() + 20 && wanted.back() != g.eos) {
                 int32_t id = 0;
-                must(ggufx_sampler_sample(&id, nullptr, chain, loop.last(), g.n_vocab, &error),
+                must(ggufx_sampler_sample(&id, nullptr, chain, nullptr, loop.last(), g.n_vocab,
+                                          &error),
                      error, "sample");
                 wanted.push_back(id);
                 loop.feed({id}, GGUFX_MATMUL_BATCH_INVARIANT);

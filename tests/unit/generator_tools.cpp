@@ -300,36 +300,26 @@ void test_same_bits(const Json &forms) {
 struct Script {
     Ids ids;
     size_t at = 0;
-    static int32_t choose(void *user, ggufx_candidate *candidates, size_t n) {
+    static ggufx_status choose(void *user, ggufx_candidate *candidates, size_t n) {
         Script &self = *static_cast<Script *>(user);
-        if (self.at >= self.ids.size()) return 0;
+        if (self.at >= self.ids.size()) return GGUFX_OK;
         const int32_t id = self.ids[self.at];
         const auto same = [&](const ggufx_candidate &one) { return one.id == id; };
         ggufx_candidate *const end = candidates + n;
-        if (std::none_of(candidates, end, same)) return 0;
+        if (std::none_of(candidates, end, same)) return GGUFX_OK;
         self.at++;
         for (ggufx_candidate *one = candidates; one != end; one++)
             if (!same(*one)) one->logit = -__builtin_inff();
-        return 0;
+        return GGUFX_OK;
     }
 };
 
 OwnedSampler sampler_of(Script &script) {
     ggufx_sampler *chain = nullptr;
     ggufx_error error;
-    must(ggufx_sampler_create_chain(&chain, g_runtime, g.n_vocab, 1, &error), error, "chain");
-    for (const uint32_t kind : {uint32_t{GGUFX_LINK_HOST}, uint32_t{GGUFX_LINK_TOP_K}}) {
-        ggufx_sampler_link link = {};
-        link.struct_size = sizeof link;
-        link.kind = kind;
-        if (kind == GGUFX_LINK_HOST) {
-            link.link = Script::choose;
-            link.user = &script;
-        } else {
-            link.k = 1;
-        }
-        must(ggufx_sampler_add(chain, &link, &error), error, "link");
-    }
+    must(ggufx_sampler_create(&chain, g_runtime, g.n_vocab, 1, &error), error, "chain");
+    must(ggufx_sampler_add_host(chain, Script::choose, &script, &error), error, "host");
+    must(ggufx_sampler_add_top_k(chain, 1, &error), error, "top-k");
     return OwnedSampler(chain);
 }
 

@@ -9,13 +9,11 @@ const float logits[N] = {-1.8971200f, -40.0f,      -0.9162907f, -2.3025851f,
 
 ggufx_sampler *new_sampler(fixture *f, float temperature, uint32_t top_k, float top_p, float min_p,
                            uint64_t seed) {
-    ggufx_sampler_options options = {.struct_size = sizeof options};
     ggufx_sampler *sampler = NULL;
-    options.temperature = temperature;
-    options.top_k = top_k;
-    options.top_p = top_p;
-    options.min_p = min_p;
-    options.seed = seed;
-    MUST(f, ggufx_sampler_create(&sampler, f->rt, N, &options, &f->error));
+    MUST(f, ggufx_sampler_create(&sampler, f->rt, N, seed, &f->error));
+    MUST(f, ggufx_sampler_add_top_k(sampler, top_k, &f->error));
+    MUST(f, ggufx_sampler_add_top_p(sampler, top_p, &f->error));
+    MUST(f, ggufx_sampler_add_min_p(sampler, min_p, &f->error));
+    MUST(f, ggufx_sampler_add_temperature(sampler, temperature, NULL, &f->error));
     return sampler;
 }

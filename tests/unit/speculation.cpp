@@ -31,33 +31,30 @@ struct Totals {
     long n_cancelled = 0, n_texts = 0;
 } g_totals;
 
-// Returns a greedy sampler, the simple sampler with filters, or a chain that depends on accepted
-// tokens.
+// Returns a greedy sampler, filters, or a chain that depends on accepted tokens.
 OwnedSampler make_sampler(size_t which, uint32_t n_vocab) {
     ggufx_sampler *sampler = nullptr;
     ggufx_error error;
-    if (which < 2) {
-        ggufx_sampler_options options = {};
-        options.struct_size = sizeof options;
-        options.temperature = which ? 0.7f : 0.0f;
-        options.top_k = which ? 20 : 0;
-        options.seed = 5;
-        must(ggufx_sampler_create(&sampler, g_runtime, n_vocab, &options, &error), error,
-             "sampler");
-        return OwnedSampler(sampler);
-    }
-    must(ggufx_sampler_create_chain(&sampler, g_runtime, n_vocab, 9, &error), error, "chain");
-    for (const uint32_t kind :
-         {GGUFX_LINK_PENALTIES, GGUFX_LINK_DRY, GGUFX_LINK_TEMPERATURE, GGUFX_LINK_MIROSTAT}) {
-        ggufx_sampler_link link = {};
-        link.struct_size = sizeof link;
-        link.kind = kind;
-        if (kind == GGUFX_LINK_PENALTIES) link.repetition = 1.2f;
-        if (kind == GGUFX_LINK_DRY) link.multiplier = 0.8f;
-        if (kind <= GGUFX_LINK_DRY && kind >= GGUFX_LINK_PENALTIES) link.n_last = 64;
-        if (kind == GGUFX_LINK_TEMPERATURE) link.temperature = 0.8f;
-        if (kind == GGUFX_LINK_MIROSTAT) link.version = 2;
-        must(ggufx_sampler_add(sampler, &link, &error), error, "link");
+    must(ggufx_sampler_create(&sampler, g_runtime, n_vocab, 9, &error),
+         error, "sampler");
+    if (which == 0) {
+        must(ggufx_sampler_add_top_k(sampler, 1, &error), error, "top-k");
+    } else if (which == 1) {
+        must(ggufx_sampler_add_top_k(sampler, 20, &error), error, "top-k");
+        must(ggufx_sampler_add_temperature(sampler, 0.7f, nullptr, &error), error, "temperature");
+    } else {
+        ggufx_penalty_options penalties = {};
+        penalties.struct_size = sizeof penalties;
+        penalties.repeat = 1.2f;
+        penalties.last_n = 64;
+        ggufx_dry_options dry = {};
+        dry.struct_size = sizeof dry;
+        dry.multiplier = 0.8f;
+        dry.last_n = 64;
+        must(ggufx_sampler_add_penalties(sampler, &penalties, &error), error, "penalties");
+        must(ggufx_sampler_add_dry(sampler, &dry, &error), error, "dry");
+        must(ggufx_sampler_add_temperature(sampler, 0.8f, nullptr, &error), error, "temperature");
+        must(ggufx_sampler_add_mirostat(sampler, nullptr, &error), error, "mirostat");
     }
     return OwnedSampler(sampler);
 }
@@ -126,7 +123,7 @@ Answer Text::plain() const {
     while (answer.ids.size() < kTokens) {
         int32_t id = 0;
         float logprob = 0;
-        must(ggufx_sampler_sample(&id, &logprob, chain.get(), answer.logits.data(),
+        must(ggufx_sampler_sample(&id, &logprob, chain.get(), nullptr, answer.logits.data(),
                                   answer.logits.size(), &error),
              error, "sample");
         must(ggufx_sampler_accept(chain.get(), &id, 1, &error), error, "accept");

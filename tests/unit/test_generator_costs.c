@@ -26,11 +26,11 @@ typedef struct work {
 } work;
 
 /* Always draws the token of a letter. */
-static int32_t choose(void *user, ggufx_candidate *candidates, size_t n) {
+static ggufx_status choose(void *user, ggufx_candidate *candidates, size_t n) {
     const work *w = user;
     for (size_t i = 0; i < n; i++)
         candidates[i].logit = candidates[i].id == w->id ? 1.0f : -INFINITY;
-    return 0;
+    return GGUFX_OK;
 }
 
 static void make_session(work *w) {
@@ -39,8 +39,6 @@ static void make_session(work *w) {
                                            .n_context = (uint32_t)w->n + kPrompt + 1};
     ggufx_file *file = NULL;
     ggufx_tokenizer *tokenizer = NULL;
-    ggufx_sampler_link link = {
-        .struct_size = sizeof link, .kind = GGUFX_LINK_HOST, .link = choose, .user = w};
     int32_t ids[8];
     size_t n = 0;
     unsigned char *data = tiny_model(&n, NULL);
@@ -53,8 +51,8 @@ static void make_session(work *w) {
     ggufx_tokenizer_destroy(tokenizer);
     ggufx_file_destroy(file);
     OK(ggufx_session_create(&w->session, w->model, &options, ok_error()));
-    OK(ggufx_sampler_create_chain(&w->sampler, w->rt, TINY_VOCAB, 1, ok_error()));
-    OK(ggufx_sampler_add(w->sampler, &link, ok_error()));
+    OK(ggufx_sampler_create(&w->sampler, w->rt, TINY_VOCAB, 1, ok_error()));
+    OK(ggufx_sampler_add_host(w->sampler, choose, w, ok_error()));
 }
 
 static void step(work *w) {

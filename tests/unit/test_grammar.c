@@ -276,23 +276,19 @@ static void test_faults_have_line_and_column(void **state) {
 static void test_sampling_keeps_to_the_grammar(void **state) {
     float logits[N_VOCAB], logprob = 1;
     ggufx_sampler *sampler = NULL;
-    ggufx_sampler_options options = {.struct_size = sizeof options};
     ggufx_error error;
     int32_t id = -1;
     (void)state;
     for (int i = 0; i < N_VOCAB; i++) logits[i] = (float)(scrambled((uint64_t)i) % 64) / 16;
     logits[END_ID] = 8;
-    options.temperature = 1;
-    options.top_k = 3;
     for (uint64_t seed = 0; seed < 50; seed++) {
         ggufx_matcher *m = new_matcher(&v, GBNF, "root ::= \"ab\" [0-9]{2} (\"c\" | \"}\")");
-        options.seed = seed;
-        OK(ggufx_sampler_create(&sampler, rt, N_VOCAB, &options, ok_error()));
+        OK(ggufx_sampler_create(&sampler, rt, N_VOCAB, seed, ok_error()));
+        OK(ggufx_sampler_add_top_k(sampler, 3, ok_error()));
         char text[64];
         size_t n = 0;
         for (int k = 0; k < 8; k++) {
-            OK(ggufx_sampler_sample_matching(&id, &logprob, sampler, m, logits, N_VOCAB,
-                                             ok_error()));
+            OK(ggufx_sampler_sample(&id, &logprob, sampler, m, logits, N_VOCAB, ok_error()));
             assert_true(logprob < 0);
             if (id == END_ID) break;
             n += token_bytes(&v, id, text + n);
@@ -302,8 +298,8 @@ static void test_sampling_keeps_to_the_grammar(void **state) {
         assert_int_equal(n, 5);
         assert_memory_equal(text, "ab", 2);
         assert_int_equal(matcher_flags(m), GGUFX_MATCHER_ENDED);
-        expect(ggufx_sampler_sample_matching(&id, NULL, sampler, m, logits, N_VOCAB, &error),
-               GGUFX_E_STATE, &error, "ended");
+        expect(ggufx_sampler_sample(&id, NULL, sampler, m, logits, N_VOCAB, &error), GGUFX_E_STATE,
+               &error, "ended");
         ggufx_matcher_destroy(m);
         ggufx_sampler_destroy(sampler);
     }
@@ -316,16 +312,16 @@ static void test_sampling_without_a_token_that_fits_fails(void **state) {
     int32_t id = -7;
     (void)state;
     ggufx_matcher *m = new_matcher(&v, GBNF, "root ::= \"a\"");
-    OK(ggufx_sampler_create(&sampler, rt, N_VOCAB, NULL, ok_error()));
+    OK(ggufx_sampler_create(&sampler, rt, N_VOCAB, 0, ok_error()));
     logits[FIRST_BYTE + 'a'] = -INFINITY;
-    expect(ggufx_sampler_sample_matching(&id, NULL, sampler, m, logits, N_VOCAB, &error),
-           GGUFX_E_VALUE, &error, "fits the grammar");
-    /* The only token that fits is beyond the logits. */
-    expect(ggufx_sampler_sample_matching(&id, NULL, sampler, m, logits, 10, &error), GGUFX_E_VALUE,
+    expect(ggufx_sampler_sample(&id, NULL, sampler, m, logits, N_VOCAB, &error), GGUFX_E_VALUE,
            &error, "fits the grammar");
+    /* The only token that fits is beyond the logits. */
+    expect(ggufx_sampler_sample(&id, NULL, sampler, m, logits, 10, &error), GGUFX_E_VALUE, &error,
+           "fits the grammar");
     assert_int_equal(id, -7);
     logits[FIRST_BYTE + 'a'] = -40;
-    OK(ggufx_sampler_sample_matching(&id, NULL, sampler, m, logits, N_VOCAB, ok_error()));
+    OK(ggufx_sampler_sample(&id, NULL, sampler, m, logits, N_VOCAB, ok_error()));
     assert_int_equal(id, FIRST_BYTE + 'a');
     ggufx_matcher_destroy(m);
     ggufx_sampler_destroy(sampler);

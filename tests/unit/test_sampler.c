@@ -18,7 +18,7 @@ static void draw(fixture *f, ggufx_sampler *sampler, int counts[5]) {
     for (int i = 0; i < DRAWS; i++) {
         int32_t id = -1;
         int rank = 0;
-        MUST(f, ggufx_sampler_sample(&id, NULL, sampler, logits, N, &f->error));
+        MUST(f, ggufx_sampler_sample(&id, NULL, sampler, NULL, logits, N, &f->error));
         while (rank < 5 && order[rank] != id) rank++;
         assert_true(rank < 5);
         counts[rank]++;
@@ -31,21 +31,21 @@ static void assert_share(int count, double p) {
     assert_true(fabs(count - DRAWS * p) <= 5.0 * sqrt(DRAWS * p * (1.0 - p)));
 }
 
-static void test_sampler_is_greedy_by_default_and_takes_the_lowest_of_equals(void **state) {
+static void test_sampler_without_temperature_takes_the_lowest_of_equals(void **state) {
     const float equal[N] = {1, 3, 2, 3, 3, -1, 0, 1};
     fixture f;
-    ggufx_sampler *sampler = NULL;
+    ggufx_sampler *sampler;
     int32_t id = -1;
     float logprob = 1;
     (void)state;
     begin(&f, NULL);
-    MUST(&f, ggufx_sampler_create(&sampler, f.rt, N, NULL, &f.error));
-    MUST(&f, ggufx_sampler_sample(&id, &logprob, sampler, equal, N, &f.error));
+    sampler = new_sampler(&f, 0, 0, 0, 0, 0);
+    MUST(&f, ggufx_sampler_sample(&id, &logprob, sampler, NULL, equal, N, &f.error));
     assert_int_equal(id, 1);
-    MUST(&f, ggufx_sampler_sample(&id, &logprob, sampler, logits, N, &f.error));
+    MUST(&f, ggufx_sampler_sample(&id, &logprob, sampler, NULL, logits, N, &f.error));
     assert_int_equal(id, 2);
     assert_true(fabs((double)logprob - log(0.4)) < 1e-6);
-    MUST(&f, ggufx_sampler_sample(&id, &logprob, sampler, logits, 1, &f.error));
+    MUST(&f, ggufx_sampler_sample(&id, &logprob, sampler, NULL, logits, 1, &f.error));
     assert_int_equal(id, 0);
     assert_true(fabs((double)logprob) < 1e-6);
     ggufx_sampler_destroy(sampler);
@@ -101,7 +101,7 @@ static void test_sampler_top_k_keeps_the_lowest_ids_of_equals(void **state) {
     sampler = new_sampler(&f, 1.0f, 2, 0, 0, 8);
     for (int i = 0; i < 100; i++) {
         int32_t id = 0;
-        MUST(&f, ggufx_sampler_sample(&id, NULL, sampler, equal, N, &f.error));
+        MUST(&f, ggufx_sampler_sample(&id, NULL, sampler, NULL, equal, N, &f.error));
         seen[id]++;
     }
     assert_true(seen[1] > 0 && seen[2] > 0);
@@ -141,7 +141,7 @@ static void test_sampler_top_p_ends_where_the_mass_is_reached(void **state) {
         int seen[N] = {0};
         for (int i = 0; i < 200; i++) {
             int32_t id = 0;
-            MUST(&f, ggufx_sampler_sample(&id, NULL, sampler, equal, N, &f.error));
+            MUST(&f, ggufx_sampler_sample(&id, NULL, sampler, NULL, equal, N, &f.error));
             seen[id]++;
         }
         assert_true(seen[0] > 0 && seen[1] > 0);
@@ -180,9 +180,9 @@ static void test_sampler_repeats_itself_with_the_same_seed(void **state) {
     c = new_sampler(&f, 0.9f, 6, 0.93f, 0.01f, 43);
     for (int i = 0; i < 16; i++) {
         int32_t x = -1, y = -1, z = -1;
-        MUST(&f, ggufx_sampler_sample(&x, NULL, a, logits, N, &f.error));
-        MUST(&f, ggufx_sampler_sample(&y, NULL, b, logits, N, &f.error));
-        MUST(&f, ggufx_sampler_sample(&z, NULL, c, logits, N, &f.error));
+        MUST(&f, ggufx_sampler_sample(&x, NULL, a, NULL, logits, N, &f.error));
+        MUST(&f, ggufx_sampler_sample(&y, NULL, b, NULL, logits, N, &f.error));
+        MUST(&f, ggufx_sampler_sample(&z, NULL, c, NULL, logits, N, &f.error));
         assert_int_equal(x, y);
         assert_int_equal(x, expected[i]); /* on every machine */
         differ += x != z;
@@ -196,7 +196,7 @@ static void test_sampler_repeats_itself_with_the_same_seed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sampler_is_greedy_by_default_and_takes_the_lowest_of_equals),
+        cmocka_unit_test(test_sampler_without_temperature_takes_the_lowest_of_equals),
         cmocka_unit_test(test_sampler_draws_with_the_model_probabilities),
         cmocka_unit_test(test_sampler_temperature_sharpens_and_flattens),
         cmocka_unit_test(test_sampler_top_k_keeps_the_k_likeliest),

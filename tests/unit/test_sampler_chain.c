@@ -97,32 +97,32 @@ static void keep_sigma(naive *c, double n_sigma, double *margin) {
     c->n = n;
 }
 
-static void keep(naive *c, const ggufx_sampler_link *link, double *margin) {
+static void keep(naive *c, const filter *tested, double *margin) {
     size_t n = 0;
-    switch (link->kind) {
-    case GGUFX_LINK_TOP_K:
-        c->n = c->n < link->k ? c->n : link->k;
+    switch (tested->kind) {
+    case GGUFX_SAMPLER_TOP_K:
+        c->n = c->n < (size_t)tested->a ? c->n : (size_t)tested->a;
         break;
-    case GGUFX_LINK_TOP_P:
-        c->n = mass_of(c, (double)link->p, margin);
+    case GGUFX_SAMPLER_TOP_P:
+        c->n = mass_of(c, (double)tested->a, margin);
         break;
-    case GGUFX_LINK_MIN_P:
+    case GGUFX_SAMPLER_MIN_P:
         for (size_t i = 0; i < c->n; i++) {
-            near(margin, c->p[i] / c->p[0], (double)link->p);
-            n += c->p[i] / c->p[0] >= (double)link->p;
+            near(margin, c->p[i] / c->p[0], (double)tested->a);
+            n += c->p[i] / c->p[0] >= (double)tested->a;
         }
         c->n = n;
         break;
-    case GGUFX_LINK_TYPICAL:
-        keep_typical(c, (double)link->p, margin);
+    case GGUFX_SAMPLER_TYPICAL:
+        keep_typical(c, (double)tested->a, margin);
         break;
-    case GGUFX_LINK_TOP_N_SIGMA:
-        keep_sigma(c, (double)link->n_sigma, margin);
+    case GGUFX_SAMPLER_TOP_N_SIGMA:
+        keep_sigma(c, (double)tested->a, margin);
         break;
     default: /* XTC that always acts */
         for (size_t i = 0; i < c->n; i++) {
-            near(margin, c->p[i], (double)link->threshold);
-            n += c->p[i] >= (double)link->threshold;
+            near(margin, c->p[i], (double)tested->b);
+            n += c->p[i] >= (double)tested->b;
         }
         if (n >= 2) {
             memmove(c->at, c->at + n - 1, (c->n - n + 1) * sizeof *c->at);
@@ -146,7 +146,7 @@ static void assert_same(const naive *want, seen *got, double tolerance) {
 }
 
 /* A filter alone, and after a top-k that leaves a list. */
-static void check_filter(fixture *f, const ggufx_sampler_link *link) {
+static void check_filter(fixture *f, filter tested) {
     static float logits[V];
     static seen got;
     int checked = 0;
@@ -155,16 +155,15 @@ static void check_filter(fixture *f, const ggufx_sampler_link *link) {
         fill_logits(logits, n, seed);
         for (uint32_t k = 0; k <= 300; k += 300) {
             ggufx_sampler *chain = new_chain(f, V, seed);
-            ggufx_sampler_link first = link_of(GGUFX_LINK_TOP_K);
+            const filter first = {.kind = GGUFX_SAMPLER_TOP_K, .a = (float)k};
             naive *want = naive_of(logits, n);
             double margin = 1;
-            first.k = k;
-            add(f, chain, &first);
-            add(f, chain, link);
+            add_filter(f, chain, first);
+            add_filter(f, chain, tested);
             add_look(f, chain, &got);
             sample(f, chain, logits, n);
             if (k) keep(want, &first, &margin);
-            keep(want, link, &margin);
+            keep(want, &tested, &margin);
             if (margin > 2e-6) assert_same(want, &got, 0);
             checked += margin > 2e-6;
             free(want);
@@ -175,32 +174,30 @@ static void check_filter(fixture *f, const ggufx_sampler_link *link) {
 }
 
 static void test_filters_keep_what_their_definitions_keep(void **state) {
-    static const float p[6] = {0.01f, 0.3f, 0.5f, 0.9f, 0.99f, 0.9999f};
+    static const filter filters[] = {
+        {GGUFX_SAMPLER_TOP_K, 1, 0},          {GGUFX_SAMPLER_TOP_K, 2, 0},
+        {GGUFX_SAMPLER_TOP_K, 64, 0},         {GGUFX_SAMPLER_TOP_K, 299, 0},
+        {GGUFX_SAMPLER_TOP_K, 700, 0},        {GGUFX_SAMPLER_TOP_K, 5000, 0},
+        {GGUFX_SAMPLER_TOP_P, 0.01f, 0},      {GGUFX_SAMPLER_TOP_P, 0.3f, 0},
+        {GGUFX_SAMPLER_TOP_P, 0.5f, 0},       {GGUFX_SAMPLER_TOP_P, 0.9f, 0},
+        {GGUFX_SAMPLER_TOP_P, 0.99f, 0},      {GGUFX_SAMPLER_TOP_P, 0.9999f, 0},
+        {GGUFX_SAMPLER_TYPICAL, 0.01f, 0},    {GGUFX_SAMPLER_TYPICAL, 0.3f, 0},
+        {GGUFX_SAMPLER_TYPICAL, 0.5f, 0},     {GGUFX_SAMPLER_TYPICAL, 0.9f, 0},
+        {GGUFX_SAMPLER_TYPICAL, 0.99f, 0},    {GGUFX_SAMPLER_TYPICAL, 0.9999f, 0},
+        {GGUFX_SAMPLER_MIN_P, 1e-30f, 0},     {GGUFX_SAMPLER_MIN_P, 1e-3f, 0},
+        {GGUFX_SAMPLER_MIN_P, 0.02f, 0},      {GGUFX_SAMPLER_MIN_P, 0.1f, 0},
+        {GGUFX_SAMPLER_MIN_P, 0.5f, 0},       {GGUFX_SAMPLER_TOP_N_SIGMA, 0.1f, 0},
+        {GGUFX_SAMPLER_TOP_N_SIGMA, 0.5f, 0}, {GGUFX_SAMPLER_TOP_N_SIGMA, 1.0f, 0},
+        {GGUFX_SAMPLER_TOP_N_SIGMA, 2.0f, 0}, {GGUFX_SAMPLER_TOP_N_SIGMA, 3.0f, 0},
+        {GGUFX_SAMPLER_TOP_N_SIGMA, 30, 0},   {GGUFX_SAMPLER_XTC, 1, 1e-4f},
+        {GGUFX_SAMPLER_XTC, 1, 1e-3f},        {GGUFX_SAMPLER_XTC, 1, 3e-3f},
+        {GGUFX_SAMPLER_XTC, 1, 0.01f},        {GGUFX_SAMPLER_XTC, 1, 0.1f},
+        {GGUFX_SAMPLER_XTC, 1, 0.6f},         {GGUFX_SAMPLER_XTC, 1, 1e-20f}, /* above all */
+    };
     fixture f;
     (void)state;
     begin(&f, NULL);
-    for (uint32_t i = 0; i < 6; i++) {
-        ggufx_sampler_link link = link_of(GGUFX_LINK_TOP_K);
-        link.k = (uint32_t[]){1, 2, 64, 299, 700, 5000}[i];
-        check_filter(&f, &link);
-        link = link_of(GGUFX_LINK_TOP_P);
-        link.p = p[i];
-        check_filter(&f, &link);
-        link.kind = GGUFX_LINK_TYPICAL;
-        check_filter(&f, &link);
-        link.kind = GGUFX_LINK_MIN_P;
-        link.p = (float[]){1e-30f, 1e-3f, 0.02f, 0.1f, 0.5f, 1.0f}[i];
-        if (i < 5) check_filter(&f, &link);
-        link = link_of(GGUFX_LINK_TOP_N_SIGMA);
-        link.n_sigma = (float[]){0.1f, 0.5f, 1.0f, 2.0f, 3.0f, 30.0f}[i];
-        check_filter(&f, &link);
-        link = link_of(GGUFX_LINK_XTC);
-        link.probability = 1;
-        link.threshold = (float[]){1e-4f, 1e-3f, 3e-3f, 0.01f, 0.1f, 0.6f}[i];
-        check_filter(&f, &link);
-        link.threshold = 1e-20f; /* keeps all of them */
-        check_filter(&f, &link);
-    }
+    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) check_filter(&f, filters[i]);
     end(&f);
 }
 
@@ -211,15 +208,16 @@ static void test_filters_of_equals_keep_the_lowest_ids(void **state) {
     (void)state;
     begin(&f, NULL);
     for (size_t i = 0; i < V; i++) equal[i] = i % 5 == 3 ? 1.0f : -60.0f; /* 500 equal ones */
-    for (uint32_t kind = GGUFX_LINK_TOP_K; kind <= GGUFX_LINK_TYPICAL; kind++) {
+    static const filter filters[] = {{GGUFX_SAMPLER_TOP_K, 250, 0},
+                                     {GGUFX_SAMPLER_TOP_P, 0.5f, 0},
+                                     {GGUFX_SAMPLER_MIN_P, 1, 0},
+                                     {GGUFX_SAMPLER_TYPICAL, 0.5f, 0}};
+    for (size_t which = 0; which < sizeof filters / sizeof *filters; which++) {
         ggufx_sampler *chain = new_chain(&f, V, 1);
-        ggufx_sampler_link link = link_of(kind);
-        if (kind == GGUFX_LINK_TOP_K) link.k = 250;
-        if (kind != GGUFX_LINK_TOP_K) link.p = kind == GGUFX_LINK_MIN_P ? 1.0f : 0.5f;
-        add(&f, chain, &link);
+        add_filter(&f, chain, filters[which]);
         add_look(&f, chain, &got);
         sample(&f, chain, equal, V);
-        assert_int_equal(got.n, kind == GGUFX_LINK_MIN_P ? 500 : 250);
+        assert_int_equal(got.n, filters[which].kind == GGUFX_SAMPLER_MIN_P ? 500 : 250);
         for (size_t i = 0; i < got.n; i++) assert_int_equal(got.at[i].id, 5 * i + 3);
         ggufx_sampler_destroy(chain);
     }
@@ -238,15 +236,13 @@ static void test_temperature_divides_and_below_the_least_only_the_likeliest_stay
     logits[17] = logits[5] = 20;
     for (int i = 0; i < 4; i++) {
         ggufx_sampler *chain = new_chain(&f, V, 1);
-        ggufx_sampler_link link = link_of(GGUFX_LINK_TEMPERATURE);
-        link.temperature = (float[]){0.7f, 3.0f, 0.0f, 1e-7f}[i];
-        add(&f, chain, &link);
+        const float temperature = (float[]){0.7f, 3.0f, 0.0f, 1e-7f}[i];
+        add_temperature(&f, chain, temperature);
         add_look(&f, chain, &got);
         const int32_t id = sample(&f, chain, logits, V);
         if (i < 2) {
             assert_int_equal(got.n, V);
-            for (size_t j = 0; j < V; j++)
-                assert_true(got.at[j].logit == logits[j] / link.temperature);
+            for (size_t j = 0; j < V; j++) assert_true(got.at[j].logit == logits[j] / temperature);
         } else {
             assert_int_equal(got.n, 1);
             assert_int_equal(id, 5);
@@ -264,21 +260,18 @@ static void test_dynamic_temperature_follows_the_entropy(void **state) {
     begin(&f, NULL);
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         ggufx_sampler *chain = new_chain(&f, V, 1);
-        ggufx_sampler_link link = link_of(GGUFX_LINK_TEMPERATURE);
-        ggufx_sampler_link few = link_of(GGUFX_LINK_TOP_K);
+        const filter few = {.kind = GGUFX_SAMPLER_TOP_K, .a = seed % 2 ? 100 : 0};
+        const ggufx_temperature_options dynamic = {
+            .struct_size = sizeof dynamic, .range = 0.6f, .exponent = seed % 3 ? 2.5f : 0};
         fill_logits(logits, V, seed);
         for (size_t i = 0; i < V; i++) logits[i] *= (float)seed / 3.0f;
-        few.k = seed % 2 ? 100 : 0;
-        link.temperature = 0.9f;
-        link.range = 0.6f;
-        link.exponent = seed % 3 ? 2.5f : 0;
-        add(&f, chain, &few);
-        add(&f, chain, &link);
+        add_filter(&f, chain, few);
+        MUST(&f, ggufx_sampler_add_temperature(chain, 0.9f, &dynamic, &f.error));
         add_look(&f, chain, &got);
         sample(&f, chain, logits, V);
         naive *want = naive_of(logits, V);
         double margin = 1;
-        if (few.k) keep(want, &few, &margin);
+        if (few.a > 0) keep(want, &few, &margin);
         const double even = entropy_of(want) / log((double)want->n);
         const double t = 0.3 + 1.2 * pow(even, seed % 3 ? 2.5 : 1.0);
         for (size_t i = 0; i < got.n; i++) {
@@ -300,11 +293,9 @@ static void test_penalties_count_the_last_tokens(void **state) {
     fill_logits(logits, V, 9);
     for (uint32_t k = 0; k <= 400; k += 400) {
         ggufx_sampler *chain = new_chain(&f, V, 1);
-        ggufx_sampler_link few = link_of(GGUFX_LINK_TOP_K), link = example(7);
         int32_t text[300];
-        few.k = k;
-        add(&f, chain, &few);
-        add(&f, chain, &link);
+        MUST(&f, ggufx_sampler_add_top_k(chain, k, &f.error));
+        MUST(&f, add_example(chain, 7, &f.error));
         add_look(&f, chain, &got);
         for (size_t i = 0; i < 300; i++) text[i] = (int32_t)(mixed(i) % 70);
         for (size_t step = 0; step < 300; step++) {
@@ -357,11 +348,9 @@ static void test_dry_penalizes_what_would_repeat_a_text(void **state) {
     fill_logits(logits, V, 10);
     for (uint32_t k = 0; k <= 2000; k += 2000) {
         ggufx_sampler *chain = new_chain(&f, V, 1);
-        ggufx_sampler_link few = link_of(GGUFX_LINK_TOP_K), link = example(8);
         int32_t text[700];
-        few.k = k;
-        add(&f, chain, &few);
-        add(&f, chain, &link);
+        MUST(&f, ggufx_sampler_add_top_k(chain, k, &f.error));
+        MUST(&f, add_example(chain, 8, &f.error));
         add_look(&f, chain, &got);
         for (size_t i = 0; i < 700; i++) /* copies of itself with errors, runs, breakers */
             text[i] = i > 60 && mixed(i) % 9 ? text[i - 17 - i / 200] : (int32_t)(mixed(i) % 14);
@@ -394,12 +383,8 @@ static void test_biases_add_up_and_ban(void **state) {
     logits[12] = 30;
     for (int list = 0; list < 2; list++) {
         ggufx_sampler *chain = new_chain(&f, V, 1);
-        ggufx_sampler_link all = link_of(GGUFX_LINK_TOP_K), link = link_of(GGUFX_LINK_BIAS);
-        all.k = list ? V : 0;
-        link.biases = biases;
-        link.n_biases = 3;
-        add(&f, chain, &all);
-        add(&f, chain, &link);
+        MUST(&f, ggufx_sampler_add_top_k(chain, list ? V : 0, &f.error));
+        MUST(&f, ggufx_sampler_add_logit_bias(chain, biases, 3, &f.error));
         add_look(&f, chain, &got);
         sample(&f, chain, logits, V);
         assert_int_equal(got.n, V - 1);
@@ -448,10 +433,9 @@ static void test_mirostat_follows_its_definition(void **state) {
     begin(&f, NULL);
     for (uint32_t version = 1; version <= 2; version++) {
         ggufx_sampler *chain = new_chain(&f, V, 5);
-        ggufx_sampler_link link = example(version == 1 ? 10 : 13);
-        const double tau = (double)link.tau, eta = version == 1 ? 0.1 : 0.2;
+        const double tau = version == 1 ? 3 : 4, eta = version == 1 ? 0.1 : 0.2;
         double mu = 2 * tau, sum = 0;
-        add(&f, chain, &link);
+        MUST(&f, add_example(chain, version == 1 ? MIROSTAT_1 : MIROSTAT_2, &f.error));
         for (uint64_t step = 0; step < 60; step++) {
             fill_logits(logits, V, step);
             naive *c = naive_of(logits, V);
@@ -479,15 +463,14 @@ static void test_mirostat_learns_of_the_token_it_drew_alone(void **state) {
     static float logits[V];
     fixture f;
     ggufx_sampler *a, *b;
-    ggufx_sampler_link link = example(13);
     int differ = 0;
     (void)state;
     begin(&f, NULL);
     fill_logits(logits, V, 1);
     a = new_chain(&f, V, 5);
     b = new_chain(&f, V, 5);
-    add(&f, a, &link);
-    add(&f, b, &link);
+    MUST(&f, add_example(a, MIROSTAT_2, &f.error));
+    MUST(&f, add_example(b, MIROSTAT_2, &f.error));
     for (int i = 0; i < 200; i++) { /* the same draws, but b accepts other tokens */
         const int32_t x = sample(&f, a, logits, V), other = (x + 1) % V;
         differ += x != sample(&f, b, logits, V);

@@ -14,10 +14,6 @@ typedef struct job {
     size_t n;
 } job;
 
-static void add(job *j, ggufx_sampler_link link) {
-    OK(ggufx_sampler_add(j->chain, &link, ok_error()));
-}
-
 /* Equal logits, or descending or ascending steps: hard cases of sorting and selection. */
 static job *vocabulary(size_t n, int steps) {
     job *j = calloc(1, sizeof *j);
@@ -25,36 +21,27 @@ static job *vocabulary(size_t n, int steps) {
     j->logits = malloc(n * sizeof *j->logits);
     for (size_t i = 0; i < n; i++)
         j->logits[i] = steps ? (float)i * 1e-5f : (float)(scrambled(i) % 1000) * 0.001f;
-    OK(ggufx_sampler_create_chain(&j->chain, rt, (uint32_t)n, 1, ok_error()));
+    OK(ggufx_sampler_create(&j->chain, rt, (uint32_t)n, 1, ok_error()));
     return j;
-}
-
-static ggufx_sampler_link of(uint32_t kind, float p) {
-    ggufx_sampler_link link = {.struct_size = sizeof link};
-    link.kind = kind;
-    link.p = p;
-    return link;
 }
 
 static void *flat(size_t n) { /* top-p and typical keep most of nearly equal tokens */
     job *j = vocabulary(n, 0);
-    add(j, of(GGUFX_LINK_TOP_P, 0.9f));
-    add(j, of(GGUFX_LINK_TYPICAL, 0.9f));
+    OK(ggufx_sampler_add_top_p(j->chain, 0.9f, ok_error()));
+    OK(ggufx_sampler_add_typical(j->chain, 0.9f, ok_error()));
     return j;
 }
 
 static void *ascending(size_t n) { /* each one is likelier than all before */
     job *j = vocabulary(n, 1);
-    ggufx_sampler_link link = of(GGUFX_LINK_TOP_K, 0);
-    link.k = 200;
-    add(j, link);
+    OK(ggufx_sampler_add_top_k(j->chain, 200, ok_error()));
     return j;
 }
 
 static void *all_alike(size_t n) {
     job *j = vocabulary(n, 0);
     memset(j->logits, 0, n * sizeof *j->logits);
-    add(j, of(GGUFX_LINK_MIN_P, 0.5f));
+    OK(ggufx_sampler_add_min_p(j->chain, 0.5f, ok_error()));
     return j;
 }
 
@@ -62,20 +49,19 @@ static void draw(void *work) {
     job *j = work;
     int32_t id = 0;
     for (int i = 0; i < 4; i++)
-        OK(ggufx_sampler_sample(&id, NULL, j->chain, j->logits, j->n, ok_error()));
+        OK(ggufx_sampler_sample(&id, NULL, j->chain, NULL, j->logits, j->n, ok_error()));
 }
 
 /* A window of one repeated token, which has the longest matches. */
 static void *repeats(size_t n) {
     job *j = calloc(1, sizeof *j);
-    ggufx_sampler_link link = of(GGUFX_LINK_DRY, 0);
+    const ggufx_dry_options dry = {
+        .struct_size = sizeof dry, .multiplier = 0.5f, .last_n = (uint32_t)n};
     const int32_t id = 3;
     j->n = 8;
     j->logits = calloc(8, sizeof *j->logits);
-    OK(ggufx_sampler_create_chain(&j->chain, rt, 8, 1, ok_error()));
-    link.multiplier = 0.5f;
-    link.n_last = (uint32_t)n;
-    add(j, link);
+    OK(ggufx_sampler_create(&j->chain, rt, 8, 1, ok_error()));
+    OK(ggufx_sampler_add_dry(j->chain, &dry, ok_error()));
     for (size_t i = 0; i < n; i++) OK(ggufx_sampler_accept(j->chain, &id, 1, ok_error()));
     return j;
 }

@@ -1,6 +1,6 @@
 /*
- * Draws of sampler chains: shares, the ids of the simple sampler, equality on every instruction
- * set, clones and resets; custom samplers.
+ * Draws of sampler chains: shares, equality on every instruction set, clones and resets; custom
+ * samplers.
  * SPDX-License-Identifier: MIT
  */
 #include "chain_fixture.h"
@@ -10,7 +10,7 @@
 
 /* They change only together with a CHANGELOG line `bits:`. */
 #define EXPECTED 0x622b89413a3ab867u
-#define EXPECTED_SIMPLE 0x4c0fe396fd94cedbu
+#define EXPECTED_FILTERS 0x570f77a3c857402du
 
 enum { V = 2500, DRAWS = 4000 };
 
@@ -29,11 +29,9 @@ static void test_draws_have_the_probabilities(void **state) {
     for (int i = 0; i < 200; i++) logits[i] = logf(1.0f + (float)(i % 7));
     for (uint32_t k = 0; k <= 200; k += 200) {
         ggufx_sampler *chain = new_chain(&f, 200, 77);
-        ggufx_sampler_link all = link_of(GGUFX_LINK_TOP_K);
         int residue[7] = {0}, half = 0;
         double total = 0, of[7] = {0}, low = 0;
-        all.k = k;
-        add(&f, chain, &all);
+        MUST(&f, ggufx_sampler_add_top_k(chain, k, &f.error));
         for (int i = 0; i < 200; i++) {
             total += 1 + i % 7;
             of[i % 7] += 1 + i % 7;
@@ -58,10 +56,9 @@ static void test_xtc_acts_with_its_probability(void **state) {
     (void)state;
     begin(&f, NULL);
     ggufx_sampler *chain = new_chain(&f, 4, 3);
-    ggufx_sampler_link link = link_of(GGUFX_LINK_XTC), cold = link_of(GGUFX_LINK_TEMPERATURE);
-    link.probability = 0.3f; /* the threshold is 0.1: the third is the least likely above it */
-    add(&f, chain, &link);
-    add(&f, chain, &cold);
+    /* The threshold is 0.1: the third is the least likely above it. */
+    MUST(&f, ggufx_sampler_add_xtc(chain, 0.3f, 0, &f.error));
+    add_temperature(&f, chain, 0);
     for (int i = 0; i < DRAWS; i++) {
         const int32_t id = sample(&f, chain, logits, 4);
         assert_true(id == 0 || id == 2);
@@ -72,51 +69,15 @@ static void test_xtc_acts_with_its_probability(void **state) {
     end(&f);
 }
 
-static void test_the_filters_of_the_simple_sampler_draw_its_ids(void **state) {
-    static float logits[V];
-    fixture f;
-    ggufx_sampler *simple = NULL, *chain;
-    ggufx_sampler_options options = {.struct_size = sizeof options};
-    (void)state;
-    begin(&f, NULL);
-    options.top_k = 300;
-    options.top_p = 0.97f;
-    options.min_p = 0.01f;
-    options.temperature = 0.5f; /* a division without rounding */
-    options.seed = 99;
-    MUST(&f, ggufx_sampler_create(&simple, f.rt, V, &options, &f.error));
-    chain = new_chain(&f, V, 99);
-    ggufx_sampler_link link = link_of(GGUFX_LINK_TOP_K);
-    link.k = 300;
-    add(&f, chain, &link);
-    link = link_of(GGUFX_LINK_TOP_P);
-    link.p = 0.97f;
-    add(&f, chain, &link);
-    link.kind = GGUFX_LINK_MIN_P;
-    link.p = 0.01f;
-    add(&f, chain, &link);
-    link = link_of(GGUFX_LINK_TEMPERATURE);
-    link.temperature = 0.5f;
-    add(&f, chain, &link);
-    for (uint64_t i = 0; i < 500; i++) {
-        int32_t id = -1;
-        float a = 1, b = 2;
-        fill_logits(logits, V, i);
-        MUST(&f, ggufx_sampler_sample(&id, &a, simple, logits, V, &f.error));
-        assert_int_equal(id, sample(&f, chain, logits, V));
-        MUST(&f, ggufx_logprobs(NULL, NULL, 0, &b, f.rt, logits, V, id, &f.error));
-        assert_true(fabsf(a - b) < 1e-5f);
-    }
-    ggufx_sampler_destroy(simple);
-    ggufx_sampler_destroy(chain);
-    end(&f);
-}
-
 /* ---- bits ---- */
 
 static uint64_t mix(uint64_t hash, const void *data, size_t n) {
     for (size_t i = 0; i < n; i++) hash = (hash ^ ((const uint8_t *)data)[i]) * 0x100000001b3u;
     return hash;
+}
+
+static int is_mirostat(uint32_t which) {
+    return which == MIROSTAT_1 || which == MIROSTAT_2;
 }
 
 /* Each kind alone, then chains of three; ids, remaining logits, log-probabilities. */
@@ -129,25 +90,23 @@ static uint64_t bits_of(fixture *f) {
         for (uint32_t i = 0; i < (which < CHAIN_KINDS ? 1u : 3u); i++) {
             const uint32_t kind =
                 i ? (uint32_t)(mixed(which * 3 + i) % CHAIN_KINDS) : which % CHAIN_KINDS;
-            const ggufx_sampler_link link = example(kind);
-            if (which >= CHAIN_KINDS && link.kind == GGUFX_LINK_MIROSTAT) continue;
-            add(f, chain, &link);
+            if (which >= CHAIN_KINDS && is_mirostat(kind)) continue;
+            MUST(f, add_example(chain, kind, &f->error));
         }
         for (uint64_t step = 0; step < 40; step++) {
             float logprob = 0;
             int32_t id = -1;
             const size_t n = step % 4 ? V : 70;
             fill_logits(logits, n, step / 2 + which);
-            MUST(f, ggufx_sampler_sample(&id, &logprob, chain, logits, n, &f->error));
+            MUST(f, ggufx_sampler_sample(&id, &logprob, chain, NULL, logits, n, &f->error));
             MUST(f, ggufx_sampler_accept(chain, &id, 1, &f->error));
             hash = mix(mix(hash, &id, sizeof id), &logprob, sizeof logprob);
         }
         ggufx_sampler_destroy(chain);
         if (which >= CHAIN_KINDS) continue;
-        const ggufx_sampler_link link = example(which);
-        if (link.kind == GGUFX_LINK_MIROSTAT) continue;
+        if (is_mirostat(which)) continue;
         chain = new_chain(f, V, which);
-        add(f, chain, &link);
+        MUST(f, add_example(chain, which, &f->error));
         add_look(f, chain, &got);
         for (int32_t i = 0; i < 90; i++) {
             const int32_t id = (int32_t)(mixed((uint64_t)i) % 30);
@@ -161,20 +120,17 @@ static uint64_t bits_of(fixture *f) {
     return hash;
 }
 
-/* The simple sampler: with and without each filter, and greedy; zeros of both signs. */
-static uint64_t simple_bits_of(fixture *f) {
+/* With and without each of the usual filters, and greedy; zeros of both signs. */
+static uint64_t filter_bits_of(fixture *f) {
     static const float temperatures[] = {0.0f, 0.7f, 1.0f, 1e-30f, 40.0f};
     static float logits[V];
     uint64_t hash = 0xcbf29ce484222325u;
     for (uint32_t which = 0; which < 40; which++) {
-        ggufx_sampler *sampler = NULL;
-        ggufx_sampler_options options = {.struct_size = sizeof options};
-        options.temperature = temperatures[which % 5];
-        options.top_k = which / 5 & 1 ? 50 : 0;
-        options.top_p = which / 10 & 1 ? 0.9f : 0.0f;
-        options.min_p = which / 20 & 1 ? 0.02f : 0.0f;
-        options.seed = which;
-        MUST(f, ggufx_sampler_create(&sampler, f->rt, V, &options, &f->error));
+        ggufx_sampler *const sampler = new_chain(f, V, which);
+        MUST(f, ggufx_sampler_add_top_k(sampler, which / 5 & 1 ? 50 : 0, &f->error));
+        MUST(f, ggufx_sampler_add_top_p(sampler, which / 10 & 1 ? 0.9f : 0.0f, &f->error));
+        MUST(f, ggufx_sampler_add_min_p(sampler, which / 20 & 1 ? 0.02f : 0.0f, &f->error));
+        add_temperature(f, sampler, temperatures[which % 5]);
         for (uint64_t step = 0; step < 40; step++) {
             float logprob = 0;
             int32_t id = -1;
@@ -183,7 +139,7 @@ static uint64_t simple_bits_of(fixture *f) {
             for (size_t i = 0; i < n; i += 5)
                 logits[i] = step % 3 == 0 ? -INFINITY : step % 3 == 1 ? -0.0f : 0.0f;
             if (n == 1) logits[0] = -1.5f;
-            MUST(f, ggufx_sampler_sample(&id, &logprob, sampler, logits, n, &f->error));
+            MUST(f, ggufx_sampler_sample(&id, &logprob, sampler, NULL, logits, n, &f->error));
             hash = mix(mix(hash, &id, sizeof id), &logprob, sizeof logprob);
         }
         ggufx_sampler_destroy(sampler);
@@ -223,9 +179,9 @@ static void test_bits_are_those_of_every_machine(void **state) {
     assert_bits(bits_of, EXPECTED);
 }
 
-static void test_bits_of_simple_samplers_are_those_of_every_machine(void **state) {
+static void test_bits_of_usual_filters_are_those_of_every_machine(void **state) {
     (void)state;
-    assert_bits(simple_bits_of, EXPECTED_SIMPLE);
+    assert_bits(filter_bits_of, EXPECTED_FILTERS);
 }
 
 /* ---- clones, resets ---- */
@@ -236,14 +192,10 @@ static void test_clones_go_on_alike_and_resets_start_again(void **state) {
     fixture f;
     (void)state;
     begin(&f, NULL);
-    for (uint32_t end_by = 10; end_by <= 13; end_by += 3) { /* mirostat 1 and 2 */
+    for (uint32_t end_by = MIROSTAT_1; end_by <= MIROSTAT_2; end_by += MIROSTAT_2 - MIROSTAT_1) {
         ggufx_sampler *chain = new_chain(&f, V, 8), *clone = NULL;
-        for (uint32_t which = 5; which < 10; which++) {
-            const ggufx_sampler_link link = example(which);
-            add(&f, chain, &link);
-        }
-        const ggufx_sampler_link last = example(end_by);
-        add(&f, chain, &last);
+        for (uint32_t which = 5; which < 10; which++) MUST(&f, add_example(chain, which, &f.error));
+        MUST(&f, add_example(chain, end_by, &f.error));
         for (uint64_t i = 0; i < 60; i++) {
             fill_logits(logits, V, i / 8);
             if (i == 25) MUST(&f, ggufx_sampler_clone(&clone, chain, &f.error));
@@ -267,31 +219,6 @@ static void test_clones_go_on_alike_and_resets_start_again(void **state) {
     end(&f);
 }
 
-static void test_simple_samplers_are_cloned_and_reset_too(void **state) {
-    static float logits[V];
-    int32_t first[40];
-    fixture f;
-    ggufx_sampler *a = NULL, *b = NULL;
-    ggufx_sampler_options options = {.struct_size = sizeof options};
-    (void)state;
-    begin(&f, NULL);
-    fill_logits(logits, V, 2);
-    options.temperature = 1;
-    options.seed = 4;
-    MUST(&f, ggufx_sampler_create(&a, f.rt, V, &options, &f.error));
-    for (int i = 0; i < 40; i++) {
-        if (i == 20) MUST(&f, ggufx_sampler_clone(&b, a, &f.error));
-        first[i] = sample(&f, a, logits, V);
-    }
-    for (int i = 20; i < 40; i++) assert_int_equal(sample(&f, b, logits, V), first[i]);
-    MUST(&f, ggufx_sampler_accept(b, first, 40, &f.error));
-    MUST(&f, ggufx_sampler_reset(b, &f.error));
-    for (int i = 0; i < 40; i++) assert_int_equal(sample(&f, b, logits, V), first[i]);
-    ggufx_sampler_destroy(a);
-    ggufx_sampler_destroy(b);
-    end(&f);
-}
-
 /* ---- custom samplers ------ */
 
 typedef struct change {
@@ -299,7 +226,7 @@ typedef struct change {
     size_t n;
 } change;
 
-static int32_t reverse(void *user, ggufx_candidate *c, size_t n) {
+static ggufx_status reverse(void *user, ggufx_candidate *c, size_t n) {
     change *what = user;
     what->n = n;
     for (size_t i = 0; i < n / 2; i++) {
@@ -316,13 +243,13 @@ static int32_t reverse(void *user, ggufx_candidate *c, size_t n) {
     if (what->how == 4) c[0].id = c[1].id;
     if (what->how == 5) c[0].id = -1;
     if (what->how == 6) c[0].id = V;
-    return what->how == 7;
+    return what->how == 7 ? GGUFX_E_IO : GGUFX_OK;
 }
 
-static void test_links_of_the_host_change_order_and_take_away(void **state) {
-    static const ggufx_status status[8] = {GGUFX_OK,      GGUFX_E_VALUE,    GGUFX_E_VALUE,
-                                           GGUFX_E_VALUE, GGUFX_E_VALUE,    GGUFX_E_VALUE,
-                                           GGUFX_E_VALUE, GGUFX_E_CANCELLED};
+static void test_samplers_of_the_host_change_order_and_take_away(void **state) {
+    static const ggufx_status status[8] = {GGUFX_OK,      GGUFX_E_VALUE, GGUFX_E_VALUE,
+                                           GGUFX_E_VALUE, GGUFX_E_VALUE, GGUFX_E_VALUE,
+                                           GGUFX_E_VALUE, GGUFX_E_IO};
     static const char *const text[8] = {"",      "no token", "NaN",           "NaN",
                                         "twice", "id -1",    "was not there", "host failed"};
     static float logits[V];
@@ -335,21 +262,18 @@ static void test_links_of_the_host_change_order_and_take_away(void **state) {
         for (int how = 0; how < 8; how++) {
             change what = {how, 0};
             ggufx_sampler *chain = new_chain(&f, V, 1);
-            ggufx_sampler_link few = link_of(GGUFX_LINK_TOP_K), own = link_of(GGUFX_LINK_HOST);
+            const uint32_t k = list ? 900 : 0;
             int32_t id = 5;
-            few.k = list ? 900 : 0;
-            own.link = reverse;
-            own.user = &what;
-            add(&f, chain, &few);
-            add(&f, chain, &own);
+            MUST(&f, ggufx_sampler_add_top_k(chain, k, &f.error));
+            MUST(&f, ggufx_sampler_add_host(chain, reverse, &what, &f.error));
             add_look(&f, chain, &got);
             if (how) {
                 FAILS(&f, status[how], text[how],
-                      ggufx_sampler_sample(&id, NULL, chain, logits, V, &f.error));
+                      ggufx_sampler_sample(&id, NULL, chain, NULL, logits, V, &f.error));
                 assert_int_equal(id, 5);
                 what.how = 8; /* no draw was made: continues as if nothing had failed */
                 ggufx_sampler *const other = new_chain(&f, V, 1);
-                add(&f, other, &few);
+                MUST(&f, ggufx_sampler_add_top_k(other, k, &f.error));
                 assert_int_equal(sample(&f, chain, logits, V), sample(&f, other, logits, V));
                 ggufx_sampler_destroy(other);
             } else {
@@ -376,12 +300,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_draws_have_the_probabilities),
         cmocka_unit_test(test_xtc_acts_with_its_probability),
-        cmocka_unit_test(test_the_filters_of_the_simple_sampler_draw_its_ids),
         cmocka_unit_test(test_bits_are_those_of_every_machine),
-        cmocka_unit_test(test_bits_of_simple_samplers_are_those_of_every_machine),
+        cmocka_unit_test(test_bits_of_usual_filters_are_those_of_every_machine),
         cmocka_unit_test(test_clones_go_on_alike_and_resets_start_again),
-        cmocka_unit_test(test_simple_samplers_are_cloned_and_reset_too),
-        cmocka_unit_test(test_links_of_the_host_change_order_and_take_away),
+        cmocka_unit_test(test_samplers_of_the_host_change_order_and_take_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,14 +64,14 @@ static void test_every_key_is_given(void **state) {
     assert_int_equal(facts.ignored, 0);
     assert_true(facts.temperature == 0.6f && facts.top_p == 0.95f && facts.min_p == 0.01f);
     assert_true(facts.xtc_probability == 0.5f && facts.xtc_threshold == 0.2f);
-    assert_true(facts.repetition == 1.05f && facts.tau == 4.0f && facts.eta == 0.2f);
+    assert_true(facts.repeat == 1.05f && facts.tau == 4.0f && facts.eta == 0.2f);
     assert_int_equal(facts.top_k, 20);
-    assert_int_equal(facts.n_last, GGUFX_LINK_MOST_LAST);
+    assert_int_equal(facts.last_n, GGUFX_SAMPLER_MAX_LAST_N);
     assert_int_equal(facts.mirostat, 2);
-    const uint32_t links[] = {GGUFX_LINK_PENALTIES, GGUFX_LINK_TOP_K, GGUFX_LINK_TOP_P,
-                              GGUFX_LINK_TEMPERATURE};
-    assert_int_equal(facts.n_links, 4);
-    assert_memory_equal(facts.links, links, sizeof links);
+    const uint32_t samplers[] = {GGUFX_SAMPLER_PENALTIES, GGUFX_SAMPLER_TOP_K, GGUFX_SAMPLER_TOP_P,
+                                 GGUFX_SAMPLER_TEMPERATURE};
+    assert_int_equal(facts.n_samplers, 4);
+    assert_memory_equal(facts.samplers, samplers, sizeof samplers);
     assert_int_equal(facts.n_suppressed, 2);
     assert_int_equal(ggufx_file_sampling(&facts, ids, 1, file, &error), GGUFX_E_CAPACITY);
     assert_int_equal(facts.n_suppressed, 2);
@@ -88,7 +88,7 @@ static void test_a_file_without_keys_has_no_defaults(void **state) {
     begin(&b);
     ggufx_file *file = opened(&b);
     const ggufx_sampling_facts facts = facts_of(file);
-    assert_true(facts.flags == 0 && facts.ignored == 0 && facts.n_links == 0);
+    assert_true(facts.flags == 0 && facts.ignored == 0 && facts.n_samplers == 0);
     ggufx_file_destroy(file);
     gb_free(&b);
 }
@@ -116,7 +116,7 @@ static void test_unusable_values_are_ignored_and_named(void **state) {
     assert_int_equal(facts.flags, GGUFX_SAMPLING_ETA);
     assert_int_equal(facts.ignored, ALL - GGUFX_SAMPLING_ETA);
     assert_true(facts.eta == 0.25f && facts.temperature == 0 && facts.top_k == 0);
-    assert_true(facts.n_links == 0 && facts.n_suppressed == 0);
+    assert_true(facts.n_samplers == 0 && facts.n_suppressed == 0);
     ggufx_file_destroy(file);
     gb_free(&b);
 }
@@ -138,7 +138,7 @@ static void test_any_type_of_number_counts(void **state) {
     const ggufx_sampling_facts facts = facts_of(file);
     assert_int_equal(facts.ignored, 0);
     assert_int_equal(facts.flags, GGUFX_SAMPLING_TEMPERATURE | GGUFX_SAMPLING_TOP_K |
-                                      GGUFX_SAMPLING_TOP_P | GGUFX_SAMPLING_N_LAST |
+                                      GGUFX_SAMPLING_TOP_P | GGUFX_SAMPLING_LAST_N |
                                       GGUFX_SAMPLING_MIROSTAT | GGUFX_SAMPLING_SUPPRESSED);
     assert_true(facts.temperature == 0.75f && facts.top_k == 40 && facts.top_p == 1);
     assert_int_equal(facts.n_suppressed, 1);
@@ -151,17 +151,17 @@ static void test_a_sequence_has_a_limit(void **state) {
     char text[200] = "dry";
     (void)state;
     begin(&b);
-    for (size_t i = 1; i < GGUFX_SAMPLING_MOST_LINKS; i++) strcat(text, ";xtc");
+    for (size_t i = 1; i < GGUFX_SAMPLING_MAX_SAMPLERS; i++) strcat(text, ";xtc");
     gb_key_string(&b, "general.sampling.sequence", text);
     ggufx_file *file = opened(&b);
-    assert_int_equal(facts_of(file).n_links, GGUFX_SAMPLING_MOST_LINKS);
+    assert_int_equal(facts_of(file).n_samplers, GGUFX_SAMPLING_MAX_SAMPLERS);
     ggufx_file_destroy(file);
     gb_free(&b);
     begin(&b);
     strcat(text, ";xtc");
     gb_key_string(&b, "general.sampling.sequence", text);
     file = opened(&b);
-    assert_int_equal(facts_of(file).ignored, GGUFX_SAMPLING_LINKS);
+    assert_int_equal(facts_of(file).ignored, GGUFX_SAMPLING_SEQUENCE);
     ggufx_file_destroy(file);
     gb_free(&b);
 }

@@ -21,7 +21,8 @@ int main(int argc, char **argv) {
     must(ggufx_session_create(&session, model, &options, &error));
     ggufx_model_facts info = {.struct_size = sizeof info};
     must(ggufx_model_info(&info, model, &error));
-    must(ggufx_sampler_create(&sampler, rt, info.n_vocab, NULL, &error));
+    must(ggufx_sampler_create(&sampler, rt, info.n_vocab, 0, &error));
+    must(ggufx_sampler_add_top_k(sampler, 1, &error)); // greedy
     float *rows = malloc(kTexts * sizeof *rows * info.n_vocab);
     int32_t ids[kTexts][kMost];
     size_t n_ids[kTexts], known[kTexts] = {0};
@@ -44,7 +45,7 @@ int main(int argc, char **argv) {
         }
         must(ggufx_session_decode_batch(session, items, kTexts, &batch, &error));
         for (int i = 0; i < kTexts; i++)
-            must(ggufx_sampler_sample(&ids[i][n_ids[i]++], NULL, sampler,
+            must(ggufx_sampler_sample(&ids[i][n_ids[i]++], NULL, sampler, NULL,
                                       rows + (size_t)i * info.n_vocab, info.n_vocab, &error));
     }
     for (int i = 0; i < kTexts; i++) {

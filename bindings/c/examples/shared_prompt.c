@@ -38,7 +38,8 @@ int main(int argc, char **argv) {
     must(ggufx_session_create(&session, model, &options, &error));
     ggufx_model_facts info = {.struct_size = sizeof info};
     must(ggufx_model_info(&info, model, &error));
-    must(ggufx_sampler_create(&sampler, rt, info.n_vocab, NULL, &error));
+    must(ggufx_sampler_create(&sampler, rt, info.n_vocab, 0, &error));
+    must(ggufx_sampler_add_top_k(sampler, 1, &error)); // greedy
     float *row = malloc(info.n_vocab * sizeof *row);
     int32_t ids[kMost];
     size_t n_prompt = 0, n = 0, n_text = 0;
@@ -53,7 +54,7 @@ int main(int argc, char **argv) {
                             &error));
         decode(session, i, ids, n, row, info.n_vocab);
         for (const size_t end = n + kMore; n < end;) {
-            must(ggufx_sampler_sample(&ids[n++], NULL, sampler, row, info.n_vocab, &error));
+            must(ggufx_sampler_sample(&ids[n++], NULL, sampler, NULL, row, info.n_vocab, &error));
             decode(session, i, ids + n - 1, 1, row, info.n_vocab);
         }
         must(ggufx_detokenize(text, sizeof text, &n_text, tokenizer, ids, n, 0, &error));

@@ -15,8 +15,9 @@ static class Batch
         using (var model = new Model(rt, file))
         using (var tokenizer = new Tokenizer(file))
         using (var session = new Session(model, new SessionOptions { Sequences = 3 }))
-        using (var sampler = new Sampler(rt, model.Info.Vocab))
+        using (var sampler = new Sampler(rt, model.Info.Vocab, 0))
         {
+            sampler.AddTopK(1); // greedy
             int vocab = (int)model.Info.Vocab;
             float logprob;
             var next = prompts.Select(p => tokenizer.Tokenize(p, TokenizeFlags.AddSpecial)).ToArray();

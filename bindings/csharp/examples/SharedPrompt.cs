@@ -17,8 +17,9 @@ static class SharedPrompt
         using (var model = new Model(rt, file))
         using (var tokenizer = new Tokenizer(file))
         using (var session = new Session(model, new SessionOptions { Sequences = 3 }))
-        using (var sampler = new Sampler(rt, model.Info.Vocab))
+        using (var sampler = new Sampler(rt, model.Info.Vocab, 0))
         {
+            sampler.AddTopK(1); // greedy
             int[] ids = tokenizer.Tokenize(Prompt, TokenizeFlags.AddSpecial);
             session.DecodeRows(new[] { new BatchItem(0, ids, BatchFlags.Mark) });
             uint to = 0;

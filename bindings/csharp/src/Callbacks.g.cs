@@ -12,11 +12,11 @@ namespace Ggufx
     /// <summary>Fills data as a whole; an exception ends the call.</summary>
     public delegate void ReadFunction(Span<byte> data);
 
+    /// <summary>Changes the elements; false or an exception ends the call.</summary>
+    public delegate bool ApplyFunction(Span<Candidate> candidates);
+
     /// <summary>Takes data; an exception ends the call.</summary>
     public delegate void PartWriteFunction(uint part, ReadOnlySpan<byte> data);
-
-    /// <summary>Changes the elements; false or an exception ends the call.</summary>
-    public delegate bool LinkFunction(Span<Candidate> candidates);
 
     /// The functions of a program during one call, as the library calls them.
     internal static unsafe class Callbacks
@@ -77,6 +77,26 @@ namespace Ggufx
             catch (Exception e)
             {
                 return callback.Failed(e);
+            }
+        }
+
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        private delegate int ApplyFn(void* user, NativeCandidate* candidates, UIntPtr n);
+        internal static readonly IntPtr Apply = Functions.Keep(new ApplyFn(OnApply));
+
+        [MonoPInvokeCallback(typeof(ApplyFn))]
+        private static int OnApply(void* user, NativeCandidate* candidates, UIntPtr n)
+        {
+            var callback = Callback.Of(user);
+            if (callback.Stopped) return (int)Status.Cancelled;
+            try
+            {
+                return ((ApplyFunction)callback.Function)(new Span<Candidate>(candidates,
+                    checked((int)n))) ? (int)Status.Ok : (int)Status.Cancelled;
+            }
+            catch (Exception e)
+            {
+                return callback.Ended(e);
             }
         }
 
@@ -151,26 +171,6 @@ namespace Ggufx
             try
             {
                 return ((Func<MeasureRow[], bool>)callback.Function)(MeasureRow.All(rows,
-                    checked((int)n))) ? (int)Status.Ok : (int)Status.Cancelled;
-            }
-            catch (Exception e)
-            {
-                return callback.Ended(e);
-            }
-        }
-
-        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        private delegate int LinkFn(void* user, NativeCandidate* candidates, UIntPtr n);
-        internal static readonly IntPtr Link = Functions.Keep(new LinkFn(OnLink));
-
-        [MonoPInvokeCallback(typeof(LinkFn))]
-        private static int OnLink(void* user, NativeCandidate* candidates, UIntPtr n)
-        {
-            var callback = Callback.Of(user);
-            if (callback.Stopped) return (int)Status.Cancelled;
-            try
-            {
-                return ((LinkFunction)callback.Function)(new Span<Candidate>(candidates,
                     checked((int)n))) ? (int)Status.Ok : (int)Status.Cancelled;
             }
             catch (Exception e)

@@ -3037,9 +3037,8 @@ namespace Ggufx
         }
     }
 
-    /// <summary>Selects a token id from logits. Holds its random state; exclusive. The same seed, options and logits give the
-    /// same ids on every machine. A call that changes it is exclusive: another one at the same time fails with
-    /// Status.State.</summary>
+    /// <summary>A chain of samplers, with its random state and the tokens that it accepted; exclusive. A call that changes it is
+    /// exclusive: another one at the same time fails with Status.State.</summary>
     public sealed unsafe partial class Sampler : IDisposable
     {
         private readonly SamplerHandle _made;
@@ -3051,98 +3050,46 @@ namespace Ggufx
         /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
         public void Dispose() { _made.Dispose(); }
 
-        /// <summary>Samples a token among those that match a grammar.</summary>
-        /// <param name="logprob">The log-probability among all n tokens.</param>
-        /// <exception cref="GgufxException">Argument, Memory, Limit, Capacity, Mismatch, State, Value.</exception>
-        /// <remarks>
-        /// <para>As Sampler.Sample, but the sampler only sees matching tokens with ids below n. The matcher accepts the chosen
-        /// id. A call that fails changes neither sampler nor matcher.</para>
-        /// </remarks>
-        public int SampleMatching(Matcher matcher, ReadOnlySpan<float> logits, out float logprob)
-        {
-            int idNative;
-            float logprobNative;
-            NativeError e;
-            using (Handle.Changing())
-            using (matcher.Handle.Changing())
-            {
-                fixed (float* pLogits = &Native.First(logits))
-                    Check.Ok(NativeMethods.ggufx_sampler_sample_matching(&idNative, &logprobNative, Handle, matcher.Handle,
-                        pLogits, Native.Size(logits.Length), &e), &e);
-                logprob = logprobNative;
-                return idNative;
-            }
-        }
-
-        /// <summary>Creates a sampler for vocabularies of up to nVocab tokens.</summary>
-        /// <exception cref="GgufxException">Argument, Memory.</exception>
-        /// <remarks>
-        /// <para>Filters run in the order TopK, TopP, MinP, temperature; Sampler.CreateChain (sampler.h) creates other
-        /// chains.</para>
-        /// </remarks>
-        public Sampler(Runtime rt, uint nVocab, SamplerOptions options = null)
-        {
-            NativeSamplerOptions optionsNative;
-            NativeError e;
-            Check.Ok(NativeMethods.ggufx_sampler_create(out _made, rt.Handle, nVocab, SamplerOptions.Of(options, &optionsNative),
-                &e), &e);
-        }
-
-        /// <summary>Samples an id from n logits.</summary>
-        /// <param name="logprob">The natural log-probability of the id before the filters.</param>
-        /// <exception cref="GgufxException">Argument, Value.</exception>
-        public int Sample(ReadOnlySpan<float> logits, out float logprob)
-        {
-            int idNative;
-            float logprobNative;
-            NativeError e;
-            using (Handle.Changing())
-            {
-                fixed (float* pLogits = &Native.First(logits))
-                    Check.Ok(NativeMethods.ggufx_sampler_sample(&idNative, &logprobNative, Handle, pLogits,
-                        Native.Size(logits.Length), &e), &e);
-                logprob = logprobNative;
-                return idNative;
-            }
-        }
-
         /// <summary>Creates an empty chain for vocabularies of up to nVocab tokens, which samples from the unchanged
         /// logits.</summary>
         /// <exception cref="GgufxException">Argument, Memory.</exception>
         /// <remarks>
         /// <para>Takes 28 bytes per token of the vocabulary.</para>
         /// </remarks>
-        public static Sampler CreateChain(Runtime rt, uint nVocab, ulong seed)
+        public Sampler(Runtime rt, uint nVocab, ulong seed)
         {
-            SamplerHandle made;
             NativeError e;
-            Check.Ok(NativeMethods.ggufx_sampler_create_chain(out made, rt.Handle, nVocab, seed, &e), &e);
-            return new Sampler(made);
+            Check.Ok(NativeMethods.ggufx_sampler_create(out _made, rt.Handle, nVocab, seed, &e), &e);
         }
 
-        /// <summary>Appends a sampler to a chain.</summary>
-        /// <exception cref="GgufxException">Argument, Memory, Limit, State, Duplicate.</exception>
+        /// <summary>Samples an id from n logits.</summary>
+        /// <param name="logprob">The natural log-probability of the id among all n tokens.</param>
+        /// <param name="matcher">Tokens that may be sampled; null: all.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Capacity, Mismatch, State, Value.</exception>
         /// <remarks>
-        /// <para>A sampler that its parameters switch off is not kept. It sees the tokens that are accepted from now on. All
-        /// memory is allocated here.</para>
+        /// <para>With a matcher, the chain only sees matching tokens with ids below n, and the matcher accepts the chosen id. A
+        /// call that fails changes neither sampler nor matcher.</para>
         /// </remarks>
-        public void Add(SamplerLink link)
+        public int Sample(ReadOnlySpan<float> logits, out float logprob, Matcher matcher = null)
         {
-            NativeSamplerLink linkNative;
+            int idNative;
+            float logprobNative;
             NativeError e;
             using (Handle.Changing())
-            using (var scope = Scope.New())
-            using (new Hold(Handle))
+            using (matcher == null ? default(Turn) : matcher.Handle.Changing())
             {
-                scope.End(NativeMethods.ggufx_sampler_add(Handle, SamplerLink.Of(link, &linkNative, scope), &e), &e);
-                scope.Stay(Handle);
+                fixed (float* pLogits = &Native.First(logits))
+                    Check.Ok(NativeMethods.ggufx_sampler_sample(&idNative, &logprobNative, Handle,
+                        matcher == null ? MatcherHandle.None : matcher.Handle, pLogits, Native.Size(logits.Length), &e), &e);
+                logprob = logprobNative;
+                return idNative;
             }
         }
 
         /// <summary>Appends tokens to the history of a sampler, all or none, whether it sampled them or not.</summary>
         /// <exception cref="GgufxException">Argument.</exception>
         /// <remarks>
-        /// <para>Tokens of a prompt may be appended too. Samplers of Sampler ignore them.</para>
+        /// <para>Tokens of a prompt may be appended too.</para>
         /// </remarks>
         public void Accept(ReadOnlySpan<int> ids)
         {
@@ -3174,6 +3121,167 @@ namespace Ggufx
                 Check.Ok(NativeMethods.ggufx_sampler_clone(out made, Handle, &e), &e);
                 made.Inherit(Handle);
                 return new Sampler(made);
+            }
+        }
+
+        /// <summary>Keeps the k likeliest candidates.</summary>
+        /// <param name="k">0: off.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, State.</exception>
+        public void AddTopK(uint k)
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_sampler_add_top_k(Handle, k, &e), &e);
+        }
+
+        /// <summary>Keeps the fewest candidates by rank whose p sum up to p or more (Holtzman et al., 2020).</summary>
+        /// <param name="p">0 to 1; 0 and 1: off.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, State.</exception>
+        public void AddTopP(float p)
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_sampler_add_top_p(Handle, p, &e), &e);
+        }
+
+        /// <summary>Keeps candidates with at least p times the largest weight, which is 1 (Nguyen et al., 2024).</summary>
+        /// <param name="p">0 to 1; 0: off.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, State.</exception>
+        public void AddMinP(float p)
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_sampler_add_min_p(Handle, p, &e), &e);
+        }
+
+        /// <summary>Locally typical sampling: keeps the fewest candidates whose p sum up to p or more, in the order of the
+        /// distance of -log p from the entropy (Meister et al., 2023).</summary>
+        /// <param name="p">0 to 1; 0 and 1: off.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, State.</exception>
+        /// <remarks>
+        /// <para>The entropy is log total - (sum of w * (logit - largest)) / total. Distances are computed in binary64 and
+        /// rounded to binary32. If they are equal, the lower id comes first.</para>
+        /// </remarks>
+        public void AddTypical(float p)
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_sampler_add_typical(Handle, p, &e), &e);
+        }
+
+        /// <summary>Keeps logits of at least the largest minus nSigma standard deviations of the remaining logits (Tang et al.,
+        /// 2025).</summary>
+        /// <param name="nSigma">0: off.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, State.</exception>
+        /// <remarks>
+        /// <para>The deviation is in binary64: the mean, then the sum of squared differences from it, / n, root.</para>
+        /// </remarks>
+        public void AddTopNSigma(float nSigma)
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_sampler_add_top_n_sigma(Handle, nSigma, &e), &e);
+        }
+
+        /// <summary>Exclude top choices: if two or more candidates have a p of at least threshold, only the least likely of them
+        /// stays.</summary>
+        /// <param name="probability">0 to 1: how often it acts; 0: off, without a draw.</param>
+        /// <param name="threshold">0 to 1; 0 is 0.1.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, State.</exception>
+        /// <remarks>
+        /// <para>Takes one draw per sample. Candidates stay ordered by id or by rank as before.</para>
+        /// </remarks>
+        public void AddXtc(float probability, float threshold)
+        {
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_sampler_add_xtc(Handle, probability, threshold, &e), &e);
+        }
+
+        /// <summary>Divides logits by the temperature.</summary>
+        /// <param name="temperature">Below 2^-20 only the likeliest candidate stays (greedy sampling).</param>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, State.</exception>
+        public void AddTemperature(float temperature, TemperatureOptions options = null)
+        {
+            NativeTemperatureOptions optionsNative;
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_sampler_add_temperature(Handle, temperature,
+                    TemperatureOptions.Of(options, &optionsNative), &e), &e);
+        }
+
+        /// <summary>Penalizes tokens that occur c times in the last accepted tokens: by repeat, then by c * frequency +
+        /// presence.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, State.</exception>
+        public void AddPenalties(PenaltyOptions options = null)
+        {
+            NativePenaltyOptions optionsNative;
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_sampler_add_penalties(Handle, PenaltyOptions.Of(options, &optionsNative), &e), &e);
+        }
+
+        /// <summary>Don't repeat yourself (DRY): penalizes tokens that would extend a repeated sequence.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, State.</exception>
+        /// <remarks>
+        /// <para>If the last L of LastN accepted tokens occurred before, L &gt;= AllowedLength, the token that followed loses
+        /// multiplier * base^(L - AllowedLength), rounded once. The largest L of each token counts. Repeats do not cross a
+        /// sequence breaker, and sequence breakers are not penalized.</para>
+        /// </remarks>
+        public void AddDry(DryOptions options = null)
+        {
+            NativeDryOptions optionsNative;
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = options == null ? null : Scope.New())
+                Check.Ok(NativeMethods.ggufx_sampler_add_dry(Handle, DryOptions.Of(options, &optionsNative, scope), &e), &e);
+        }
+
+        /// <summary>Adds biases to logits; -infinity bans a token.</summary>
+        /// <param name="biases">Each id once; copied.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, State, Duplicate.</exception>
+        public void AddLogitBias(params LogitBias[] biases)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = Scope.New())
+                Check.Ok(NativeMethods.ggufx_sampler_add_logit_bias(Handle, LogitBias.Of(biases, scope),
+                    Native.Size(biases.Length), &e), &e);
+        }
+
+        /// <summary>Mirostat, version 1 or 2 (Basu et al., 2021): keeps the surprise -log2 p of tokens near tau. Must be last in
+        /// a chain.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, State.</exception>
+        /// <remarks>
+        /// <para>mu starts as 2 tau. Accepting the drawn token subtracts eta times the excess of its surprise, among the
+        /// candidates kept, over tau. Version 2 keeps the ranks up to the first whose surprise is above mu. Version 1 keeps (e
+        /// 2^mu / (1 - Vocab^-e))^(1 / s) ranks. s is the slope of log p over log rank of the m likeliest, e = s - 1; log(p / p')
+        /// is the difference of the logits.</para>
+        /// </remarks>
+        public void AddMirostat(MirostatOptions options = null)
+        {
+            NativeMirostatOptions optionsNative;
+            NativeError e;
+            using (Handle.Changing())
+                Check.Ok(NativeMethods.ggufx_sampler_add_mirostat(Handle, MirostatOptions.Of(options, &optionsNative), &e), &e);
+        }
+
+        /// <summary>Adds a sampler of the host: apply changes the logits of the n remaining candidates.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, State.</exception>
+        /// <remarks>
+        /// <para>They come by id or by rank and may be reordered. -infinity removes a candidate; one must stay. OK goes on, any
+        /// other status ends the call with it. It must not call into the sampler.</para>
+        /// </remarks>
+        public void AddHost(ApplyFunction apply)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = Scope.New())
+            using (new Hold(Handle))
+            {
+                Check.Given(apply, "apply");
+                scope.End(NativeMethods.ggufx_sampler_add_host(Handle, Callbacks.Apply, scope.Kept(apply), &e), &e);
+                scope.Stay(Handle);
             }
         }
     }

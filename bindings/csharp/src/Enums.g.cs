@@ -1023,48 +1023,27 @@ namespace Ggufx
         Best = 1,
     }
 
-    /// <summary>Kinds of samplers in a chain. Fields of SamplerLink that a kind does not name must be 0.</summary>
-    public enum LinkKind : uint
+    /// <summary>Samplers of a chain in the order of a file (general.sampling.sequence).</summary>
+    public enum SamplerKind : uint
     {
-        /// <summary>Keeps the k likeliest. k 0: off.</summary>
+        /// <summary>GGUFX_SAMPLER_TOP_K.</summary>
         TopK = 1,
-        /// <summary>Keeps the fewest by rank whose p sum up to p or more (Holtzman et al., 2020). 0 and 1: off.</summary>
+        /// <summary>GGUFX_SAMPLER_TOP_P.</summary>
         TopP = 2,
-        /// <summary>Keeps those with at least p times the largest probability (Nguyen et al., 2024). 0: off.</summary>
+        /// <summary>GGUFX_SAMPLER_MIN_P.</summary>
         MinP = 3,
-        /// <summary>Locally typical sampling: keeps the fewest whose p sum up to p or more, in the order of the distance of -log
-        /// p from the entropy. If distances are equal, the lower id comes first; distances are in binary32 (Meister et al.,
-        /// 2023). 0 and 1: off.</summary>
+        /// <summary>GGUFX_SAMPLER_TYPICAL.</summary>
         Typical = 4,
-        /// <summary>Keeps logits of at least the largest minus NSigma standard deviations of the remaining logits (Tang et al.,
-        /// 2025). 0: off.</summary>
+        /// <summary>GGUFX_SAMPLER_TOP_N_SIGMA.</summary>
         TopNSigma = 5,
-        /// <summary>Exclude top choices, with probability: if two or more have a p of at least threshold, only the least likely
-        /// of them stays. Takes one draw per sample. probability 0: off, without a draw; threshold 0 is 0.1. Candidates stay
-        /// ordered by id or by rank as before.</summary>
+        /// <summary>GGUFX_SAMPLER_XTC.</summary>
         Xtc = 6,
-        /// <summary>Divides logits by temperature; below 2^-20 only the likeliest stays. With range &gt; 0 the temperature is
-        /// dynamic: low + (high - low) * e^exponent, low = max(0, temperature - range), high = temperature + range. e is the
-        /// entropy over that of as many equal candidates; exponent 0 is 1.</summary>
+        /// <summary>GGUFX_SAMPLER_TEMPERATURE.</summary>
         Temperature = 7,
-        /// <summary>Penalizes tokens that occur c times in the last Last accepted tokens. Logits above 0 are divided by
-        /// repetition, others multiplied. Then c * frequency + presence is subtracted. repetition 0 is 1; Last 0: off.</summary>
+        /// <summary>GGUFX_SAMPLER_PENALTIES.</summary>
         Penalties = 8,
-        /// <summary>Don't repeat yourself: penalizes tokens that would extend a repeated sequence. If the last L of Last accepted
-        /// tokens occurred before, L &gt;= AllowedLength, the token that followed loses multiplier * base^(L - AllowedLength).
-        /// The largest L of each token counts. Repeats do not cross a breaker, and breakers are not penalized. base 0 is 1.75,
-        /// AllowedLength 0 is 2; multiplier or Last 0: off.</summary>
+        /// <summary>GGUFX_SAMPLER_DRY.</summary>
         Dry = 9,
-        /// <summary>Adds biases to logits; -infinity bans a token.</summary>
-        Bias = 10,
-        /// <summary>Mirostat, version 1 or 2 (Basu et al., 2021): keeps the surprise -log2 p of tokens near tau (0 is 5). mu
-        /// starts as 2 tau. Accepting the drawn token subtracts eta (0 is 0.1) times the excess of its surprise, among the
-        /// candidates kept, over tau. Version 2 keeps the ranks up to the first whose surprise is above mu. Version 1 keeps (e
-        /// 2^mu / (1 - Vocab^-e))^(1 / s) ranks. s is the slope of log p over log rank of the m likeliest (0 is 100), e = s - 1.
-        /// Must be last in a chain.</summary>
-        Mirostat = 11,
-        /// <summary>A sampler of the host: see link.</summary>
-        Host = 12,
     }
 
     /// <summary>Keys general.sampling.* of a file, and tokenizer.ggml.suppress_tokens.</summary>
@@ -1086,9 +1065,9 @@ namespace Ggufx
         /// <summary>XtcThreshold.</summary>
         XtcThreshold = 32,
         /// <summary>penalty_last_n.</summary>
-        NLast = 64,
+        LastN = 64,
         /// <summary>penalty_repeat.</summary>
-        Repetition = 128,
+        Repeat = 128,
         /// <summary>Mirostat.</summary>
         Mirostat = 256,
         /// <summary>mirostat_tau.</summary>
@@ -1096,7 +1075,7 @@ namespace Ggufx
         /// <summary>mirostat_eta.</summary>
         Eta = 1024,
         /// <summary>Sequence.</summary>
-        Links = 2048,
+        Sequence = 2048,
         /// <summary>suppress_tokens, with at least one id.</summary>
         Suppressed = 4096,
     }
@@ -1298,11 +1277,11 @@ namespace Ggufx
         /// <summary>No checkpoints, except the state before the last decode.</summary>
         public const uint SessionNoCheckpoints = 4294967295;
         /// <summary>Tokens that a sampler looks back.</summary>
-        public const uint LinkMostLast = 1048576;
+        public const uint SamplerMaxLastN = 1048576;
         /// <summary>Samplers of a chain.</summary>
-        public const uint LinkMostLinks = 64;
-        /// <summary>Entries of SamplingFacts.links.</summary>
-        public const uint SamplingMostLinks = 16;
+        public const uint SamplerMaxSamplers = 64;
+        /// <summary>Entries of SamplingFacts.samplers.</summary>
+        public const uint SamplingMaxSamplers = 16;
         /// <summary>Incremented when the binary interface breaks, from 1 on.</summary>
         public const uint VersionMajor = 0;
         /// <summary>Incremented when functions are added.</summary>

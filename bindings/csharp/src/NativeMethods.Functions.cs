@@ -321,10 +321,6 @@ namespace Ggufx
         internal static extern int ggufx_matcher_info(NativeMatcherFacts* out_, MatcherHandle
             matcher, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_sampler_sample_matching(int* out_id, float* out_logprob,
-            SamplerHandle sampler, MatcherHandle matcher, float* logits, UIntPtr n, NativeError*
-            error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_writer_copy_rank(WriterHandle writer, FileHandle file, uint
             rank, uint n_ranks, uint* speeds, uint flags, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
@@ -566,14 +562,6 @@ namespace Ggufx
         internal static extern int ggufx_session_info(NativeSessionFacts* out_, SessionHandle
             session, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_sampler_create(out SamplerHandle out_, RuntimeHandle rt,
-            uint n_vocab, NativeSamplerOptions* options, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_sampler_destroy(IntPtr handle);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_sampler_sample(int* out_id, float* out_logprob,
-            SamplerHandle sampler, float* logits, UIntPtr n, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_dequantize(float* out_, UIntPtr n_out, RuntimeHandle rt,
             TensorHandle tensor, ulong first_row, ulong n_rows, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
@@ -584,11 +572,14 @@ namespace Ggufx
             rt, uint type_, float* rows, UIntPtr n_rows, UIntPtr n_cols, NativeQuantizeOptions*
             options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_sampler_create_chain(out SamplerHandle out_, RuntimeHandle
-            rt, uint n_vocab, ulong seed, NativeError* error);
+        internal static extern int ggufx_sampler_create(out SamplerHandle out_, RuntimeHandle rt,
+            uint n_vocab, ulong seed, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_sampler_add(SamplerHandle sampler, NativeSamplerLink* link,
-            NativeError* error);
+        internal static extern void ggufx_sampler_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_sampler_sample(int* out_id, float* out_logprob,
+            SamplerHandle sampler, MatcherHandle matcher, float* logits, UIntPtr n, NativeError*
+            error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_sampler_accept(SamplerHandle sampler, int* ids, UIntPtr n,
             NativeError* error);
@@ -597,6 +588,42 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_sampler_clone(out SamplerHandle out_, SamplerHandle
             sampler, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_sampler_add_top_k(SamplerHandle sampler, uint k,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_sampler_add_top_p(SamplerHandle sampler, float p,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_sampler_add_min_p(SamplerHandle sampler, float p,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_sampler_add_typical(SamplerHandle sampler, float p,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_sampler_add_top_n_sigma(SamplerHandle sampler, float
+            n_sigma, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_sampler_add_xtc(SamplerHandle sampler, float probability,
+            float threshold, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_sampler_add_temperature(SamplerHandle sampler, float
+            temperature, NativeTemperatureOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_sampler_add_penalties(SamplerHandle sampler,
+            NativePenaltyOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_sampler_add_dry(SamplerHandle sampler, NativeDryOptions*
+            options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_sampler_add_logit_bias(SamplerHandle sampler,
+            NativeLogitBias* biases, UIntPtr n_biases, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_sampler_add_mirostat(SamplerHandle sampler,
+            NativeMirostatOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_sampler_add_host(SamplerHandle sampler, IntPtr apply, void*
+            user, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_file_sampling(NativeSamplingFacts* out_, int*
             out_suppressed, UIntPtr capacity, FileHandle file, NativeError* error);

@@ -1070,18 +1070,6 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeSamplerOptions
-    {
-        internal uint struct_size;
-        internal uint flags;
-        internal float temperature;
-        internal float top_p;
-        internal float min_p;
-        internal uint top_k;
-        internal ulong seed;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeQuantizeOptions
     {
         internal uint struct_size;
@@ -1093,10 +1081,36 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeCandidate
+    internal unsafe struct NativeTemperatureOptions
     {
-        internal int id;
-        internal float logit;
+        internal uint struct_size;
+        internal uint flags;
+        internal float range;
+        internal float exponent;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativePenaltyOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal float repeat;
+        internal float frequency;
+        internal float presence;
+        internal uint last_n;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeDryOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal float multiplier;
+        internal float base_;
+        internal uint allowed_length;
+        internal uint last_n;
+        internal int* sequence_breakers;
+        internal UIntPtr n_sequence_breakers;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1107,36 +1121,21 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeSamplerLink
+    internal unsafe struct NativeMirostatOptions
     {
         internal uint struct_size;
         internal uint flags;
-        internal uint kind;
-        internal uint k;
-        internal float p;
-        internal float n_sigma;
-        internal float probability;
-        internal float threshold;
-        internal float temperature;
-        internal float range;
-        internal float exponent;
-        internal float repetition;
-        internal float frequency;
-        internal float presence;
-        internal uint n_last;
-        internal float multiplier;
-        internal float base_;
-        internal uint allowed_length;
+        internal uint version;
+        internal uint m;
         internal float tau;
         internal float eta;
-        internal uint m;
-        internal uint version;
-        internal int* breakers;
-        internal UIntPtr n_breakers;
-        internal NativeLogitBias* biases;
-        internal UIntPtr n_biases;
-        internal IntPtr link;
-        internal void* user;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeCandidate
+    {
+        internal int id;
+        internal float logit;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1151,13 +1150,13 @@ namespace Ggufx
         internal float min_p;
         internal float xtc_probability;
         internal float xtc_threshold;
-        internal float repetition;
-        internal uint n_last;
+        internal float repeat;
+        internal uint last_n;
         internal uint mirostat;
         internal float tau;
         internal float eta;
-        internal uint n_links;
-        internal fixed uint links[16];
+        internal uint n_samplers;
+        internal fixed uint samplers[16];
         internal uint reserved;
         internal ulong n_suppressed;
     }
@@ -1329,11 +1328,13 @@ namespace Ggufx
             { "ggufx_layer_facts", sizeof(NativeLayerFacts) },
             { "ggufx_session_options", sizeof(NativeSessionOptions) },
             { "ggufx_session_facts", sizeof(NativeSessionFacts) },
-            { "ggufx_sampler_options", sizeof(NativeSamplerOptions) },
             { "ggufx_quantize_options", sizeof(NativeQuantizeOptions) },
-            { "ggufx_candidate", sizeof(NativeCandidate) },
+            { "ggufx_temperature_options", sizeof(NativeTemperatureOptions) },
+            { "ggufx_penalty_options", sizeof(NativePenaltyOptions) },
+            { "ggufx_dry_options", sizeof(NativeDryOptions) },
             { "ggufx_logit_bias", sizeof(NativeLogitBias) },
-            { "ggufx_sampler_link", sizeof(NativeSamplerLink) },
+            { "ggufx_mirostat_options", sizeof(NativeMirostatOptions) },
+            { "ggufx_candidate", sizeof(NativeCandidate) },
             { "ggufx_sampling_facts", sizeof(NativeSamplingFacts) },
             { "ggufx_type_facts", sizeof(NativeTypeFacts) },
             { "ggufx_kv_type_facts", sizeof(NativeKvTypeFacts) },

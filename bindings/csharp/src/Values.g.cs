@@ -2454,39 +2454,6 @@ namespace Ggufx
         }
     }
 
-    /// <summary>Sampler options.</summary>
-    public sealed partial class SamplerOptions
-    {
-        /// <summary>0 = greedy: the largest logit, the lowest id among equals.</summary>
-        public float Temperature { get; set; }
-        /// <summary>Keep the likeliest tokens whose probabilities sum up to TopP; 0 or 1 = off.</summary>
-        public float TopP { get; set; }
-        /// <summary>Remove tokens below MinP times the largest probability; 0 = off.</summary>
-        public float MinP { get; set; }
-        /// <summary>Keep the k likeliest tokens; 0 = off.</summary>
-        public uint TopK { get; set; }
-        /// <summary>Seed of the random state.</summary>
-        public ulong Seed { get; set; }
-
-        internal unsafe void Fill(NativeSamplerOptions* o)
-        {
-            *o = default(NativeSamplerOptions);
-            o->struct_size = (uint)sizeof(NativeSamplerOptions);
-            o->temperature = Temperature;
-            o->top_p = TopP;
-            o->min_p = MinP;
-            o->top_k = TopK;
-            o->seed = Seed;
-        }
-
-        internal static unsafe NativeSamplerOptions* Of(SamplerOptions from, NativeSamplerOptions* o)
-        {
-            if (from == null) return null;
-            from.Fill(o);
-            return o;
-        }
-    }
-
     /// <summary>Options of a quantization. All zero means default.</summary>
     public sealed partial class QuantizeOptions
     {
@@ -2516,14 +2483,93 @@ namespace Ggufx
         }
     }
 
-    /// <summary>A token that may be sampled.</summary>
-    [StructLayout(LayoutKind.Sequential)]
-    public partial struct Candidate
+    /// <summary>Dynamic temperature: low + (high - low) * e^exponent, low = max(0, temperature - range), high = temperature +
+    /// range. e is the entropy over that of as many equal candidates.</summary>
+    public sealed partial class TemperatureOptions
     {
-        /// <summary>Token of the vocabulary.</summary>
-        public int Id { get; set; }
-        /// <summary>-infinity: removed.</summary>
-        public float Logit { get; set; }
+        /// <summary>0: the temperature is constant.</summary>
+        public float Range { get; set; }
+        /// <summary>0 is 1.</summary>
+        public float Exponent { get; set; }
+
+        internal unsafe void Fill(NativeTemperatureOptions* o)
+        {
+            *o = default(NativeTemperatureOptions);
+            o->struct_size = (uint)sizeof(NativeTemperatureOptions);
+            o->range = Range;
+            o->exponent = Exponent;
+        }
+
+        internal static unsafe NativeTemperatureOptions* Of(TemperatureOptions from, NativeTemperatureOptions* o)
+        {
+            if (from == null) return null;
+            from.Fill(o);
+            return o;
+        }
+    }
+
+    /// <summary>Penalty options.</summary>
+    public sealed partial class PenaltyOptions
+    {
+        /// <summary>Divides logits above 0, multiplies others; 0 is 1.</summary>
+        public float Repeat { get; set; }
+        /// <summary>-1e6 to 1e6, subtracted for each occurrence.</summary>
+        public float Frequency { get; set; }
+        /// <summary>-1e6 to 1e6, subtracted once.</summary>
+        public float Presence { get; set; }
+        /// <summary>Accepted tokens to count, at most Constants.SamplerMaxLastN; 0: off.</summary>
+        public uint LastN { get; set; }
+
+        internal unsafe void Fill(NativePenaltyOptions* o)
+        {
+            *o = default(NativePenaltyOptions);
+            o->struct_size = (uint)sizeof(NativePenaltyOptions);
+            o->repeat = Repeat;
+            o->frequency = Frequency;
+            o->presence = Presence;
+            o->last_n = LastN;
+        }
+
+        internal static unsafe NativePenaltyOptions* Of(PenaltyOptions from, NativePenaltyOptions* o)
+        {
+            if (from == null) return null;
+            from.Fill(o);
+            return o;
+        }
+    }
+
+    /// <summary>Dry options.</summary>
+    public sealed partial class DryOptions
+    {
+        /// <summary>0: off.</summary>
+        public float Multiplier { get; set; }
+        /// <summary>1 to 1e6; 0 is 1.75.</summary>
+        public float Base { get; set; }
+        /// <summary>0 is 2.</summary>
+        public uint AllowedLength { get; set; }
+        /// <summary>Accepted tokens to search, at most Constants.SamplerMaxLastN; 0: off.</summary>
+        public uint LastN { get; set; }
+        /// <summary>[NSequenceBreakers] ids, which may repeat; copied.</summary>
+        public int[] SequenceBreakers { get; set; }
+
+        internal unsafe void Fill(NativeDryOptions* o, Scope scope)
+        {
+            *o = default(NativeDryOptions);
+            o->struct_size = (uint)sizeof(NativeDryOptions);
+            o->multiplier = Multiplier;
+            o->base_ = Base;
+            o->allowed_length = AllowedLength;
+            o->last_n = LastN;
+            o->sequence_breakers = (int*)scope.Array(SequenceBreakers);
+            o->n_sequence_breakers = Native.Size(SequenceBreakers == null ? 0 : SequenceBreakers.Length);
+        }
+
+        internal static unsafe NativeDryOptions* Of(DryOptions from, NativeDryOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
     }
 
     /// <summary>A value that is added to the logit of a token.</summary>
@@ -2551,96 +2597,44 @@ namespace Ggufx
         }
     }
 
-    /// <summary>A sampler of a chain, with its parameters.</summary>
-    public sealed partial class SamplerLink
+    /// <summary>Mirostat options.</summary>
+    public sealed partial class MirostatOptions
     {
-        /// <summary>Kind.</summary>
-        public LinkKind Kind { get; set; }
-        /// <summary>TOP_K.</summary>
-        public uint K { get; set; }
-        /// <summary>TOP_P, MIN_P, TYPICAL: 0 to 1.</summary>
-        public float P { get; set; }
-        /// <summary>TOP_N_SIGMA.</summary>
-        public float NSigma { get; set; }
-        /// <summary>XTC: 0 to 1.</summary>
-        public float Probability { get; set; }
-        /// <summary>XTC: 0 to 1.</summary>
-        public float Threshold { get; set; }
-        /// <summary>TEMPERATURE.</summary>
-        public float Temperature { get; set; }
-        /// <summary>TEMPERATURE.</summary>
-        public float Range { get; set; }
-        /// <summary>TEMPERATURE.</summary>
-        public float Exponent { get; set; }
-        /// <summary>PENALTIES.</summary>
-        public float Repetition { get; set; }
-        /// <summary>PENALTIES: may be negative, at least -1e6.</summary>
-        public float Frequency { get; set; }
-        /// <summary>PENALTIES: may be negative, at least -1e6.</summary>
-        public float Presence { get; set; }
-        /// <summary>PENALTIES, DRY: at most Constants.LinkMostLast.</summary>
-        public uint Last { get; set; }
-        /// <summary>DRY.</summary>
-        public float Multiplier { get; set; }
-        /// <summary>DRY: at least 1.</summary>
-        public float Base { get; set; }
-        /// <summary>DRY.</summary>
-        public uint AllowedLength { get; set; }
-        /// <summary>MIROSTAT.</summary>
-        public float Tau { get; set; }
-        /// <summary>MIROSTAT.</summary>
-        public float Eta { get; set; }
-        /// <summary>MIROSTAT 1: at least 2.</summary>
-        public uint M { get; set; }
-        /// <summary>MIROSTAT: 1 or 2.</summary>
+        /// <summary>1 or 2; 0 is 2.</summary>
         public uint Version { get; set; }
-        /// <summary>[NBreakers] DRY: ids, which may repeat; copied.</summary>
-        public int[] Breakers { get; set; }
-        /// <summary>[NBiases] BIAS: each id once; copied.</summary>
-        public IReadOnlyList<LogitBias> Biases { get; set; }
-        /// <summary>HOST: changes the logits of the n remaining candidates. They come by id or by rank and may be reordered.
-        /// -infinity removes a candidate; one must stay. A non-zero result ends the call with Status.Cancelled. It must not call
-        /// into the sampler.</summary>
-        public LinkFunction Link { get; set; }
+        /// <summary>Version 1: candidates of the slope, at least 2; 0 is 100.</summary>
+        public uint M { get; set; }
+        /// <summary>Target surprise in bits; 0 is 5.</summary>
+        public float Tau { get; set; }
+        /// <summary>Learning rate; 0 is 0.1.</summary>
+        public float Eta { get; set; }
 
-        internal unsafe void Fill(NativeSamplerLink* o, Scope scope)
+        internal unsafe void Fill(NativeMirostatOptions* o)
         {
-            *o = default(NativeSamplerLink);
-            o->struct_size = (uint)sizeof(NativeSamplerLink);
-            o->kind = (uint)Kind;
-            o->k = K;
-            o->p = P;
-            o->n_sigma = NSigma;
-            o->probability = Probability;
-            o->threshold = Threshold;
-            o->temperature = Temperature;
-            o->range = Range;
-            o->exponent = Exponent;
-            o->repetition = Repetition;
-            o->frequency = Frequency;
-            o->presence = Presence;
-            o->n_last = Last;
-            o->multiplier = Multiplier;
-            o->base_ = Base;
-            o->allowed_length = AllowedLength;
+            *o = default(NativeMirostatOptions);
+            o->struct_size = (uint)sizeof(NativeMirostatOptions);
+            o->version = Version;
+            o->m = M;
             o->tau = Tau;
             o->eta = Eta;
-            o->m = M;
-            o->version = Version;
-            o->breakers = (int*)scope.Array(Breakers);
-            o->n_breakers = Native.Size(Breakers == null ? 0 : Breakers.Length);
-            o->biases = LogitBias.Of(Biases, scope);
-            o->n_biases = Native.Size(Biases == null ? 0 : Biases.Count);
-            o->link = Link == null ? IntPtr.Zero : Callbacks.Link;
-            if (Link != null) o->user = scope.Kept(Link);
         }
 
-        internal static unsafe NativeSamplerLink* Of(SamplerLink from, NativeSamplerLink* o, Scope scope)
+        internal static unsafe NativeMirostatOptions* Of(MirostatOptions from, NativeMirostatOptions* o)
         {
             if (from == null) return null;
-            from.Fill(o, scope);
+            from.Fill(o);
             return o;
         }
+    }
+
+    /// <summary>A token that may be sampled.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public partial struct Candidate
+    {
+        /// <summary>Token of the vocabulary.</summary>
+        public int Id { get; set; }
+        /// <summary>-infinity: removed.</summary>
+        public float Logit { get; set; }
     }
 
     /// <summary>Type facts.</summary>

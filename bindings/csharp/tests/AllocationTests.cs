@@ -71,7 +71,7 @@ public static partial class Tests
         var embedder = new Embedder(model, new EmbedOptions { Context = 4, Batch = 4 });
         var row = new float[256];
         var lengths = new[] { 1L };
-        var sampler = new Sampler(Rt, 1024);
+        var sampler = new Sampler(Rt, 1024, 0);
         var ids = new[] { 1 };
         var logits = new float[1024];
         var items = new[] { new BatchItem(0, ids) };

@@ -11,10 +11,10 @@ public static partial class Tests
 {
     static readonly float[] ChainLogits = { 0.5f, 3, 2.5f, -1, 2.9f, 0 };
 
-    static Sampler NewChain(params SamplerLink[] links)
+    static Sampler NewChain(Action<Sampler> add = null)
     {
-        var sampler = Sampler.CreateChain(Rt, 6, 7);
-        foreach (var link in links) sampler.Add(link);
+        var sampler = new Sampler(Rt, 6, 7);
+        if (add != null) add(sampler);
         return sampler;
     }
 
@@ -30,23 +30,23 @@ public static partial class Tests
         return true;
     }
 
-    static void TestLinksFilterInOrder()
+    static void TestSamplersFilterInOrder()
     {
-        Action<SamplerLink, int[]> only = (link, ids) => That(Draws(NewChain(link)).All(ids.Contains), link.Kind);
-        only(new SamplerLink { Kind = LinkKind.TopK, K = 1 }, new[] { 1 });
+        Action<Action<Sampler>, int[]> only = (add, ids) => That(Draws(NewChain(add)).All(ids.Contains), ids[0]);
+        only(s => s.AddTopK(1), new[] { 1 });
         var biases = new[]
         {
             new LogitBias { Id = 1, Bias = float.NegativeInfinity }, new LogitBias { Id = 4, Bias = -100 },
             new LogitBias { Id = 2, Bias = -100 }, new LogitBias { Id = 0, Bias = 20 },
         };
-        only(new SamplerLink { Kind = LinkKind.Bias, Biases = biases }, new[] { 0 });
-        only(new SamplerLink { Kind = LinkKind.Host, Link = OnlyThree }, new[] { 3 });
+        only(s => s.AddLogitBias(biases), new[] { 0 });
+        only(s => s.AddHost(OnlyThree), new[] { 3 });
     }
 
-    static void TestLinksSeeWhatWasAccepted()
+    static void TestSamplersSeeWhatWasAccepted()
     {
-        var greedy = new SamplerLink { Kind = LinkKind.TopK, K = 1 };
-        var sampler = NewChain(new SamplerLink { Kind = LinkKind.Penalties, Last = 8, Frequency = 0.3f, Presence = 0.3f }, greedy);
+        var sampler = NewChain(s => s.AddPenalties(new PenaltyOptions { LastN = 8, Frequency = 0.3f, Presence = 0.3f }));
+        sampler.AddTopK(1);
         foreach (int wanted in new[] { 1, 4, 2, 1 })
         {
             float p;
@@ -58,7 +58,7 @@ public static partial class Tests
 
     static void TestClonesGoOnAsTheFirstOne()
     {
-        var first = NewChain(new SamplerLink { Kind = LinkKind.Temperature, Temperature = 2 });
+        var first = NewChain(s => s.AddTemperature(2));
         int[] before = Draws(first);
         var second = first.Clone();
         int[] after = Draws(second);
@@ -71,19 +71,19 @@ public static partial class Tests
 
     static void TestAHostMayStopOrThrow()
     {
-        Fails(Status.Cancelled, () => Draws(NewChain(new SamplerLink { Kind = LinkKind.Host, Link = list => false })));
-        var sampler = NewChain(new SamplerLink { Kind = LinkKind.Host, Link = list => { throw new InvalidOperationException("of the program"); } });
+        Fails(Status.Cancelled, () => Draws(NewChain(s => s.AddHost(list => false))));
+        var sampler = NewChain(s => s.AddHost(list => { throw new InvalidOperationException("of the program"); }));
         var clone = sampler.Clone();
         sampler.Dispose(); // the clone keeps the custom sampler
         sampler = null;
         GC.Collect();
         GC.WaitForPendingFinalizers();
         That(Throws<InvalidOperationException>(() => Draws(clone)).Message == "of the program");
-        var last = NewChain(new SamplerLink { Kind = LinkKind.Mirostat, Version = 1 });
-        Fails(Status.State, () => last.Add(new SamplerLink { Kind = LinkKind.TopK, K = 1 }));
-        Fails(Status.Argument, () => NewChain(new SamplerLink { Kind = LinkKind.MinP, P = 1.5f }));
+        var last = NewChain(s => s.AddMirostat());
+        Fails(Status.State, () => last.AddTopK(1));
+        Fails(Status.Argument, () => NewChain(s => s.AddMinP(1.5f)));
         var twice = new[] { new LogitBias { Id = 1, Bias = 1 }, new LogitBias { Id = 1, Bias = 1 } };
-        Fails(Status.Duplicate, () => NewChain(new SamplerLink { Kind = LinkKind.Bias, Biases = twice }));
+        Fails(Status.Duplicate, () => NewChain(s => s.AddLogitBias(twice)));
     }
 
     static Session DraftSession()
@@ -100,7 +100,7 @@ public static partial class Tests
         var options = new GeneratorOptions
         {
             Flags = GeneratorFlags.IdsOnly | GeneratorFlags.IgnoreEog, MaxTokens = 60, Draft = draft,
-            Sampler = Sampler.CreateChain(Rt, 1024, 3),
+            Sampler = new Sampler(Rt, 1024, 3),
         };
         using (var generator = new Generator(session, options))
         {

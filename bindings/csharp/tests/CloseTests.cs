@@ -40,7 +40,8 @@ public static partial class Tests
             var session = Owned(new Session(model, new SessionOptions { Context = 32, Batch = 1, Sequences = 2 }));
             var embedder = Owned(new Embedder(model, new EmbedOptions { Context = 4, Batch = 4, Dimensions = 8 }));
             var adapter = Owned(new Adapter(model, ControlVector(rt)));
-            var sampler = Owned(new Sampler(rt, 8));
+            var sampler = Owned(new Sampler(rt, 8, 0));
+            sampler.AddTopK(1);
             var grammar = Owned(Gbnf(rt, tokenizer, "root ::= \"a\"*"));
             var matcher = Owned(new Matcher(grammar));
             var ids = new GeneratorOptions { Flags = GeneratorFlags.IdsOnly | GeneratorFlags.IgnoreEog, Draft = new DraftOptions() };

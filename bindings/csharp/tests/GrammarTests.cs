@@ -60,13 +60,13 @@ public static partial class Tests
         var fit = new[] { "[null]", "[\"x\"]", "[null,null]", "[\"x\",null]", "[null,\"x\"]", "[\"x\",\"x\"]" };
         for (ulong seed = 0; seed < 20; seed++)
         {
-            var sampler = new Sampler(Rt, 1024, new SamplerOptions { Temperature = 1, Seed = seed });
+            var sampler = new Sampler(Rt, 1024, seed);
             var m = new Matcher(grammar);
             var ids = new List<int>();
             for (;;)
             {
                 float logprob;
-                int id = sampler.SampleMatching(m, new float[1024], out logprob);
+                int id = sampler.Sample(new float[1024], out logprob, m);
                 That(Math.Abs(logprob + Math.Log(1024)) < 1e-4, logprob);
                 if (Ended(m)) break;
                 ids.Add(id);

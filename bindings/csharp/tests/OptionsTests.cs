@@ -30,7 +30,7 @@ public static partial class Tests
         if (type == typeof(Session)) return SmallSession();
         if (type == typeof(Generator)) return new Generator(SmallSession());
         if (type == typeof(Tokenizer)) return new Tokenizer(Demo());
-        if (type == typeof(Sampler)) return new Sampler(Rt, 8);
+        if (type == typeof(Sampler)) return new Sampler(Rt, 8, 0);
         if (type == typeof(Grammar)) return new Grammar(Rt, new Tokenizer(Demo()), new GrammarOptions { Text = "root ::= \"a\"" });
         if (type == typeof(Imatrix)) return Imatrix.OpenMemory(Rt, OldImatrix());
         if (type == typeof(Chat)) return Of(Template);

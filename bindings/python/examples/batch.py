@@ -11,7 +11,8 @@ PROMPTS = ["Once upon a time", "The sun", "Nib was"]
 with ggufx.Runtime() as rt, ggufx.File.open(rt, sys.argv[1]) as file:
     model, tokenizer = ggufx.Model(rt, file), ggufx.Tokenizer(file)
     session = ggufx.Session(model, n_sequences=len(PROMPTS))
-    sampler = ggufx.Sampler(rt, model.info.n_vocab)
+    sampler = ggufx.Sampler(rt, model.info.n_vocab, 0)
+    sampler.add_top_k(1)  # greedy
     texts = [tokenizer.tokenize(p, flags=ggufx.TokenizeFlags.ADD_SPECIAL).tolist() for p in PROMPTS]
     new = [list(text) for text in texts]
     for _ in range(12):

@@ -14,7 +14,8 @@ MORE = [" Nib was", " The sun"]
 with ggufx.Runtime() as rt, ggufx.File.open(rt, sys.argv[1]) as file:
     model, tokenizer = ggufx.Model(rt, file), ggufx.Tokenizer(file)
     session = ggufx.Session(model, n_sequences=len(MORE) + 1)
-    sampler = ggufx.Sampler(rt, model.info.n_vocab)
+    sampler = ggufx.Sampler(rt, model.info.n_vocab, 0)
+    sampler.add_top_k(1)  # greedy
     ids = tokenizer.tokenize(PROMPT, flags=ggufx.TokenizeFlags.ADD_SPECIAL)
     session.decode_batch([ggufx.BatchItem(0, flags=ggufx.BatchFlags.MARK, tokens=ids)])
     for i, text in enumerate(MORE, 1):

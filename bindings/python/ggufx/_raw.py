@@ -1743,25 +1743,6 @@ class ggufx_session_facts(Structure):
     ]
 
 
-class ggufx_sampler_options(Checked):
-    struct_size: int
-    flags: int
-    temperature: float
-    top_p: float
-    min_p: float
-    top_k: int
-    seed: int
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("flags", c_uint32),
-        ("temperature", c_float),
-        ("top_p", c_float),
-        ("min_p", c_float),
-        ("top_k", c_uint32),
-        ("seed", c_uint64),
-    ]
-
-
 class ggufx_quantize_options(Checked):
     struct_size: int
     flags: int
@@ -1779,12 +1760,54 @@ class ggufx_quantize_options(Checked):
     ]
 
 
-class ggufx_candidate(Checked):
-    id: int
-    logit: float
+class ggufx_temperature_options(Checked):
+    struct_size: int
+    flags: int
+    range: float
+    exponent: float
     _fields_ = [
-        ("id", c_int32),
-        ("logit", c_float),
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("range", c_float),
+        ("exponent", c_float),
+    ]
+
+
+class ggufx_penalty_options(Checked):
+    struct_size: int
+    flags: int
+    repeat: float
+    frequency: float
+    presence: float
+    last_n: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("repeat", c_float),
+        ("frequency", c_float),
+        ("presence", c_float),
+        ("last_n", c_uint32),
+    ]
+
+
+class ggufx_dry_options(Checked):
+    struct_size: int
+    flags: int
+    multiplier: float
+    base: float
+    allowed_length: int
+    last_n: int
+    sequence_breakers: int | None
+    n_sequence_breakers: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("multiplier", c_float),
+        ("base", c_float),
+        ("allowed_length", c_uint32),
+        ("last_n", c_uint32),
+        ("sequence_breakers", c_void_p),
+        ("n_sequence_breakers", c_size_t),
     ]
 
 
@@ -1797,64 +1820,29 @@ class ggufx_logit_bias(Checked):
     ]
 
 
-class ggufx_sampler_link(Checked):
+class ggufx_mirostat_options(Checked):
     struct_size: int
     flags: int
-    kind: int
-    k: int
-    p: float
-    n_sigma: float
-    probability: float
-    threshold: float
-    temperature: float
-    range: float
-    exponent: float
-    repetition: float
-    frequency: float
-    presence: float
-    n_last: int
-    multiplier: float
-    base: float
-    allowed_length: int
+    version: int
+    m: int
     tau: float
     eta: float
-    m: int
-    version: int
-    breakers: int | None
-    n_breakers: int
-    biases: int | None
-    n_biases: int
-    link: int | None
-    user: int | None
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
-        ("kind", c_uint32),
-        ("k", c_uint32),
-        ("p", c_float),
-        ("n_sigma", c_float),
-        ("probability", c_float),
-        ("threshold", c_float),
-        ("temperature", c_float),
-        ("range", c_float),
-        ("exponent", c_float),
-        ("repetition", c_float),
-        ("frequency", c_float),
-        ("presence", c_float),
-        ("n_last", c_uint32),
-        ("multiplier", c_float),
-        ("base", c_float),
-        ("allowed_length", c_uint32),
+        ("version", c_uint32),
+        ("m", c_uint32),
         ("tau", c_float),
         ("eta", c_float),
-        ("m", c_uint32),
-        ("version", c_uint32),
-        ("breakers", c_void_p),
-        ("n_breakers", c_size_t),
-        ("biases", c_void_p),
-        ("n_biases", c_size_t),
-        ("link", c_void_p),
-        ("user", c_void_p),
+    ]
+
+
+class ggufx_candidate(Checked):
+    id: int
+    logit: float
+    _fields_ = [
+        ("id", c_int32),
+        ("logit", c_float),
     ]
 
 
@@ -1868,13 +1856,13 @@ class ggufx_sampling_facts(Structure):
     min_p: float
     xtc_probability: float
     xtc_threshold: float
-    repetition: float
-    n_last: int
+    repeat: float
+    last_n: int
     mirostat: int
     tau: float
     eta: float
-    n_links: int
-    links: Array[Any]
+    n_samplers: int
+    samplers: Array[Any]
     reserved: int
     n_suppressed: int
     _fields_ = [
@@ -1887,13 +1875,13 @@ class ggufx_sampling_facts(Structure):
         ("min_p", c_float),
         ("xtc_probability", c_float),
         ("xtc_threshold", c_float),
-        ("repetition", c_float),
-        ("n_last", c_uint32),
+        ("repeat", c_float),
+        ("last_n", c_uint32),
         ("mirostat", c_uint32),
         ("tau", c_float),
         ("eta", c_float),
-        ("n_links", c_uint32),
-        ("links", c_uint32 * 16),
+        ("n_samplers", c_uint32),
+        ("samplers", c_uint32 * 16),
         ("reserved", c_uint32),
         ("n_suppressed", c_uint64),
     ]
@@ -2108,11 +2096,13 @@ STRUCTS: list[type[Structure]] = [
     ggufx_layer_facts,
     ggufx_session_options,
     ggufx_session_facts,
-    ggufx_sampler_options,
     ggufx_quantize_options,
-    ggufx_candidate,
+    ggufx_temperature_options,
+    ggufx_penalty_options,
+    ggufx_dry_options,
     ggufx_logit_bias,
-    ggufx_sampler_link,
+    ggufx_mirostat_options,
+    ggufx_candidate,
     ggufx_sampling_facts,
     ggufx_type_facts,
     ggufx_kv_type_facts,
@@ -2236,7 +2226,6 @@ class Functions:
     ggufx_matcher_rollback: Callable[..., int]
     ggufx_matcher_mask: Callable[..., int]
     ggufx_matcher_info: Callable[..., int]
-    ggufx_sampler_sample_matching: Callable[..., int]
     ggufx_writer_copy_rank: Callable[..., int]
     ggufx_imatrix_open: Callable[..., int]
     ggufx_imatrix_open_memory: Callable[..., int]
@@ -2316,17 +2305,27 @@ class Functions:
     ggufx_session_create: Callable[..., int]
     ggufx_session_destroy: Callable[..., None]
     ggufx_session_info: Callable[..., int]
-    ggufx_sampler_create: Callable[..., int]
-    ggufx_sampler_destroy: Callable[..., None]
-    ggufx_sampler_sample: Callable[..., int]
     ggufx_dequantize: Callable[..., int]
     ggufx_dequantize_blocks: Callable[..., int]
     ggufx_quantize_blocks: Callable[..., int]
-    ggufx_sampler_create_chain: Callable[..., int]
-    ggufx_sampler_add: Callable[..., int]
+    ggufx_sampler_create: Callable[..., int]
+    ggufx_sampler_destroy: Callable[..., None]
+    ggufx_sampler_sample: Callable[..., int]
     ggufx_sampler_accept: Callable[..., int]
     ggufx_sampler_reset: Callable[..., int]
     ggufx_sampler_clone: Callable[..., int]
+    ggufx_sampler_add_top_k: Callable[..., int]
+    ggufx_sampler_add_top_p: Callable[..., int]
+    ggufx_sampler_add_min_p: Callable[..., int]
+    ggufx_sampler_add_typical: Callable[..., int]
+    ggufx_sampler_add_top_n_sigma: Callable[..., int]
+    ggufx_sampler_add_xtc: Callable[..., int]
+    ggufx_sampler_add_temperature: Callable[..., int]
+    ggufx_sampler_add_penalties: Callable[..., int]
+    ggufx_sampler_add_dry: Callable[..., int]
+    ggufx_sampler_add_logit_bias: Callable[..., int]
+    ggufx_sampler_add_mirostat: Callable[..., int]
+    ggufx_sampler_add_host: Callable[..., int]
     ggufx_file_sampling: Callable[..., int]
     ggufx_logprobs: Callable[..., int]
     ggufx_type_info: Callable[..., int]
@@ -2498,8 +2497,6 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_matcher_rollback": (c_int32, ["ggufx_matcher", c_uint64, c_void_p]),
     "ggufx_matcher_mask": (c_int32, [c_void_p, c_size_t, "ggufx_matcher", c_void_p]),
     "ggufx_matcher_info": (c_int32, [c_void_p, "ggufx_matcher", c_void_p]),
-    "ggufx_sampler_sample_matching": (c_int32, [c_void_p, c_void_p, "ggufx_sampler",
-        "ggufx_matcher", c_void_p, c_size_t, c_void_p]),
     "ggufx_writer_copy_rank": (c_int32, ["ggufx_writer", "ggufx_file", c_uint32, c_uint32, c_void_p,
         c_uint32, c_void_p]),
     "ggufx_imatrix_open": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p, c_void_p]),
@@ -2603,22 +2600,31 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_session_create": (c_int32, [c_void_p, "ggufx_model", c_void_p, c_void_p]),
     "ggufx_session_destroy": (None, ["ggufx_session"]),
     "ggufx_session_info": (c_int32, [c_void_p, "ggufx_session", c_void_p]),
-    "ggufx_sampler_create": (c_int32, [c_void_p, "ggufx_runtime", c_uint32, c_void_p, c_void_p]),
-    "ggufx_sampler_destroy": (None, ["ggufx_sampler"]),
-    "ggufx_sampler_sample": (c_int32, [c_void_p, c_void_p, "ggufx_sampler", c_void_p, c_size_t,
-        c_void_p]),
     "ggufx_dequantize": (c_int32, [c_void_p, c_size_t, "ggufx_runtime", "ggufx_tensor", c_uint64,
         c_uint64, c_void_p]),
     "ggufx_dequantize_blocks": (c_int32, [c_void_p, c_size_t, "ggufx_runtime", c_uint32, c_void_p,
         c_size_t, c_void_p]),
     "ggufx_quantize_blocks": (c_int32, [c_void_p, c_size_t, "ggufx_runtime", c_uint32, c_void_p,
         c_size_t, c_size_t, c_void_p, c_void_p]),
-    "ggufx_sampler_create_chain": (c_int32, [c_void_p, "ggufx_runtime", c_uint32, c_uint64,
-        c_void_p]),
-    "ggufx_sampler_add": (c_int32, ["ggufx_sampler", c_void_p, c_void_p]),
+    "ggufx_sampler_create": (c_int32, [c_void_p, "ggufx_runtime", c_uint32, c_uint64, c_void_p]),
+    "ggufx_sampler_destroy": (None, ["ggufx_sampler"]),
+    "ggufx_sampler_sample": (c_int32, [c_void_p, c_void_p, "ggufx_sampler", "ggufx_matcher",
+        c_void_p, c_size_t, c_void_p]),
     "ggufx_sampler_accept": (c_int32, ["ggufx_sampler", c_void_p, c_size_t, c_void_p]),
     "ggufx_sampler_reset": (c_int32, ["ggufx_sampler", c_void_p]),
     "ggufx_sampler_clone": (c_int32, [c_void_p, "ggufx_sampler", c_void_p]),
+    "ggufx_sampler_add_top_k": (c_int32, ["ggufx_sampler", c_uint32, c_void_p]),
+    "ggufx_sampler_add_top_p": (c_int32, ["ggufx_sampler", c_float, c_void_p]),
+    "ggufx_sampler_add_min_p": (c_int32, ["ggufx_sampler", c_float, c_void_p]),
+    "ggufx_sampler_add_typical": (c_int32, ["ggufx_sampler", c_float, c_void_p]),
+    "ggufx_sampler_add_top_n_sigma": (c_int32, ["ggufx_sampler", c_float, c_void_p]),
+    "ggufx_sampler_add_xtc": (c_int32, ["ggufx_sampler", c_float, c_float, c_void_p]),
+    "ggufx_sampler_add_temperature": (c_int32, ["ggufx_sampler", c_float, c_void_p, c_void_p]),
+    "ggufx_sampler_add_penalties": (c_int32, ["ggufx_sampler", c_void_p, c_void_p]),
+    "ggufx_sampler_add_dry": (c_int32, ["ggufx_sampler", c_void_p, c_void_p]),
+    "ggufx_sampler_add_logit_bias": (c_int32, ["ggufx_sampler", c_void_p, c_size_t, c_void_p]),
+    "ggufx_sampler_add_mirostat": (c_int32, ["ggufx_sampler", c_void_p, c_void_p]),
+    "ggufx_sampler_add_host": (c_int32, ["ggufx_sampler", c_void_p, c_void_p, c_void_p]),
     "ggufx_file_sampling": (c_int32, [c_void_p, c_void_p, c_size_t, "ggufx_file", c_void_p]),
     "ggufx_logprobs": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p, "ggufx_runtime", c_void_p,
         c_size_t, c_int32, c_void_p]),

@@ -15,7 +15,7 @@ from ._buffers import (Array, Buffer, Doubles, F32, F64, Floats, I32, I64, Ints,
 from ._callbacks import (Following, Progress, callback, fill_whole)
 from ._shapes import (AttentionHook, KvShapes, MatcherShapes, SessionShapes, rows_of)
 from ._facts import (written, Path, Text, bytes_at, path_bytes, terminated, text_at, text_or_none, to_bytes)
-from ._handle import (KINDS, Object, Self, borrowed)
+from ._handle import (KINDS, Object, Self, borrowed, turns_of)
 from ._keep import (Keep, Room, Structs, asked_twice)
 from ._library import (lib)
 from ._error import (present)
@@ -48,6 +48,7 @@ __all__ = [
     "DeviceFacts",
     "DeviceOptions",
     "DraftOptions",
+    "DryOptions",
     "EditFacts",
     "EditOptions",
     "EmbedOptions",
@@ -86,24 +87,25 @@ __all__ = [
     "MeasureOptions",
     "MeasureRow",
     "MetaEntry",
+    "MirostatOptions",
     "Model",
     "ModelFacts",
     "ModelOptions",
     "ModelOverride",
     "OpenOptions",
+    "PenaltyOptions",
     "PreFacts",
     "Prompt",
     "PromptPart",
     "QuantizeOptions",
     "RuntimeFacts",
     "Sampler",
-    "SamplerLink",
-    "SamplerOptions",
     "SessionFacts",
     "SessionMemoryFacts",
     "SessionOptions",
     "StepItem",
     "StepOptions",
+    "TemperatureOptions",
     "TensorFacts",
     "TokenFacts",
     "TokenizerFacts",
@@ -1928,108 +1930,68 @@ class SessionFacts:
 
 
 @dataclass
-class SamplerOptions:
-    """Options of Sampler."""
+class TemperatureOptions:
+    """Dynamic temperature: low + (high - low) * e^exponent, low = max(0, temperature - range), high =
+    temperature + range. e is the entropy over that of as many equal candidates.
+    """
 
-    temperature: float = 0.0
-    """0 = greedy: the largest logit, the lowest id among equals."""
-    top_p: float = 0.0
-    """Keep the likeliest tokens whose probabilities sum up to top_p; 0 or 1 = off."""
-    min_p: float = 0.0
-    """Remove tokens below min_p times the largest probability; 0 = off."""
-    top_k: int = 0
-    """Keep the k likeliest tokens; 0 = off."""
-    seed: int = 0
-    """Seed of the random state."""
+    range: float = 0.0
+    """0: the temperature is constant."""
+    exponent: float = 0.0
+    """0 is 1."""
 
-    def _fill(self, o: _raw.ggufx_sampler_options, keep: Keep) -> None:
+    def _fill(self, o: _raw.ggufx_temperature_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
-        o.temperature = self.temperature
-        o.top_p = self.top_p
-        o.min_p = self.min_p
-        o.top_k = self.top_k
-        o.seed = self.seed
+        o.range = self.range
+        o.exponent = self.exponent
 
 
 @dataclass
-class SamplerLink:
-    """A sampler of a chain, with its parameters."""
+class PenaltyOptions:
+    """Options of Sampler.add_penalties."""
 
-    kind: int = 0
-    k: int = 0
-    """TOP_K."""
-    p: float = 0.0
-    """TOP_P, MIN_P, TYPICAL: 0 to 1."""
-    n_sigma: float = 0.0
-    """TOP_N_SIGMA."""
-    probability: float = 0.0
-    """XTC: 0 to 1."""
-    threshold: float = 0.0
-    """XTC: 0 to 1."""
-    temperature: float = 0.0
-    """TEMPERATURE."""
-    range: float = 0.0
-    """TEMPERATURE."""
-    exponent: float = 0.0
-    """TEMPERATURE."""
-    repetition: float = 0.0
-    """PENALTIES."""
+    repeat: float = 0.0
+    """Divides logits above 0, multiplies others; 0 is 1."""
     frequency: float = 0.0
-    """PENALTIES: may be negative, at least -1e6."""
+    """-1e6 to 1e6, subtracted for each occurrence."""
     presence: float = 0.0
-    """PENALTIES: may be negative, at least -1e6."""
-    n_last: int = 0
-    """PENALTIES, DRY: at most LINK_MOST_LAST."""
-    multiplier: float = 0.0
-    """DRY."""
-    base: float = 0.0
-    """DRY: at least 1."""
-    allowed_length: int = 0
-    """DRY."""
-    tau: float = 0.0
-    """MIROSTAT."""
-    eta: float = 0.0
-    """MIROSTAT."""
-    m: int = 0
-    """MIROSTAT 1: at least 2."""
-    version: int = 0
-    """MIROSTAT: 1 or 2."""
-    breakers: Ints | None = None
-    """[n_breakers] DRY: ids, which may repeat; copied."""
-    biases: Sequence[LogitBias] | None = None
-    """[n_biases] BIAS: each id once; copied."""
-    link: Callable[[Array], object] | None = None
-    """HOST: changes the logits of the n remaining candidates. They come by id or by rank and may be
-    reordered. -infinity removes a candidate; one must stay. A non-zero result ends the call with
-    CANCELLED. It must not call into the sampler.
-    """
+    """-1e6 to 1e6, subtracted once."""
+    last_n: int = 0
+    """Accepted tokens to count, at most SAMPLER_MAX_LAST_N; 0: off."""
 
-    def _fill(self, o: _raw.ggufx_sampler_link, keep: Following) -> None:
+    def _fill(self, o: _raw.ggufx_penalty_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
-        o.kind = self.kind
-        o.k = self.k
-        o.p = self.p
-        o.n_sigma = self.n_sigma
-        o.probability = self.probability
-        o.threshold = self.threshold
-        o.temperature = self.temperature
-        o.range = self.range
-        o.exponent = self.exponent
-        o.repetition = self.repetition
+        o.repeat = self.repeat
         o.frequency = self.frequency
         o.presence = self.presence
-        o.n_last = self.n_last
+        o.last_n = self.last_n
+
+
+@dataclass
+class DryOptions:
+    """Options of Sampler.add_dry."""
+
+    multiplier: float = 0.0
+    """0: off."""
+    base: float = 0.0
+    """1 to 1e6; 0 is 1.75."""
+    allowed_length: int = 0
+    """0 is 2."""
+    last_n: int = 0
+    """Accepted tokens to search, at most
+    SAMPLER_MAX_LAST_N; 0: off.
+    """
+    sequence_breakers: Ints | None = None
+    """[n_sequence_breakers] ids, which may repeat; copied."""
+
+    def _fill(self, o: _raw.ggufx_dry_options, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
         o.multiplier = self.multiplier
         o.base = self.base
         o.allowed_length = self.allowed_length
-        o.tau = self.tau
-        o.eta = self.eta
-        o.m = self.m
-        o.version = self.version
-        o.breakers, o.n_breakers = keep.array(self.breakers, I32, "breakers")
-        o.biases, o.n_biases = keep.structs(_raw.ggufx_logit_bias, self.biases)
-        o.link, o.user = keep.stays(_CALL_2, self.link, lambda f, candidates_,
-            n_: f(records(_raw.ggufx_candidate, candidates_, n_)))
+        o.last_n = self.last_n
+        o.sequence_breakers, o.n_sequence_breakers = keep.array(self.sequence_breakers, I32,
+            "sequence_breakers")
 
 
 @dataclass
@@ -2044,6 +2006,27 @@ class LogitBias:
     def _fill(self, o: _raw.ggufx_logit_bias, keep: Keep) -> None:
         o.id = self.id
         o.bias = self.bias
+
+
+@dataclass
+class MirostatOptions:
+    """Options of Sampler.add_mirostat."""
+
+    version: int = 0
+    """1 or 2; 0 is 2."""
+    m: int = 0
+    """Version 1: candidates of the slope, at least 2; 0 is 100."""
+    tau: float = 0.0
+    """Target surprise in bits; 0 is 5."""
+    eta: float = 0.0
+    """Learning rate; 0 is 0.1."""
+
+    def _fill(self, o: _raw.ggufx_mirostat_options, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.version = self.version
+        o.m = self.m
+        o.tau = self.tau
+        o.eta = self.eta
 
 
 @dataclass
@@ -4401,61 +4384,12 @@ class Session(SessionShapes):
 
 
 class Sampler(Object):
-    """Selects a token id from logits. Holds its random state; exclusive. The same seed, options and
-    logits give the same ids on every machine.
-    """
+    """A chain of samplers, with its random state and the tokens that it accepted; exclusive."""
 
     _kind = "ggufx_sampler"
     _mutable = True
 
-    def sample_matching(self, matcher: Matcher, logits: Buffer) -> tuple[int, float]:
-        """Samples a token among those that match a grammar.
-
-        As Sampler.sample, but the sampler only sees matching tokens with ids below n. The matcher
-        accepts the chosen id. A call that fails changes neither sampler nor matcher.
-
-        out_logprob  the log-probability among all n tokens.
-        """
-        e = _raw.ggufx_error()
-        with self._turns.changing, matcher._turns.changing:
-            logits_ = reads(logits, F32, "logits")
-            out_id = c_int32()
-            out_logprob = c_float()
-            self._check(lib.ggufx_sampler_sample_matching(byref(out_id), byref(out_logprob), self._handle,
-                matcher._handle, address(logits_), logits_.size, byref(e)), e)
-            return out_id.value, out_logprob.value
-
-    def __init__(self, rt: Runtime, n_vocab: int, *, temperature: float = 0.0, top_p: float = 0.0,
-            min_p: float = 0.0, top_k: int = 0, seed: int = 0) -> None:
-        """Creates a sampler for vocabularies of up to n_vocab tokens.
-
-        Filters run in the order top_k, top_p, min_p, temperature; Sampler.create_chain (sampler.h)
-        creates other chains.
-        """
-        e = _raw.ggufx_error()
-        with Keep() as call_:
-            options_ = call_.struct(_raw.ggufx_sampler_options,
-                SamplerOptions(temperature=temperature, top_p=top_p, min_p=min_p, top_k=top_k, seed=seed))
-            own = KINDS["ggufx_sampler"]()
-            check(lib.ggufx_sampler_create(byref(own), rt._handle, n_vocab, options_, byref(e)), e)
-            self._take(own, rt)
-
-    def sample(self, logits: Buffer) -> tuple[int, float]:
-        """Samples an id from n logits.
-
-        out_logprob  the natural log-probability of the id before the filters.
-        """
-        e = _raw.ggufx_error()
-        with self._turns.changing:
-            logits_ = reads(logits, F32, "logits")
-            out_id = c_int32()
-            out_logprob = c_float()
-            self._check(lib.ggufx_sampler_sample(byref(out_id), byref(out_logprob), self._handle, address(logits_),
-                logits_.size, byref(e)), e)
-            return out_id.value, out_logprob.value
-
-    @classmethod
-    def create_chain(cls: type[Self], rt: Runtime, n_vocab: int, seed: int) -> Self:
+    def __init__(self, rt: Runtime, n_vocab: int, seed: int) -> None:
         """Creates an empty chain for vocabularies of up to n_vocab tokens, which samples from the unchanged
         logits.
 
@@ -4463,25 +4397,31 @@ class Sampler(Object):
         """
         e = _raw.ggufx_error()
         own = KINDS["ggufx_sampler"]()
-        check(lib.ggufx_sampler_create_chain(byref(own), rt._handle, n_vocab, seed, byref(e)), e)
-        return cls._made(own, rt)
+        check(lib.ggufx_sampler_create(byref(own), rt._handle, n_vocab, seed, byref(e)), e)
+        self._take(own, rt)
 
-    def add(self, link: SamplerLink) -> None:
-        """Appends a sampler to a chain.
+    def sample(self, logits: Buffer, *, matcher: Matcher | None = None) -> tuple[int, float]:
+        """Samples an id from n logits.
 
-        A sampler that its parameters switch off is not kept. It sees the tokens that are accepted from
-        now on. All memory is allocated here.
+        With a matcher, the chain only sees matching tokens with ids below n, and the matcher accepts the
+        chosen id. A call that fails changes neither sampler nor matcher.
+
+        out_logprob  the natural log-probability of the id among all n tokens.
+        matcher      tokens that may be sampled; None: all.
         """
         e = _raw.ggufx_error()
-        with self._turns.changing, Following() as call_:
-            link_ = call_.struct(_raw.ggufx_sampler_link, link)
-            self._check(lib.ggufx_sampler_add(self._handle, link_, byref(e)), e, call_)
-            self._callbacks = [*self._callbacks, *call_.callbacks]
+        with self._turns.changing, turns_of(matcher).changing:
+            logits_ = reads(logits, F32, "logits")
+            out_id = c_int32()
+            out_logprob = c_float()
+            self._check(lib.ggufx_sampler_sample(byref(out_id), byref(out_logprob), self._handle, None if matcher is None else matcher._handle,
+                address(logits_), logits_.size, byref(e)), e)
+            return out_id.value, out_logprob.value
 
     def accept(self, ids: Ints) -> None:
         """Appends tokens to the history of a sampler, all or none, whether it sampled them or not.
 
-        Tokens of a prompt may be appended too. Samplers of Sampler ignore them.
+        Tokens of a prompt may be appended too.
         """
         e = _raw.ggufx_error()
         with self._turns.changing:
@@ -4501,6 +4441,147 @@ class Sampler(Object):
             own = KINDS["ggufx_sampler"]()
             check(lib.ggufx_sampler_clone(byref(own), self._handle, byref(e)), e)
             return type(self)._made(own, self)
+
+    def add_top_k(self, k: int) -> None:
+        """Keeps the k likeliest candidates.
+
+        k  0: off.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_sampler_add_top_k(self._handle, k, byref(e)), e)
+
+    def add_top_p(self, p: float) -> None:
+        """Keeps the fewest candidates by rank whose p sum up to p or more (Holtzman et al., 2020).
+
+        p  0 to 1; 0 and 1: off.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_sampler_add_top_p(self._handle, p, byref(e)), e)
+
+    def add_min_p(self, p: float) -> None:
+        """Keeps candidates with at least p times the largest weight, which is 1 (Nguyen et al., 2024).
+
+        p  0 to 1; 0: off.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_sampler_add_min_p(self._handle, p, byref(e)), e)
+
+    def add_typical(self, p: float) -> None:
+        """Locally typical sampling: keeps the fewest candidates whose p sum up to p or more, in the order
+        of the distance of -log p from the entropy (Meister et al., 2023).
+
+        The entropy is log total - (sum of w * (logit - largest)) / total. Distances are computed in
+        binary64 and rounded to binary32. If they are equal, the lower id comes first.
+
+        p  0 to 1; 0 and 1: off.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_sampler_add_typical(self._handle, p, byref(e)), e)
+
+    def add_top_n_sigma(self, n_sigma: float) -> None:
+        """Keeps logits of at least the largest minus n_sigma standard deviations of the remaining logits
+        (Tang et al., 2025).
+
+        The deviation is in binary64: the mean, then the sum of squared differences from it, / n, root.
+
+        n_sigma  0: off.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_sampler_add_top_n_sigma(self._handle, n_sigma, byref(e)), e)
+
+    def add_xtc(self, probability: float, threshold: float) -> None:
+        """Exclude top choices: if two or more candidates have a p of at least `threshold`, only the least
+        likely of them stays.
+
+        Takes one draw per sample. Candidates stay ordered by id or by rank as before.
+
+        probability  0 to 1: how often it acts; 0: off, without a draw.
+        threshold    0 to 1; 0 is 0.1.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_sampler_add_xtc(self._handle, probability, threshold, byref(e)), e)
+
+    def add_temperature(self, temperature: float, *, range: float = 0.0, exponent: float = 0.0) -> None:
+        """Divides logits by the temperature.
+
+        temperature  below 2^-20 only the likeliest candidate stays (greedy sampling).
+        options      may be None: a constant temperature.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Keep() as call_:
+            options_ = call_.struct(_raw.ggufx_temperature_options, TemperatureOptions(range=range, exponent=exponent))
+            self._check(lib.ggufx_sampler_add_temperature(self._handle, temperature, options_, byref(e)), e)
+
+    def add_penalties(self, *, repeat: float = 0.0, frequency: float = 0.0, presence: float = 0.0,
+            last_n: int = 0) -> None:
+        """Penalizes tokens that occur c times in the last accepted tokens: by `repeat`, then by c *
+        frequency + presence.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Keep() as call_:
+            options_ = call_.struct(_raw.ggufx_penalty_options,
+                PenaltyOptions(repeat=repeat, frequency=frequency, presence=presence, last_n=last_n))
+            self._check(lib.ggufx_sampler_add_penalties(self._handle, options_, byref(e)), e)
+
+    def add_dry(self, *, multiplier: float = 0.0, base: float = 0.0, allowed_length: int = 0, last_n: int = 0,
+            sequence_breakers: Ints | None = None) -> None:
+        """Don't repeat yourself (DRY): penalizes tokens that would extend a repeated sequence.
+
+        If the last L of last_n accepted tokens occurred before, L >= allowed_length, the token that
+        followed loses multiplier * base^(L - allowed_length), rounded once. The largest L of each token
+        counts.
+        Repeats do not cross a sequence breaker, and sequence breakers are not penalized.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Keep() as call_:
+            options_ = call_.struct(_raw.ggufx_dry_options,
+                DryOptions(multiplier=multiplier, base=base, allowed_length=allowed_length, last_n=last_n, sequence_breakers=sequence_breakers))
+            self._check(lib.ggufx_sampler_add_dry(self._handle, options_, byref(e)), e)
+
+    def add_logit_bias(self, biases: Sequence[LogitBias]) -> None:
+        """Adds biases to logits; -infinity bans a token.
+
+        biases  each id once; copied.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Keep() as call_:
+            biases_ = call_.structs(_raw.ggufx_logit_bias, biases)[0]
+            self._check(lib.ggufx_sampler_add_logit_bias(self._handle, biases_, len(biases), byref(e)), e)
+
+    def add_mirostat(self, *, version: int = 0, m: int = 0, tau: float = 0.0, eta: float = 0.0) -> None:
+        """Mirostat, version 1 or 2 (Basu et al., 2021): keeps the surprise -log2 p of tokens near tau. Must
+        be last in a chain.
+
+        mu starts as 2 tau. Accepting the drawn token subtracts eta times the excess of its surprise,
+        among the candidates kept, over tau. Version 2 keeps the ranks up to the first whose surprise is
+        above mu. Version 1 keeps (e 2^mu / (1 - n_vocab^-e))^(1 / s) ranks. s is the slope of log p over
+        log rank of the m likeliest, e = s - 1; log(p / p') is the difference of the logits.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Keep() as call_:
+            options_ = call_.struct(_raw.ggufx_mirostat_options, MirostatOptions(version=version, m=m, tau=tau, eta=eta))
+            self._check(lib.ggufx_sampler_add_mirostat(self._handle, options_, byref(e)), e)
+
+    def add_host(self, apply: Callable[[Array], object]) -> None:
+        """Adds a sampler of the host: `apply` changes the logits of the n remaining candidates.
+
+        They come by id or by rank and may be reordered. -infinity removes a candidate; one must stay.
+        OK goes on, any other status ends the call with it. It must not call into the sampler.
+
+        user  must live as long as the sampler and its clones.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as call_:
+            apply_, user_ = call_.stays(_CALL_2, apply, lambda f, candidates_,
+                n_: f(records(_raw.ggufx_candidate, candidates_, n_)))
+            self._check(lib.ggufx_sampler_add_host(self._handle, apply_, user_, byref(e)), e, call_)
+            self._callbacks = [*self._callbacks, *call_.callbacks]
 
 
 class Writer(Object):

@@ -582,8 +582,8 @@ class QuantizeMode(_Id):
     BEST = 1
 
 
-class LinkKind(_Id):
-    """Kinds of samplers in a chain."""
+class SamplerKind(_Id):
+    """Samplers of a chain in the order of a file (general.sampling.sequence)."""
 
     TOP_K = 1
     TOP_P = 2
@@ -594,9 +594,6 @@ class LinkKind(_Id):
     TEMPERATURE = 7
     PENALTIES = 8
     DRY = 9
-    BIAS = 10
-    MIROSTAT = 11
-    HOST = 12
 
 
 class SamplingFlags(_Flags):
@@ -608,12 +605,12 @@ class SamplingFlags(_Flags):
     MIN_P = 8
     XTC_PROBABILITY = 16
     XTC_THRESHOLD = 32
-    N_LAST = 64
-    REPETITION = 128
+    LAST_N = 64
+    REPEAT = 128
     MIROSTAT = 256
     TAU = 512
     ETA = 1024
-    LINKS = 2048
+    SEQUENCE = 2048
     SUPPRESSED = 4096
 
 
@@ -723,9 +720,9 @@ KV_KEEP_TYPE = 4294967295
 KV_ALL_LAYERS = 4294967295
 MATVEC_MAX_MATRICES = 64
 SESSION_NO_CHECKPOINTS = 4294967295
-LINK_MOST_LAST = 1048576
-LINK_MOST_LINKS = 64
-SAMPLING_MOST_LINKS = 16
+SAMPLER_MAX_LAST_N = 1048576
+SAMPLER_MAX_SAMPLERS = 64
+SAMPLING_MAX_SAMPLERS = 16
 VERSION_MAJOR = 0
 VERSION_MINOR = 1
 VERSION_PATCH = 0

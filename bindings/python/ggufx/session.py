@@ -100,7 +100,7 @@ class Session(_safe.Session):
         while (n is None or given < n) and len(self) + following.size <= self.n_context:
             new = BatchItem(0, flags=BatchFlags.LOGITS, tokens=following)
             now = self.decode_batch([new], progress=progress, logits=logits)[0]
-            id, _ = sampler.sample(now) if matcher is None else sampler.sample_matching(matcher, now)
+            id, _ = sampler.sample(now, matcher=matcher)
             if tokenizer is not None and tokenizer.token_info(id).flags & TokenFlags.END:
                 return
             yield id

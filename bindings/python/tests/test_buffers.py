@@ -66,7 +66,7 @@ class Buffers(Case):
         for bad in (-1, 2**32, 2**32 + 1):
             self.assertIn(str(bad), str(self.fails(Status.ARGUMENT, kv.length, bad)))
             self.fails(Status.ARGUMENT, ggufx.Runtime, threads=bad)
-            self.fails(Status.ARGUMENT, Sampler, self.rt, 4, top_k=bad)
+            self.fails(Status.ARGUMENT, Sampler(self.rt, 4, 0).add_top_k, bad)
         self.fails(Status.ARGUMENT, kv.truncate, 0, -1)
         self.fails(Status.ARGUMENT, kv.truncate, 0, 2**64 + 1)
         self.fails(Status.ARGUMENT, kv.shift, 0, 0, 2**31, 1)
@@ -161,7 +161,7 @@ class Buffers(Case):
         file, wrong = self.demo(), ctypes.ArgumentError
         uses: list[Callable[..., object]] = [
             lambda of: ggufx.Tokenizer(of), lambda of: Model(self.rt, of), lambda of: Model(of, file),
-            lambda of: Sampler(of, 8), lambda of: ggufx.Writer(self.rt).add_tensor(of)]
+            lambda of: Sampler(of, 8, 0), lambda of: ggufx.Writer(self.rt).add_tensor(of)]
         for use, of in zip(uses, (self.rt, self.rt, file, file, file)):
             with self.assertRaises(wrong):
                 use(of)
@@ -246,7 +246,7 @@ class Allocations(Case):
         self.none(lambda: kv.read(0, 0, 0, 4, k=k, v=v))
 
     def test_a_conversation(self) -> None:
-        session, sampler = Session(Model(self.rt, self.demo())), Sampler(self.rt, 1024)
+        session, sampler = Session(Model(self.rt, self.demo())), Sampler(self.rt, 1024, 0)
         ids, logits = np.ones(1, np.int32), np.empty((1, 1024), np.float32)
         items = [item(0, ids)]
 

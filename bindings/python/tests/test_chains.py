@@ -6,19 +6,19 @@ from __future__ import annotations
 
 import gc
 import io
+from typing import Callable
 
 import numpy as np
 
 import ggufx
 from ggufx import (
-    BatchFlags, BatchItem, DraftOptions, End, EventKind, Generator, GeneratorFlags, Grammar, LinkKind, LogitBias,
-    MatmulFlags, MeasureFacts, MeasureFlags, Model, Prompt, Sampler, SamplerLink, Session, Status, Tokenizer)
+    BatchFlags, BatchItem, DraftOptions, End, EventKind, Generator, GeneratorFlags, Grammar, LogitBias, MatmulFlags,
+    MeasureFacts, MeasureFlags, Model, Prompt, Sampler, Session, Status, Tokenizer)
 from ggufx._buffers import Array
 
 from .common import Case, item
 
 LOGITS = np.array([0.5, 3, 2.5, -1, 2.9, 0], np.float32)
-GREEDY = SamplerLink(kind=LinkKind.TOP_K, k=1)
 PROMPT = [300 + i % 8 for i in range(40)]
 
 
@@ -31,27 +31,26 @@ def only_three(list: Array) -> None:
 
 
 class Chains(Case):
-    def chain(self, *links: SamplerLink) -> Sampler:
-        sampler = Sampler.create_chain(self.rt, 6, 7)
-        for link in links:
-            sampler.add(link)
-        return sampler
+    def chain(self) -> Sampler:
+        return Sampler(self.rt, 6, 7)
 
-    def test_every_link_does_what_it_says(self) -> None:
+    def test_every_sampler_does_what_it_says(self) -> None:
         biases = [LogitBias(1, -np.inf), LogitBias(4, -100), LogitBias(2, -100), LogitBias(0, 20)]
-        for link, ids in [
-                (GREEDY, {1}), (SamplerLink(kind=LinkKind.TOP_P, p=0.5), {1, 4}),
-                (SamplerLink(kind=LinkKind.MIN_P, p=0.5), {1, 2, 4}), (SamplerLink(kind=LinkKind.TYPICAL, p=0.4), {4, 2}),
-                (SamplerLink(kind=LinkKind.TOP_N_SIGMA, n_sigma=0.3), {1, 4}),
-                (SamplerLink(kind=LinkKind.XTC, probability=1, threshold=0.2), {2, 0, 3, 5}),
-                (SamplerLink(kind=LinkKind.TEMPERATURE), {1}), (SamplerLink(kind=LinkKind.BIAS, biases=biases), {0}),
-                (SamplerLink(kind=LinkKind.MIROSTAT, version=2, tau=0.1), {1}),
-                (SamplerLink(kind=LinkKind.HOST, link=only_three), {3})]:
-            with self.subTest(link.kind):
-                self.assertLessEqual(set(draws(self.chain(link))), ids)
+        adds: list[tuple[Callable[[Sampler], None], set[int]]] = [
+            (lambda s: s.add_top_k(1), {1}), (lambda s: s.add_top_p(0.5), {1, 4}), (lambda s: s.add_min_p(0.5), {1, 2, 4}),
+            (lambda s: s.add_typical(0.4), {4, 2}), (lambda s: s.add_top_n_sigma(0.3), {1, 4}),
+            (lambda s: s.add_xtc(1, 0.2), {2, 0, 3, 5}), (lambda s: s.add_temperature(0), {1}),
+            (lambda s: s.add_logit_bias(biases), {0}), (lambda s: s.add_mirostat(tau=0.1), {1}),
+            (lambda s: s.add_host(only_three), {3})]
+        for i, (add, ids) in enumerate(adds):
+            with self.subTest(i):
+                sampler = self.chain()
+                add(sampler)
+                self.assertLessEqual(set(draws(sampler)), ids)
 
     def test_clones_go_on_as_the_first_one(self) -> None:
-        first = self.chain(SamplerLink(kind=LinkKind.TEMPERATURE, temperature=2))
+        first = self.chain()
+        first.add_temperature(2)
         before, second = draws(first), first.clone()
         after = draws(second)
         self.assertEqual(draws(first), after)
@@ -62,22 +61,25 @@ class Chains(Case):
         self.assertRaises(ggufx.ClosedError, first.reset)
 
     def test_a_host_may_stop_or_raise(self) -> None:
-        stops = self.chain(SamplerLink(kind=LinkKind.HOST, link=lambda list: False))
+        stops = self.chain()
+        stops.add_host(lambda list: False)
         self.fails(Status.CANCELLED, stops.sample, LOGITS)
 
         def broken(list: Array) -> None:
             raise KeyError("of the program")
 
-        sampler = self.chain(SamplerLink(kind=LinkKind.HOST, link=broken))
+        sampler = self.chain()
+        sampler.add_host(broken)
         clone = sampler.clone()
         del sampler  # the clone keeps the custom sampler
         gc.collect()
         for _ in range(2):
             self.assertRaises(KeyError, clone.sample, LOGITS)
-        last = self.chain(SamplerLink(kind=LinkKind.MIROSTAT, version=1))
-        self.fails(Status.STATE, last.add, GREEDY)
-        self.fails(Status.ARGUMENT, self.chain, SamplerLink(kind=LinkKind.MIN_P, p=1.5))
-        self.fails(Status.DUPLICATE, self.chain, SamplerLink(kind=LinkKind.BIAS, biases=[LogitBias(1, 1), LogitBias(1, 1)]))
+        last = self.chain()
+        last.add_mirostat(version=1)
+        self.fails(Status.STATE, last.add_top_k, 1)
+        self.fails(Status.ARGUMENT, self.chain().add_min_p, 1.5)
+        self.fails(Status.DUPLICATE, self.chain().add_logit_bias, [LogitBias(1, 1), LogitBias(1, 1)])
 
 
 class Drafts(Case):
@@ -88,7 +90,7 @@ class Drafts(Case):
         """Ids of sixty tokens, and the number of drafts."""
         session = self.session()
         generator = Generator(session, flags=GeneratorFlags.IDS_ONLY | GeneratorFlags.IGNORE_EOG, max_tokens=60,
-                              sampler=Sampler.create_chain(self.rt, 1024, 3), draft=draft)
+                              sampler=Sampler(self.rt, 1024, 3), draft=draft)
         session.close()  # it stays as long as the generator
         generator.set_prompt(Prompt(tokens=PROMPT))
         ids: list[int] = []

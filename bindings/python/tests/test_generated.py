@@ -36,7 +36,7 @@ class Generated(Case):
                 "Generator": ggufx.Generator(session), "Grammar": ggufx.Grammar(self.rt, tokenizer, text='root ::= "a"'),
                 "Imatrix": ggufx.Imatrix.open_memory(self.rt, old_imatrix()), "Chat": chat,
                 "ChatPrompt": ggufx.ChatPrompt(chat=chat, tokenizer=tokenizer, request=request),
-                "Sampler": ggufx.Sampler(self.rt, 8),
+                "Sampler": ggufx.Sampler(self.rt, 8, 0),
                 "Device": borrowed("ggufx_device", 4096, file._handle, file)}  # is never looked at
 
     def value(self, kind: str, objects: dict[str, Any]) -> Any:

@@ -60,15 +60,15 @@ class Grammars(Case):
         grammar = self.schema(schema, GrammarFlags.COMPACT)
         for seed in range(3):
             session.sequence_truncate(0, 0)
-            sampler = Sampler(self.rt, 1024, temperature=1, seed=seed)
+            sampler = Sampler(self.rt, 1024, seed)
             ids = list(session.generate([1], sampler, tokenizer=self.tokenizer,
                                         matcher=Matcher(grammar)))
             items = json.loads(self.tokenizer.detokenize(ids, flags=2))
             self.assertTrue(1 <= len(items) <= 3 and all(item in ("é", 1) for item in items), items)
         matcher = Matcher(Grammar(self.rt, self.tokenizer, text=GBNF))
-        sampler, text = Sampler(self.rt, 1024, temperature=1), []
+        sampler, text = Sampler(self.rt, 1024, 0), []
         while True:
-            id, logprob = sampler.sample_matching(matcher, np.zeros(1024, np.float32))
+            id, logprob = sampler.sample(np.zeros(1024, np.float32), matcher=matcher)
             self.assertAlmostEqual(logprob, -np.log(1024), 4)
             if matcher.info.flags & MatcherFlags.ENDED:
                 break

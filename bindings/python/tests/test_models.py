@@ -4,7 +4,6 @@ SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
-from typing import Any
 
 import numpy as np
 
@@ -17,13 +16,15 @@ from .common import Case, item
 
 
 class Models(Case):
-    def story(self, **how: Any) -> str:
+    def story(self, top_k: int = 1, temperature: float = 0) -> str:
         file = self.demo()
         model, tokenizer = Model(self.rt, file), Tokenizer(file)
         session, info = Session(model), model.info
         file.close()
         model.close()  # the session keeps its dependencies alive
-        sampler = Sampler(self.rt, info.n_vocab, **how)
+        sampler = Sampler(self.rt, info.n_vocab, 7)
+        sampler.add_top_k(top_k)
+        sampler.add_temperature(temperature)
         ids = tokenizer.tokenize("Once upon a time", flags=TokenizeFlags.ADD_SPECIAL).tolist()
         ids += session.generate(ids, sampler, 40 - len(ids), tokenizer=tokenizer)
         return tokenizer.detokenize_text(ids)
@@ -31,10 +32,10 @@ class Models(Case):
     def test_the_demo_model_tells_a_story(self) -> None:
         told = self.story()
         self.assertTrue(told.startswith("Once upon a time") and len(told) > 60, told)
-        warm: dict[str, Any] = dict(temperature=1.5, top_k=40, seed=7)
+        warm = self.story(40, 1.5)
         self.assertEqual(told, self.story())
-        self.assertEqual(self.story(**warm), self.story(**warm))
-        self.assertNotEqual(told, self.story(**warm))
+        self.assertEqual(self.story(40, 1.5), warm)
+        self.assertNotEqual(told, warm)
 
     def test_ids_one_by_one_give_whole_characters(self) -> None:
         tokenizer, text = Tokenizer(self.demo()), "The little dog, \u00e9\U0001f600!"
@@ -74,7 +75,7 @@ class Models(Case):
 
     def test_generation_ends(self) -> None:
         file = self.demo()
-        session, sampler = Session(Model(self.rt, file), n_context=8), Sampler(self.rt, 1024)
+        session, sampler = Session(Model(self.rt, file), n_context=8), Sampler(self.rt, 1024, 0)
         self.assertEqual(len(list(session.generate([1, 300], sampler))), 7)  # the context is full
         self.assertEqual(len(session), 8)
         session.sequence_truncate(0, 0)
@@ -168,7 +169,7 @@ class Models(Case):
         self.assertEqual((result.n_chunks, result.perplexity), (len(running), running[-1]))
         self.assertEqual(session.measure(ids, 32, 1), result)
         self.fails(Status.CANCELLED, session.measure, ids, 32, -1, report=lambda p: False)
-        self.fails(Status.ARGUMENT, Sampler, self.rt, 8, top_p=-1)
+        self.fails(Status.ARGUMENT, Sampler(self.rt, 8, 0).add_top_p, -1)
 
     def test_texts_become_vectors(self) -> None:
         file = self.demo()

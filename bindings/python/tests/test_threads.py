@@ -177,7 +177,7 @@ class Closing(Case):
             (lambda: Session(model, n_context=64), lambda s: (s.sequence_truncate(0, 0), s.decode_batch([item(0, [1])]))),
             (lambda: Session(model, n_context=64, n_sequences=2), batches),
             (lambda: Embedder(model, n_context=4, n_batch=4), lambda embedder: embedder.embed([[1]])),
-            (lambda: Sampler(self.rt, 1024), lambda s: s.sample(logits)),
+            (lambda: Sampler(self.rt, 1024, 0), lambda s: s.sample(logits)),
             (lambda: Tokenizer(file), lambda t: t.tokenize("Once upon a time")),
             (lambda: Imatrix.open_memory(self.rt, old_imatrix()), lambda m: m.entries["a.weight"]),
             (lambda: Writer(self.rt), lambda w: w.set("a", 1)),

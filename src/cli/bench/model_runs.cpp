@@ -4,6 +4,7 @@
 #include "bench/blocks.hpp"
 #include "common/signals.hpp"
 #include "common/timing.hpp"
+#include "models/sampling.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -55,25 +56,19 @@ ModelRuns::ModelRuns(const ggufx_runtime *rt, Session session, const ModelCase &
     options.lookup = first.guesser == DraftSource::lookup;
     if (!options.lookup) options.draft = draft;
     drafts_ = Drafts(rt, options, session_.get());
-    ggufx_sampler *sampler = nullptr;
+    chooser_ = make_chain(rt, n_vocab, 1);
     call([&](ggufx_error *error) {
-        return ggufx_sampler_create_chain(&sampler, rt, n_vocab, 1, error);
+        return ggufx_sampler_add_host(chooser_.get(), choose, this, error);
     });
-    chooser_.reset(sampler);
-    auto link = sized<ggufx_sampler_link>();
-    link.kind = GGUFX_LINK_HOST;
-    link.link = choose;
-    link.user = this;
-    call([&](ggufx_error *error) { return ggufx_sampler_add(sampler, &link, error); });
 }
 
 // Forces the next token of the text. All candidates are present: no sampler has removed any.
-int32_t ModelRuns::choose(void *self, ggufx_candidate *candidates, size_t n) {
+ggufx_status ModelRuns::choose(void *self, ggufx_candidate *candidates, size_t n) {
     ModelRuns &runs = *static_cast<ModelRuns *>(self);
     const int32_t id = runs.ids_[runs.chosen_++];
     for (size_t i = 0; i < n; i++)
         candidates[i].logit = candidates[i].id == id ? 0 : -std::numeric_limits<float>::infinity();
-    return 0;
+    return GGUFX_OK;
 }
 
 // Decodes tokens first .. first + n - 1 of every sequence.

@@ -69,7 +69,7 @@ private:
     void fill(unsigned depth);
     void compute(const ModelTest &test, unsigned depth);
     Generator make_generator(const ModelTest &test, unsigned depth) const;
-    static int32_t choose(void *self, ggufx_candidate *candidates, size_t n);
+    static ggufx_status choose(void *self, ggufx_candidate *candidates, size_t n);
 
     Session session_;
     Drafts drafts_;

@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <fmt/format.h>
+#include <functional>
 
 namespace ggufx::cli {
 
@@ -15,86 +16,86 @@ namespace {
 
 struct SamplerBench {
     uint32_t n_vocab = 150000;
-    uint32_t n_last = 1024;
+    uint32_t last_n = 1024;
     unsigned repeats = 200;
 };
 
-ggufx_sampler_link of_k(uint32_t k) {
-    ggufx_sampler_link link = sampler_link(GGUFX_LINK_TOP_K);
-    link.k = k;
-    return link;
+using Add = std::function<ggufx_status(ggufx_sampler *, ggufx_error *)>;
+
+Add temperature(float range) {
+    return [=](ggufx_sampler *chain, ggufx_error *error) {
+        auto options = sized<ggufx_temperature_options>();
+        options.range = range;
+        return ggufx_sampler_add_temperature(chain, 0.8f, &options, error);
+    };
 }
-ggufx_sampler_link of_p(uint32_t kind, float p) {
-    ggufx_sampler_link link = sampler_link(kind);
-    link.p = p;
-    return link;
+
+Add penalties(uint32_t last_n) {
+    return [=](ggufx_sampler *chain, ggufx_error *error) {
+        auto options = sized<ggufx_penalty_options>();
+        options.repeat = 1.1f;
+        options.frequency = options.presence = 0.1f;
+        options.last_n = last_n;
+        return ggufx_sampler_add_penalties(chain, &options, error);
+    };
 }
-ggufx_sampler_link warm(float range) {
-    ggufx_sampler_link link = sampler_link(GGUFX_LINK_TEMPERATURE);
-    link.temperature = 0.8f;
-    link.range = range;
-    return link;
+
+Add dry(uint32_t last_n) {
+    return [=](ggufx_sampler *chain, ggufx_error *error) {
+        auto options = sized<ggufx_dry_options>();
+        options.multiplier = 0.8f;
+        options.last_n = last_n;
+        return ggufx_sampler_add_dry(chain, &options, error);
+    };
 }
-ggufx_sampler_link penalties(uint32_t n_last) {
-    ggufx_sampler_link link = sampler_link(GGUFX_LINK_PENALTIES);
-    link.repetition = 1.1f;
-    link.frequency = link.presence = 0.1f;
-    link.n_last = n_last;
-    return link;
-}
-ggufx_sampler_link dry(uint32_t n_last) {
-    ggufx_sampler_link link = sampler_link(GGUFX_LINK_DRY);
-    link.multiplier = 0.8f;
-    link.n_last = n_last;
-    return link;
-}
-ggufx_sampler_link sigma(float n) {
-    ggufx_sampler_link link = sampler_link(GGUFX_LINK_TOP_N_SIGMA);
-    link.n_sigma = n;
-    return link;
-}
-ggufx_sampler_link xtc() {
-    ggufx_sampler_link link = sampler_link(GGUFX_LINK_XTC);
-    link.probability = 1.0f;
-    link.threshold = 0.01f;
-    return link;
-}
-ggufx_sampler_link mirostat(uint32_t version) {
-    ggufx_sampler_link link = sampler_link(GGUFX_LINK_MIROSTAT);
-    link.version = version;
-    link.tau = 2.0f; // near the value of these logits
-    return link;
+
+Add mirostat(uint32_t version) {
+    return [=](ggufx_sampler *chain, ggufx_error *error) {
+        auto options = sized<ggufx_mirostat_options>();
+        options.version = version;
+        options.tau = 2.0f; // near the value of these logits
+        return ggufx_sampler_add_mirostat(chain, &options, error);
+    };
 }
 
 struct Row {
     std::string name;
-    std::vector<ggufx_sampler_link> links;
+    std::vector<Add> samplers;
     double us = 0;
 };
 
-std::vector<Row> rows_of(uint32_t n_last) {
-    const ggufx_sampler_link many[] = {of_p(GGUFX_LINK_TYPICAL, 0.95f),
-                                       of_p(GGUFX_LINK_TOP_P, 0.95f),
-                                       of_p(GGUFX_LINK_MIN_P, 0.05f),
-                                       sigma(3.0f),
-                                       xtc(),
-                                       warm(0.3f)};
+// Returns a row for each filter, with the numbers of samplers.def.
+std::vector<Row> filter_rows() {
+    std::vector<Row> rows;
+#define FILTER1(id, ID, Type, name, order, type, a, example)                                       \
+    rows.push_back(                                                                                \
+        {fmt::format("{} {}", name, example), {[](ggufx_sampler *chain, ggufx_error *error) {      \
+             return ggufx_sampler_add_##id(chain, example, error);                                 \
+         }}});
+#define FILTER2(id, ID, Type, name, order, type, a, b, example_a, example_b)                       \
+    rows.push_back({fmt::format("{} {} {}", name, example_a, example_b),                           \
+                    {[](ggufx_sampler *chain, ggufx_error *error) {                                \
+                        return ggufx_sampler_add_##id(chain, example_a, example_b, error);         \
+                    }}});
+#include "model/sampling/samplers.def"
+    return rows;
+}
+
+std::vector<Row> rows_of(uint32_t last_n) {
     std::vector<Row> rows = {
-        {"penalties, dry, top-k 64, others", {penalties(n_last), dry(n_last), of_k(64)}, 0}};
-    rows[0].links.insert(rows[0].links.end(), std::begin(many), std::end(many));
-    rows.push_back({"none", {}, 0});
-    rows.push_back({"top-k 64", {of_k(64)}, 0});
-    rows.push_back({"top-p 0.95", {many[1]}, 0});
-    rows.push_back({"min-p 0.05", {many[2]}, 0});
-    rows.push_back({"typical 0.95", {many[0]}, 0});
-    rows.push_back({"top-n-sigma 3", {many[3]}, 0});
-    rows.push_back({"xtc", {many[4]}, 0});
-    rows.push_back({"temperature", {warm(0.0f)}, 0});
-    rows.push_back({"dynamic temperature", {many[5]}, 0});
-    rows.push_back({"penalties", {penalties(n_last)}, 0});
-    rows.push_back({"dry", {dry(n_last)}, 0});
-    rows.push_back({"mirostat 1", {mirostat(1)}, 0});
-    rows.push_back({"mirostat 2", {mirostat(2)}, 0});
+        {"penalties, dry, filters, dynamic temperature", {penalties(last_n), dry(last_n)}},
+        {"none", {}}};
+    for (Row &filter : filter_rows()) {
+        rows[0].samplers.push_back(filter.samplers[0]);
+        rows.push_back(std::move(filter));
+    }
+    rows[0].samplers.push_back(temperature(0.3f));
+    rows.push_back({"temperature", {temperature(0.0f)}});
+    rows.push_back({"dynamic temperature", {temperature(0.3f)}});
+    rows.push_back({"penalties", {penalties(last_n)}});
+    rows.push_back({"dry", {dry(last_n)}});
+    rows.push_back({"mirostat 1", {mirostat(1)}});
+    rows.push_back({"mirostat 2", {mirostat(2)}});
     return rows;
 }
 
@@ -117,26 +118,24 @@ std::vector<float> logits_of(uint32_t n, uint64_t round) {
 
 double measure(const ggufx_runtime *rt, const Row &row, const SamplerBench &options,
                const std::vector<std::vector<float>> &logits) {
-    ggufx_sampler *handle = nullptr;
-    call([&](ggufx_error *error) {
-        return ggufx_sampler_create_chain(&handle, rt, options.n_vocab, 1, error);
-    });
-    const Sampler sampler(handle);
-    for (const ggufx_sampler_link &link : row.links)
-        call([&](ggufx_error *error) { return ggufx_sampler_add(handle, &link, error); });
+    const Sampler sampler = make_chain(rt, options.n_vocab, 1);
+    ggufx_sampler *const handle = sampler.get();
+    for (const Add &add : row.samplers)
+        call([&](ggufx_error *error) { return add(handle, error); });
     std::vector<double> times;
-    for (unsigned r = 0; r < options.repeats + options.n_last; r++) {
+    for (unsigned r = 0; r < options.repeats + options.last_n; r++) {
         check_interrupt();
         const std::vector<float> &of = logits[r % logits.size()];
         int32_t id = 0;
         const double seconds = seconds_of(Clock::cpu, 1, [&] {
-            if (r < options.n_last) return; // the windows fill first
+            if (r < options.last_n) return; // the windows fill first
             call([&](ggufx_error *error) {
-                return ggufx_sampler_sample(&id, nullptr, handle, of.data(), of.size(), error);
+                return ggufx_sampler_sample(&id, nullptr, handle, nullptr, of.data(), of.size(),
+                                            error);
             });
         });
-        if (r >= options.n_last) times.push_back(seconds);
-        if (r < options.n_last) id = static_cast<int32_t>(r * 7 % 300);
+        if (r >= options.last_n) times.push_back(seconds);
+        if (r < options.last_n) id = static_cast<int32_t>(r * 7 % 300);
         call([&](ggufx_error *error) { return ggufx_sampler_accept(handle, &id, 1, error); });
     }
     return median(times) * 1e6;
@@ -147,7 +146,7 @@ int bench_sampler(const Globals &globals, const SamplerBench &options) {
     std::vector<std::vector<float>> logits;
     for (uint64_t round = 0; round < 8; round++)
         logits.push_back(logits_of(options.n_vocab, round));
-    std::vector<Row> rows = rows_of(options.n_last);
+    std::vector<Row> rows = rows_of(options.last_n);
     for (Row &row : rows) row.us = measure(rt.get(), row, options, logits);
     Output out(globals);
     if (globals.json) {
@@ -156,7 +155,7 @@ int bench_sampler(const Globals &globals, const SamplerBench &options) {
             line.update(Json{{"bench", "sampler"},
                              {"samplers", row.name},
                              {"n_vocab", options.n_vocab},
-                             {"n_last", options.n_last},
+                             {"n_last", options.last_n},
                              {"clock", "cpu"},
                              {"us", row.us}});
             print_json_line(out, line);
@@ -177,7 +176,7 @@ void add_bench_sampler(Tool &tool, Command &bench) {
     Command sub = bench.add_command("sampler", "sample a token, per sampler of the chain");
     sub.option("--n", options->n_vocab, "tokens of the vocabulary (default 150000)")
         .between(1u, 10000000u);
-    sub.option("--last", options->n_last,
+    sub.option("--last", options->last_n,
                "number of last tokens that penalties and DRY search (default 1024)")
         .between(1u, 1048576u);
     sub.option("-r,--rounds", options->repeats, "number of runs, for the median (default 200)")

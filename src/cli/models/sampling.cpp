@@ -9,6 +9,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <fmt/format.h>
+#include <functional>
 
 namespace ggufx::cli {
 
@@ -19,111 +21,63 @@ uint32_t SamplingOptions::given() const {
     return out;
 }
 
+namespace {
+
+constexpr uint32_t GGUFX_SAMPLING_NONE = 0; // KEY of an option without a key
+
+template <class T> std::string with_default(const char *help, T value, uint32_t key) {
+    return fmt::format("{} (default {}{})", help, key ? "that of the model, else " : "", value);
+}
+
+// Numbers of samplers by sampler and name.
+#define FLOAT(id, member, least, most, instead_of_0, field, value, KEY, long_name, help)           \
+    inline float id##_##member(const SamplingOptions &o) {                                         \
+        return o.field;                                                                            \
+    }
+#define COUNT(id, member, most, field, value, KEY, long_name, help)                                \
+    inline uint32_t id##_##member(const SamplingOptions &o) {                                      \
+        return o.field;                                                                            \
+    }
+#include "model/sampling/samplers.def"
+
+} // namespace
+
+Option add_number(Command &sub, const char *name, float &value, const char *help, uint32_t key,
+                  double least, double most) {
+    return sub.option(name, value, with_default(help, value, key)).within(least, most);
+}
+
+Option add_number(Command &sub, const char *name, uint32_t &value, const char *help, uint32_t key,
+                  double, double most) {
+    Option option = sub.option(name, value, with_default(help, value, key));
+    return most < UINT32_MAX ? option.between(0, static_cast<uint64_t>(most)) : option;
+}
+
 void add_sampling_options(Command &sub, SamplingOptions &options) {
-    auto &keys = options.keys;
-    keys.emplace_back(GGUFX_SAMPLING_TEMPERATURE,
-                      sub.option("--temp", options.temperature,
-                                 "temperature, 0 = greedy (default that of the model, else 0.8)")
-                          .within(0.0, 1e6));
-    keys.emplace_back(
-        GGUFX_SAMPLING_TOP_K,
-        sub.option("--top-k", options.top_k,
-                   "keep the k most likely tokens, 0 = all (default that of the model, else 40)"));
-    keys.emplace_back(GGUFX_SAMPLING_TOP_P,
-                      sub.option("--top-p", options.top_p,
-                                 "keep the most likely tokens up to this total probability "
-                                 "(default that of the model, else 0.95)")
-                          .within(0.0, 1.0));
-    keys.emplace_back(GGUFX_SAMPLING_MIN_P,
-                      sub.option("--min-p", options.min_p,
-                                 "drop tokens below this share of the highest probability (default "
-                                 "that of the model, else 0.05)")
-                          .within(0.0, 1.0));
+    const auto note = [&](uint32_t key, const Option &option) {
+        if (key) options.keys.emplace_back(key, option);
+    };
+#define FLOAT(id, member, least, most, instead_of_0, field, value, KEY, long_name, help)           \
+    note(GGUFX_SAMPLING_##KEY,                                                                     \
+         add_number(sub, long_name, options.field, help, GGUFX_SAMPLING_##KEY, least, most));
+#define COUNT(id, member, most, field, value, KEY, long_name, help)                                \
+    note(GGUFX_SAMPLING_##KEY,                                                                     \
+         add_number(sub, long_name, options.field, help, GGUFX_SAMPLING_##KEY, 0, most));
+#include "model/sampling/samplers.def"
     sub.seed("--seed", options.given_seed,
              "random seed, -1 = draw one; the same seed gives the same token ids (default -1)");
-    sub.option("--typical-p", options.typical_p,
-               "locally typical sampling: keep the most typical tokens up to this total "
-               "probability, 1 = off (default 1)")
-        .within(0.0, 1.0);
-    sub.option("--top-n-sigma", options.top_n_sigma,
-               "keep logits within N standard deviations of the largest, 0 = off (default 0)")
-        .within(0.0, 1e6);
-    keys.emplace_back(GGUFX_SAMPLING_XTC_PROBABILITY,
-                      sub.option("--xtc-probability", options.xtc_probability,
-                                 "XTC: probability of removing all but the last token above the "
-                                 "threshold, 0 = off (default that of the model, else 0)")
-                          .within(0.0, 1.0));
-    keys.emplace_back(
-        GGUFX_SAMPLING_XTC_THRESHOLD,
-        sub.option("--xtc-threshold", options.xtc_threshold,
-                   "XTC: threshold of the probability (default that of the model, else 0.1)")
-            .within(0.0, 1.0));
-    sub.option("--dynatemp-range", options.dynatemp_range,
-               "dynamic temperature: range above and below --temp, by entropy, 0 = off (default 0)")
-        .within(0.0, 1e6);
-    sub.option("--dynatemp-exponent", options.dynatemp_exponent,
-               "dynamic temperature: exponent of the entropy (default 1)")
-        .within(0.0, 1e6);
-    keys.emplace_back(
-        GGUFX_SAMPLING_REPETITION,
-        sub.option(
-               "--repeat-penalty", options.repeat_penalty,
-               "divisor of logits of repeated tokens, 1 = off (default that of the model, else 1)")
-            .within(0.0, 1e6));
-    sub.option("--frequency-penalty", options.frequency_penalty,
-               "subtracted from a logit for each occurrence of the token (default 0)")
-        .within(-1e6, 1e6);
-    sub.option("--presence-penalty", options.presence_penalty,
-               "subtracted once from the logit of a token that occurred (default 0)")
-        .within(-1e6, 1e6);
-    keys.emplace_back(
-        GGUFX_SAMPLING_N_LAST,
-        sub.option(
-            "--repeat-last-n", options.repeat_last_n,
-            "number of last tokens that penalties apply to (default that of the model, else 64)"));
-    sub.option("--dry-multiplier", options.dry_multiplier,
-               "DRY: multiplier of the penalty for repeated sequences, 0 = off (default 0)")
-        .within(0.0, 1e6);
-    sub.option("--dry-base", options.dry_base,
-               "DRY: base of the exponential growth with length (default 1.75)")
-        .within(1.0, 1e6);
-    sub.option("--dry-allowed-length", options.dry_allowed_length,
-               "DRY: length of a repeat from which it is penalized (default 2)");
-    sub.option("--dry-penalty-last-n", options.dry_penalty_last_n,
-               "DRY: number of last tokens to search (default 4096)");
     sub.option("--dry-sequence-breaker", options.dry_breakers,
                "DRY: text that no repeat spans; none = no such text (default line feed : \" *)")
         .repeatable();
-    keys.emplace_back(GGUFX_SAMPLING_MIROSTAT,
-                      sub.option("--mirostat", options.mirostat,
-                                 "Mirostat version 1 or 2, instead of filters, 0 = off (default "
-                                 "that of the model, else 0)")
-                          .between(0u, 2u));
-    keys.emplace_back(
-        GGUFX_SAMPLING_TAU,
-        sub.option("--mirostat-ent", options.mirostat_tau,
-                   "Mirostat: target surprise in bits (default that of the model, else 5)")
-            .within(0.0, 1e6));
-    keys.emplace_back(GGUFX_SAMPLING_ETA,
-                      sub.option("--mirostat-lr", options.mirostat_eta,
-                                 "Mirostat: learning rate (default that of the model, else 0.1)")
-                          .within(0.0, 1e6));
     sub.option("--logit-bias", options.biases,
                "add to the logit of a token id: 15+2.5, 15-1, 15=-inf")
         .value("ID+BIAS")
         .repeatable();
-    keys.emplace_back(GGUFX_SAMPLING_LINKS,
-                      sub.option("--samplers", options.samplers,
-                                 "sampler chain in this order; samplers that are not named are "
-                                 "off: \"top_k;top_p;temperature\"")
-                          .value("NAMES"));
-}
-
-ggufx_sampler_link sampler_link(uint32_t kind, float p) {
-    auto link = sized<ggufx_sampler_link>();
-    link.kind = kind;
-    link.p = p;
-    return link;
+    note(GGUFX_SAMPLING_SEQUENCE,
+         sub.option("--samplers", options.samplers,
+                    "sampler chain in this order; samplers that are not named are off: "
+                    "\"top_k;top_p;temperature\"")
+             .value("NAMES"));
 }
 
 namespace {
@@ -131,28 +85,6 @@ namespace {
 // Returns whether sampling is greedy: the most likely token, without random numbers.
 bool is_greedy(const SamplingOptions &o) {
     return o.temperature == 0 && o.xtc_probability == 0 && o.mirostat == 0 && o.samplers.empty();
-}
-
-Sampler make_simple(const ggufx_runtime *rt, uint32_t n_vocab, const SamplingOptions &options) {
-    auto of = sized<ggufx_sampler_options>();
-    of.temperature = options.temperature;
-    of.top_k = options.top_k;
-    of.top_p = options.top_p;
-    of.min_p = options.min_p;
-    of.seed = options.seed;
-    ggufx_sampler *sampler = nullptr;
-    call([&](ggufx_error *error) {
-        return ggufx_sampler_create(&sampler, rt, n_vocab, &of, error);
-    });
-    return Sampler(sampler);
-}
-
-// Returns whether an option needs a sampler chain.
-bool needs_chain(const SamplingOptions &o) {
-    return o.typical_p < 1.0f || o.top_n_sigma > 0.0f || o.xtc_probability > 0.0f ||
-           o.dynatemp_range > 0.0f || o.repeat_penalty != 1.0f || o.frequency_penalty != 0.0f ||
-           o.presence_penalty != 0.0f || o.dry_multiplier > 0.0f || o.mirostat != 0 ||
-           !o.biases.empty() || !o.samplers.empty() || !o.suppressed.empty();
 }
 
 std::string token_text(const ggufx_tokenizer *tokenizer, int32_t id) {
@@ -222,82 +154,83 @@ std::vector<ggufx_logit_bias> biases_of(const SamplingOptions &options, uint32_t
     return out;
 }
 
-struct ChainParts {
-    std::vector<int32_t> breakers;
-    std::vector<ggufx_logit_bias> biases;
-};
+using Add = std::function<ggufx_status(ggufx_sampler *, ggufx_error *)>;
 
-// Returns the sampler that --samplers calls `name`.
-ggufx_sampler_link named_link(const std::string &name, const SamplingOptions &o,
-                              const ChainParts &parts) {
-    ggufx_sampler_link link;
-    if (name == "top_k") {
-        link = sampler_link(GGUFX_LINK_TOP_K);
-        link.k = o.top_k;
-    } else if (name == "top_p") {
-        link = sampler_link(GGUFX_LINK_TOP_P, o.top_p);
-    } else if (name == "min_p") {
-        link = sampler_link(GGUFX_LINK_MIN_P, o.min_p);
-    } else if (name == "typ_p") {
-        link = sampler_link(GGUFX_LINK_TYPICAL, o.typical_p);
-    } else if (name == "top_n_sigma") {
-        link = sampler_link(GGUFX_LINK_TOP_N_SIGMA);
-        link.n_sigma = o.top_n_sigma;
-    } else if (name == "xtc") {
-        link = sampler_link(GGUFX_LINK_XTC);
-        link.probability = o.xtc_probability;
-        link.threshold = o.xtc_threshold;
-    } else if (name == "temperature") {
-        link = sampler_link(GGUFX_LINK_TEMPERATURE);
-        link.temperature = o.temperature;
-        link.range = o.dynatemp_range;
-        link.exponent = o.dynatemp_exponent;
-    } else if (name == "penalties") {
-        link = sampler_link(GGUFX_LINK_PENALTIES);
-        link.repetition = o.repeat_penalty;
-        link.frequency = o.frequency_penalty;
-        link.presence = o.presence_penalty;
-        link.n_last = o.repeat_last_n;
-    } else if (name == "dry") {
-        link = sampler_link(GGUFX_LINK_DRY);
-        link.multiplier = o.dry_multiplier;
-        link.base = o.dry_base;
-        link.allowed_length = o.dry_allowed_length;
-        link.n_last = o.dry_penalty_last_n;
-        link.breakers = parts.breakers.data();
-        link.n_breakers = parts.breakers.size();
-    } else {
-        throw Failure(kUsage, "--samplers: \"" + escape(name) +
-                                  "\" is not one of penalties, dry, top_n_sigma, top_k, typ_p, "
-                                  "top_p, min_p, xtc, temperature");
-    }
-    return link;
+// Adds a sampler to a chain. Numbers of the user that it refuses are a usage error.
+void add(const Sampler &chain, const Add &sampler) {
+    ggufx_error error;
+    const ggufx_status status = sampler(chain.get(), &error);
+    if (status != GGUFX_OK)
+        throw Failure(status == GGUFX_E_MEMORY ? exit_code(status) : kUsage, error);
 }
 
-std::vector<ggufx_sampler_link> links_of(const SamplingOptions &o, const ChainParts &parts) {
-    std::vector<ggufx_sampler_link> out;
-    if (!parts.biases.empty()) {
-        out.push_back(sampler_link(GGUFX_LINK_BIAS));
-        out[0].biases = parts.biases.data();
-        out[0].n_biases = parts.biases.size();
-    }
-    std::string order = o.samplers.empty()
-                            ? "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature"
-                            : o.samplers;
-    if (o.mirostat) order = "penalties;dry;temperature"; // Mirostat replaces the filters
+struct NamedSampler {
+    const char *name;
+    int order;
+    Add add;
+};
+
+// Returns the samplers that --samplers can name, in the usual order.
+std::vector<NamedSampler> named_samplers(const SamplingOptions &o,
+                                         const std::vector<int32_t> &breakers) {
+    const Add add_temperature = [&](ggufx_sampler *chain, ggufx_error *error) {
+        auto options = sized<ggufx_temperature_options>();
+        options.range = o.dynatemp_range;
+        options.exponent = o.dynatemp_exponent;
+        return ggufx_sampler_add_temperature(chain, o.temperature, &options, error);
+    };
+    const Add add_penalties = [&](ggufx_sampler *chain, ggufx_error *error) {
+        auto options = sized<ggufx_penalty_options>();
+        options.repeat = o.repeat_penalty;
+        options.frequency = o.frequency_penalty;
+        options.presence = o.presence_penalty;
+        options.last_n = o.repeat_last_n;
+        return ggufx_sampler_add_penalties(chain, &options, error);
+    };
+    const Add add_dry = [&](ggufx_sampler *chain, ggufx_error *error) {
+        auto options = sized<ggufx_dry_options>();
+        options.multiplier = o.dry_multiplier;
+        options.base = o.dry_base;
+        options.allowed_length = o.dry_allowed_length;
+        options.last_n = o.dry_penalty_last_n;
+        options.sequence_breakers = breakers.data();
+        options.n_sequence_breakers = breakers.size();
+        return ggufx_sampler_add_dry(chain, &options, error);
+    };
+    std::vector<NamedSampler> out;
+#define FILTER1(id, ID, Type, name, order, type, a, example)                                       \
+    out.push_back({name, order, [&o](ggufx_sampler *chain, ggufx_error *error) {                   \
+                       return ggufx_sampler_add_##id(chain, id##_##a(o), error);                   \
+                   }});
+#define FILTER2(id, ID, Type, name, order, type, a, b, example_a, example_b)                       \
+    out.push_back({name, order, [&o](ggufx_sampler *chain, ggufx_error *error) {                   \
+                       return ggufx_sampler_add_##id(chain, id##_##a(o), id##_##b(o), error);      \
+                   }});
+#define SAMPLER(id, ID, Type, name, order) out.push_back({name, order, add_##id});
+#include "model/sampling/samplers.def"
+    std::sort(out.begin(), out.end(),
+              [](const auto &a, const auto &b) { return a.order < b.order; });
+    return out;
+}
+
+// Adds the samplers of an order: "top_k;temperature".
+void add_order(const Sampler &chain, const std::string &order,
+               const std::vector<NamedSampler> &known) {
     for (size_t at = 0; at <= order.size();) {
         const size_t end = std::min(order.find(';', at), order.size());
-        out.push_back(named_link(order.substr(at, end - at), o, parts));
+        const std::string name = order.substr(at, end - at);
+        const auto found = std::find_if(known.begin(), known.end(),
+                                        [&](const NamedSampler &s) { return s.name == name; });
+        if (found == known.end()) {
+            std::string names;
+            for (const NamedSampler &s : known)
+                names += (names.empty() ? "" : ", ") + std::string(s.name);
+            throw Failure(kUsage,
+                          fmt::format("--samplers: \"{}\" is not one of {}", escape(name), names));
+        }
+        add(chain, found->add);
         at = end + 1;
     }
-    if (o.mirostat) {
-        ggufx_sampler_link link = sampler_link(GGUFX_LINK_MIROSTAT);
-        link.version = o.mirostat;
-        link.tau = o.mirostat_tau;
-        link.eta = o.mirostat_eta;
-        out.push_back(link);
-    }
-    return out;
 }
 
 } // namespace
@@ -319,25 +252,50 @@ void choose_seed(const Globals &globals, SamplingOptions &options, const GroupCh
     std::fprintf(stderr, "ggufx: info: seed %llu\n", static_cast<unsigned long long>(options.seed));
 }
 
+const char *sampler_name(ggufx_sampler_kind kind) {
+    switch (kind) {
+#define EACH(id, ID, Type, name, order)                                                            \
+    case GGUFX_SAMPLER_##ID:                                                                       \
+        return name;
+#include "model/sampling/samplers.def"
+    default:
+        return "";
+    }
+}
+
+Sampler make_chain(const ggufx_runtime *rt, uint32_t n_vocab, uint64_t seed) {
+    ggufx_sampler *chain = nullptr;
+    call(
+        [&](ggufx_error *error) { return ggufx_sampler_create(&chain, rt, n_vocab, seed, error); });
+    return Sampler(chain);
+}
+
 Sampler make_sampler(const ggufx_runtime *rt, uint32_t n_vocab, const SamplingOptions &options,
                      const ggufx_tokenizer *tokenizer) {
-    if (!needs_chain(options)) return make_simple(rt, n_vocab, options);
-    ChainParts parts;
+    std::vector<int32_t> breakers;
     if (options.dry_multiplier > 0.0f)
-        parts.breakers = breakers_of(tokenizer, n_vocab, options.dry_breakers);
-    parts.biases = biases_of(options, n_vocab);
-    ggufx_sampler *handle = nullptr;
-    call([&](ggufx_error *error) {
-        return ggufx_sampler_create_chain(&handle, rt, n_vocab, options.seed, error);
+        breakers = breakers_of(tokenizer, n_vocab, options.dry_breakers);
+    Sampler chain = make_chain(rt, n_vocab, options.seed);
+    add(chain, [&](ggufx_sampler *sampler, ggufx_error *error) {
+        const std::vector<ggufx_logit_bias> biases = biases_of(options, n_vocab);
+        return ggufx_sampler_add_logit_bias(sampler, biases.data(), biases.size(), error);
     });
-    Sampler sampler(handle);
-    for (const ggufx_sampler_link &link : links_of(options, parts)) {
-        ggufx_error error;
-        const ggufx_status status = ggufx_sampler_add(handle, &link, &error);
-        if (status != GGUFX_OK)
-            throw Failure(status == GGUFX_E_MEMORY ? exit_code(status) : kUsage, error);
+    const std::vector<NamedSampler> known = named_samplers(options, breakers);
+    if (options.mirostat) { // instead of the filters
+        add_order(chain, "penalties;dry;temperature", known);
+        add(chain, [&](ggufx_sampler *sampler, ggufx_error *error) {
+            auto mirostat = sized<ggufx_mirostat_options>();
+            mirostat.version = options.mirostat;
+            mirostat.tau = options.mirostat_tau;
+            mirostat.eta = options.mirostat_eta;
+            return ggufx_sampler_add_mirostat(sampler, &mirostat, error);
+        });
+    } else if (options.samplers.empty()) {
+        for (const NamedSampler &sampler : known) add(chain, sampler.add);
+    } else {
+        add_order(chain, options.samplers, known);
     }
-    return sampler;
+    return chain;
 }
 
 void add_session_options(Command &sub, SessionOptions &options) {

@@ -7,24 +7,15 @@
 
 namespace ggufx::cli {
 
+// Numbers of samplers.def, and others.
 struct SamplingOptions {
-    float temperature = 0.8f;
-    uint32_t top_k = 40;
-    float top_p = 0.95f;
-    float min_p = 0.05f;
-    uint64_t seed = 1;                  // used by the sampler
-    std::optional<uint64_t> given_seed; // by --seed
-    // Options of sampler chains; these defaults have no effect.
-    float typical_p = 1.0f, top_n_sigma = 0.0f;
-    float xtc_probability = 0.0f, xtc_threshold = 0.1f;
-    float dynatemp_range = 0.0f, dynatemp_exponent = 1.0f;
-    float repeat_penalty = 1.0f, frequency_penalty = 0.0f, presence_penalty = 0.0f;
-    uint32_t repeat_last_n = 64;
-    float dry_multiplier = 0.0f, dry_base = 1.75f;
-    uint32_t dry_allowed_length = 2, dry_penalty_last_n = 4096;
+#define FLOAT(id, member, least, most, instead_of_0, field, value, KEY, long_name, help)           \
+    float field = value;
+#define COUNT(id, member, most, field, value, KEY, long_name, help) uint32_t field = value;
+#include "model/sampling/samplers.def"
+    uint64_t seed = 1;                     // used by the sampler
+    std::optional<uint64_t> given_seed;    // by --seed
     std::vector<std::string> dry_breakers; // empty: the usual ones
-    uint32_t mirostat = 0;
-    float mirostat_tau = 5.0f, mirostat_eta = 0.1f;
     std::vector<std::string> biases;
     std::string samplers;                          // "top_k;temperature"; empty: the usual order
     std::vector<int32_t> suppressed;               // tokens that are never sampled
@@ -33,6 +24,12 @@ struct SamplingOptions {
     uint32_t given() const; // GGUFX_SAMPLING_* of the options that the user gave
 };
 
+// Adds an option for a number. The help ends with the default, which is that of the model if there is
+// a key of it. (sampling.cpp)
+Option add_number(Command &sub, const char *name, float &value, const char *help, uint32_t key,
+                  double least, double most);
+Option add_number(Command &sub, const char *name, uint32_t &value, const char *help, uint32_t key,
+                  double least, double most);
 void add_sampling_options(Command &sub, SamplingOptions &options);
 // Sets options.seed to the given seed, or to a random one that is the same in all ranks of a group.
 // Greedy sampling keeps its fixed seed. -v prints the seed on stderr.
@@ -41,8 +38,9 @@ void choose_seed(const Globals &globals, SamplingOptions &options, const GroupCh
 Sampler make_sampler(const ggufx_runtime *rt, uint32_t n_vocab, const SamplingOptions &options,
                      const ggufx_tokenizer *tokenizer);
 
-// Returns a sampler for a chain. `p`: the parameter of some kinds.
-ggufx_sampler_link sampler_link(uint32_t kind, float p = 0.0f);
+const char *sampler_name(ggufx_sampler_kind kind); // for --samplers
+// Returns an empty chain.
+Sampler make_chain(const ggufx_runtime *rt, uint32_t n_vocab, uint64_t seed);
 
 // Session of a command that generates text, and options of its model.
 struct SessionOptions {

@@ -14,8 +14,8 @@ struct ModelSampling {
 
     bool has(uint32_t key) const { return (facts.flags & key) != 0; } // GGUFX_SAMPLING_*
     bool is_empty() const { return facts.flags == 0 && facts.ignored == 0; }
-    // Returns whether the model's sampler order has all `links` (1u << GGUFX_LINK_*), or is unset.
-    bool orders(uint32_t links) const;
+    // Returns whether the model's sampler order has all `samplers` (1u << GGUFX_SAMPLER_*), or is unset.
+    bool orders(uint32_t samplers) const;
 };
 
 ModelSampling model_sampling(const ggufx_file *file);

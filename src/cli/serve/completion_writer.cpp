@@ -12,35 +12,31 @@ namespace {
 
 // Bit set of the samplers whose parameters in the request or on the server differ from the model's
 // defaults.
-uint32_t links_asked(const ModelSampling &model, const Wanted &wanted) {
+uint32_t samplers_asked(const ModelSampling &model, const Wanted &wanted) {
     uint32_t out = 0;
-    const auto need = [&](uint32_t key, auto value, auto of_model, auto off, uint32_t kind) {
-        if (value != (model.has(key) ? of_model : off)) out |= 1u << kind;
-    };
     const SamplingDefaults &s = wanted.sampling;
     const ggufx_sampling_facts &f = model.facts;
-    need(GGUFX_SAMPLING_TEMPERATURE, s.temperature, f.temperature, 1.0f, GGUFX_LINK_TEMPERATURE);
-    need(GGUFX_SAMPLING_TOP_K, s.top_k, f.top_k, 0u, GGUFX_LINK_TOP_K);
-    need(GGUFX_SAMPLING_TOP_P, s.top_p, f.top_p, 1.0f, GGUFX_LINK_TOP_P);
-    need(GGUFX_SAMPLING_MIN_P, s.min_p, f.min_p, 0.0f, GGUFX_LINK_MIN_P);
+#define SERVED(KEY, field, type, off, least, most, long_name, help)                                \
+    if (s.field != (model.has(GGUFX_SAMPLING_##KEY) ? f.field : off))                              \
+        out |= 1u << GGUFX_SAMPLER_##KEY;
+#include "model/sampling/samplers.def"
     if (wanted.frequency_penalty != 0 || wanted.presence_penalty != 0)
-        out |= 1u << GGUFX_LINK_PENALTIES;
+        out |= 1u << GGUFX_SAMPLER_PENALTIES;
     return out;
 }
 
 SamplingOptions sampling_options(const ModelHost &host, const Wanted &wanted) {
     SamplingOptions options = host.sampling();
-    options.temperature = wanted.sampling.temperature;
-    options.top_k = wanted.sampling.top_k;
-    options.top_p = wanted.sampling.top_p;
-    options.min_p = wanted.sampling.min_p;
-    if (!host.model_sampling().orders(links_asked(host.model_sampling(), wanted)))
+#define SERVED(KEY, field, type, off, least, most, long_name, help)                                \
+    options.field = wanted.sampling.field;
+#include "model/sampling/samplers.def"
+    if (!host.model_sampling().orders(samplers_asked(host.model_sampling(), wanted)))
         options.samplers.clear();
     options.frequency_penalty = wanted.frequency_penalty;
     options.presence_penalty = wanted.presence_penalty;
-    const bool has_last = host.model_sampling().has(GGUFX_SAMPLING_N_LAST);
+    const bool has_last = host.model_sampling().has(GGUFX_SAMPLING_LAST_N);
     options.repeat_last_n = std::min({has_last ? options.repeat_last_n : host.n_context(),
-                                      host.n_context(), GGUFX_LINK_MOST_LAST});
+                                      host.n_context(), GGUFX_SAMPLER_MAX_LAST_N});
     for (const ggufx_logit_bias &bias : wanted.biases)
         options.biases.push_back(fmt::format("{}={}", bias.id, bias.bias));
     return options;

@@ -55,17 +55,20 @@ void read_stream(Fields &fields, Wanted &out) {
     options->finish();
 }
 
+void read_number(Fields &fields, Fields::NumberName name, float &value) {
+    if (const auto number = fields.number(name)) value = static_cast<float>(*number);
+}
+void read_number(Fields &fields, Fields::WholeName name, uint32_t &value) {
+    if (const auto count = fields.count(name)) value = *count;
+}
+
 } // namespace
 
 void read_sampling(Fields &fields, Wanted &out, const SamplingDefaults &defaults) {
     out.sampling = defaults;
-    const auto set = [&](Fields::NumberName name, float &value) {
-        if (const auto number = fields.number(name)) value = static_cast<float>(*number);
-    };
-    set("temperature", out.sampling.temperature);
-    set("top_p", out.sampling.top_p);
-    set("min_p", out.sampling.min_p);
-    if (const auto k = fields.count("top_k")) out.sampling.top_k = *k;
+#define SERVED(KEY, field, type, off, least, most, long_name, help)                                \
+    read_number(fields, #field, out.sampling.field);
+#include "model/sampling/samplers.def"
     // Random seeds have 32 bits, so that JavaScript clients can send them back exactly.
     out.seed = fields.whole("seed");
 }

@@ -14,8 +14,8 @@ namespace ggufx::cli {
 
 // Sampling parameters for requests that do not set them.
 struct SamplingDefaults {
-    float temperature = 1.0f, top_p = 1.0f, min_p = 0.0f;
-    uint32_t top_k = 0;
+#define SERVED(KEY, field, type, off, least, most, long_name, help) type field = off;
+#include "model/sampling/samplers.def"
     uint32_t grammar_flags = 0; // GGUFX_GRAMMAR_* flags: white space of JSON
 };
 

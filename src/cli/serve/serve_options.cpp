@@ -129,25 +129,10 @@ void add_engine(Command &sub, ServeOptions &options) {
              "also serve embeddings of a model that generates text");
     SamplingDefaults &sampling = options.service.sampling;
     auto &keys = options.sampling;
-    keys.emplace_back(
-        GGUFX_SAMPLING_TEMPERATURE,
-        sub.option("--temp", sampling.temperature,
-                   "temperature of requests without one (default that of the model, else 1)")
-            .within(0.0, 1e6));
-    keys.emplace_back(
-        GGUFX_SAMPLING_TOP_K,
-        sub.option("--top-k", sampling.top_k,
-                   "top-k of requests without one, 0 = all (default that of the model, else 0)"));
-    keys.emplace_back(
-        GGUFX_SAMPLING_TOP_P,
-        sub.option("--top-p", sampling.top_p,
-                   "top-p of requests without one (default that of the model, else 1)")
-            .within(0.0, 1.0));
-    keys.emplace_back(
-        GGUFX_SAMPLING_MIN_P,
-        sub.option("--min-p", sampling.min_p,
-                   "min-p of requests without one (default that of the model, else 0)")
-            .within(0.0, 1.0));
+#define SERVED(KEY, field, type, off, least, most, long_name, help)                                \
+    keys.emplace_back(GGUFX_SAMPLING_##KEY, add_number(sub, long_name, sampling.field, help,       \
+                                                       GGUFX_SAMPLING_##KEY, least, most));
+#include "model/sampling/samplers.def"
     sub.option("--json-whitespace", options.json_whitespace,
                "white space in structured output: limited = one space, or a line break and at most "
                "20 spaces; none; any = no limit (default limited)")

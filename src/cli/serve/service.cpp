@@ -118,10 +118,9 @@ void Service::use_model_sampling() {
     const auto use = [&](uint32_t key, auto &value, auto of_model) {
         if (model.has(key) && !(options_.given_sampling & key)) value = of_model;
     };
-    use(GGUFX_SAMPLING_TEMPERATURE, s.temperature, model.facts.temperature);
-    use(GGUFX_SAMPLING_TOP_K, s.top_k, model.facts.top_k);
-    use(GGUFX_SAMPLING_TOP_P, s.top_p, model.facts.top_p);
-    use(GGUFX_SAMPLING_MIN_P, s.min_p, model.facts.min_p);
+#define SERVED(KEY, field, type, off, least, most, long_name, help)                                \
+    use(GGUFX_SAMPLING_##KEY, s.field, model.facts.field);
+#include "model/sampling/samplers.def"
 }
 
 void Service::ready(std::unique_ptr<ModelHost> host) {
@@ -297,10 +296,15 @@ void Service::metrics_text(Exchange &exchange, const std::string &) {
 void Service::props(Exchange &exchange, const std::string &) {
     require_host();
     const SamplingDefaults &s = options_.sampling;
-    Json sampling = Json{{"temperature", static_cast<double>(s.temperature)},
-                         {"top_p", static_cast<double>(s.top_p)},
-                         {"top_k", s.top_k},
-                         {"min_p", static_cast<double>(s.min_p)}};
+    Json sampling = Json::object();
+    const auto add = [&](const char *name, auto value) {
+        if constexpr (std::floating_point<decltype(value)>)
+            sampling[name] = static_cast<double>(value);
+        else
+            sampling[name] = value;
+    };
+#define SERVED(KEY, field, type, off, least, most, long_name, help) add(#field, s.field);
+#include "model/sampling/samplers.def"
     const ModelSampling &model = host_->model_sampling();
     if (!model.is_empty()) sampling["model"] = sampling_json(model);
     respond_json(exchange,

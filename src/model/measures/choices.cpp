@@ -4,7 +4,7 @@
 
 #include "base/checked.hpp"
 #include "model/rows.hpp"
-#include "model/sampler.hpp"
+#include "model/sampling/logprobs.hpp"
 
 #include <algorithm>
 #include <inttypes.h>
@@ -91,7 +91,7 @@ Status ChoicesRun::decode(const int32_t *tokens, size_t n, size_t n_logits, Fail
 double score(const kernels::RowKernels &rows, const float *logits, size_t n_vocab, int32_t token) {
     const float largest = *std::max_element(logits, logits + n_vocab);
     const double hit = static_cast<double>(logits[token]) - static_cast<double>(largest);
-    return hit - log_sum_exp(rows, logits, n_vocab, largest);
+    return hit - sampling::log_sum_exp(rows, logits, n_vocab, largest);
 }
 
 // Decodes the context; its last row predicts the first token of every continuation.

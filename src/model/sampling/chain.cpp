@@ -10,7 +10,7 @@ namespace ggufx::sampling {
 Chain::Chain(const Ref<Host> &host, uint32_t n_vocab, const kernels::RowKernels &rows,
              uint64_t seed)
     : rows_(rows), seed_(seed), random_(seed), candidates_(host, n_vocab, rows),
-      samplers_(HostAllocator<SamplerStep>(host.get())) {}
+      samplers_(HostAllocator<Sampler>(host.get())) {}
 
 Chain::Checkpoint Chain::checkpoint() const {
     return {random_, ends() ? std::get<Mirostat>(samplers_.back()).chosen : Mirostat::Chosen()};
@@ -41,8 +41,8 @@ Status Chain::sample(int32_t *out_id, float *out_logprob, const float *logits, s
     if (status != Status::ok) return status;
     Random random = random_; // a failed call draws nothing
     Step step = {candidates_, random, failure};
-    for (SamplerStep &link : samplers_) {
-        status = std::visit([&](auto &l) { return l.apply(step); }, link);
+    for (Sampler &sampler : samplers_) {
+        status = std::visit([&](auto &s) { return s.apply(step); }, sampler);
         if (status != Status::ok) return status;
     }
     const double total = candidates_.weigh();
@@ -60,23 +60,23 @@ Status Chain::sample(int32_t *out_id, float *out_logprob, const float *logits, s
 
 void Chain::accept(int32_t id) {
     const CanonicalFp canonical;
-    for (SamplerStep &link : samplers_) {
+    for (Sampler &sampler : samplers_) {
         std::visit(
-            [&](auto &l) {
-                if constexpr (requires { l.accept(id); }) l.accept(id);
+            [&](auto &s) {
+                if constexpr (requires { s.accept(id); }) s.accept(id);
             },
-            link);
+            sampler);
     }
 }
 
 void Chain::reset() {
     random_ = Random(seed_);
-    for (SamplerStep &link : samplers_) {
+    for (Sampler &sampler : samplers_) {
         std::visit(
-            [&](auto &l) {
-                if constexpr (requires { l.reset(); }) l.reset();
+            [&](auto &s) {
+                if constexpr (requires { s.reset(); }) s.reset();
             },
-            link);
+            sampler);
     }
 }
 

@@ -44,14 +44,14 @@ Status Penalties::apply(Step &step) {
         window.n_seen(), [&](size_t i) { return window.seen(i).id; },
         [&](int32_t id) { return window.find(id); },
         [&](size_t i, float logit) {
-            const float scaled = logit > 0.0f ? logit / repetition : logit * repetition;
+            const float scaled = logit > 0.0f ? logit / repeat : logit * repeat;
             const float counted = static_cast<float>(window.seen(i).count) * frequency;
             return bounded(scaled - (counted + presence));
         });
     return Status::ok;
 }
 
-Status Bias::apply(Step &step) {
+Status LogitBias::apply(Step &step) {
     const auto find = [&](int32_t id) {
         const auto at = std::lower_bound(entries.begin(), entries.end(), id,
                                          [](const Entry &e, int32_t i) { return e.id < i; });
@@ -71,8 +71,10 @@ Status Bias::apply(Step &step) {
 Status HostSampler::apply(Step &step) {
     size_t n = 0;
     Candidate *const lent = step.candidates.lend(&n);
-    if (link(user, reinterpret_cast<ggufx_candidate *>(lent), n) != 0)
-        return set_failure(step.failure, Status::cancelled, {}, "a sampler of the host failed");
+    const int32_t result = change(user, reinterpret_cast<ggufx_candidate *>(lent), n);
+    if (result != 0)
+        return set_failure(step.failure, static_cast<Status>(result), {},
+                           "a sampler of the host failed");
     const Status status = step.candidates.take_back(n, step.failure);
     if (status != Status::ok) return status;
     if (step.candidates.largest() != kGone) return Status::ok;

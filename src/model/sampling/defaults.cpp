@@ -13,69 +13,42 @@ bool is_number(gguf::ValueType type) {
     return gguf::is_integer(type) || type == gguf::ValueType::f32 || type == gguf::ValueType::f64;
 }
 
-struct FloatKey {
-    uint32_t bit;
-    const char *name;
-    float Defaults::*value;
-    double most; // at least 0
-};
-constexpr FloatKey kFloats[] = {
-    {kTemperatureKey, "general.sampling.temp", &Defaults::temperature, 1e6},
-    {kTopPKey, "general.sampling.top_p", &Defaults::top_p, 1},
-    {kMinPKey, "general.sampling.min_p", &Defaults::min_p, 1},
-    {kXtcProbabilityKey, "general.sampling.xtc_probability", &Defaults::xtc_probability, 1},
-    {kXtcThresholdKey, "general.sampling.xtc_threshold", &Defaults::xtc_threshold, 1},
-    {kRepetitionKey, "general.sampling.penalty_repeat", &Defaults::repetition, 1e6},
-    {kTauKey, "general.sampling.mirostat_tau", &Defaults::tau, 1e6},
-    {kEtaKey, "general.sampling.mirostat_eta", &Defaults::eta, 1e6},
-};
+// Reads a number into `out`; returns false if it is out of range or, for an integer, not whole.
+bool read_number(float &out, const gguf::File &file, size_t index, double least, double most,
+                 float) {
+    const double value = is_number(file.meta(index).type) ? file.get_f64(index) : NAN;
+    const bool usable = value >= least && value <= most;
+    if (usable) out = static_cast<float>(value);
+    return usable;
+}
+bool read_number(uint32_t &out, const gguf::File &file, size_t index, double least, double most,
+                 uint32_t instead_of_negative) {
+    const double value = is_number(file.meta(index).type) ? file.get_f64(index) : NAN;
+    const bool usable = value >= least && value <= most && floor(value) == value;
+    if (usable) out = value < 0 ? instead_of_negative : static_cast<uint32_t>(value);
+    return usable;
+}
 
-// A key with a whole number; for some keys, -1 stands for another value.
-struct CountKey {
-    uint32_t bit;
-    const char *name;
-    uint32_t Defaults::*value;
-    double least, most;
-    uint32_t below_0;
-};
-constexpr CountKey kCounts[] = {
-    {kTopKKey, "general.sampling.top_k", &Defaults::top_k, -1, INT32_MAX, 0},
-    {kLastNKey, "general.sampling.penalty_last_n", &Defaults::n_last, -1, kMostLast, kMostLast},
-    {kMirostatKey, "general.sampling.mirostat", &Defaults::mirostat, 0, 2, 0},
-};
-
-// Names of samplers as llama.cpp writes and accepts them.
 struct SamplerName {
     std::string_view name;
     SamplerKind kind;
 };
 constexpr SamplerName kSamplerNames[] = {
-    {"top_k", SamplerKind::top_k},
-    {"top-k", SamplerKind::top_k},
-    {"top_p", SamplerKind::top_p},
-    {"top-p", SamplerKind::top_p},
-    {"nucleus", SamplerKind::top_p},
-    {"min_p", SamplerKind::min_p},
-    {"min-p", SamplerKind::min_p},
-    {"typ_p", SamplerKind::typical},
-    {"typ-p", SamplerKind::typical},
-    {"typ", SamplerKind::typical},
-    {"typical", SamplerKind::typical},
-    {"typical_p", SamplerKind::typical},
-    {"typical-p", SamplerKind::typical},
-    {"top_n_sigma", SamplerKind::top_n_sigma},
-    {"top-n-sigma", SamplerKind::top_n_sigma},
-    {"xtc", SamplerKind::xtc},
-    {"temperature", SamplerKind::temperature},
+#define EACH(id, ID, Type, name, order) {name, SamplerKind::id},
+#include "model/sampling/samplers.def"
+    // other names that llama.cpp accepts
+    {"nucleus", SamplerKind::top_p},    {"typ", SamplerKind::typical},
+    {"typical", SamplerKind::typical},  {"typical_p", SamplerKind::typical},
     {"temp", SamplerKind::temperature},
-    {"penalties", SamplerKind::penalties},
-    {"dry", SamplerKind::dry},
 };
 
-const SamplerKind *kind_of(std::string_view name) {
+// Returns SamplerKind::none for an unknown name. llama.cpp accepts "top-k" for "top_k", too.
+SamplerKind kind_of(std::string_view name) {
+    const auto is_same = [](char a, char b) { return (a == '-' ? '_' : a) == b; };
     for (const SamplerName &known : kSamplerNames)
-        if (known.name == name) return &known.kind;
-    return nullptr;
+        if (std::equal(name.begin(), name.end(), known.name.begin(), known.name.end(), is_same))
+            return known.kind;
+    return SamplerKind::none;
 }
 
 // Parses "top_k;top_p;temperature"; returns false for an unknown name.
@@ -83,9 +56,10 @@ bool parse_sequence(Defaults &out, std::string_view text) {
     if (text.empty()) return false;
     for (;;) {
         const size_t end = std::min(text.find(';'), text.size());
-        const SamplerKind *kind = kind_of(text.substr(0, end));
-        if (!kind || out.n_samplers == kMostDefaultSamplers) return out.n_samplers = 0, false;
-        out.samplers[out.n_samplers++] = *kind;
+        const SamplerKind kind = kind_of(text.substr(0, end));
+        if (kind == SamplerKind::none || out.n_samplers == kMaxDefaultSamplers)
+            return out.n_samplers = 0, false;
+        out.samplers[out.n_samplers++] = kind;
         if (end == text.size()) return true;
         text.remove_prefix(end + 1);
     }
@@ -95,29 +69,17 @@ bool parse_sequence(Defaults &out, std::string_view text) {
 
 Defaults read_defaults(const gguf::File &file) {
     Defaults out;
-    const auto note = [&](uint32_t bit, bool usable) {
-        (usable ? out.present : out.ignored) |= bit;
+    const auto note = [&](Key key, bool usable) {
+        (usable ? out.present : out.ignored) |= static_cast<uint32_t>(key);
     };
-    for (const FloatKey &key : kFloats) {
-        const size_t index = file.find_meta(key.name);
-        if (index == gguf::kNotFound) continue;
-        const double value = is_number(file.meta(index).type) ? file.get_f64(index) : NAN;
-        const bool usable = value >= 0 && value <= key.most;
-        if (usable) out.*key.value = static_cast<float>(value);
-        note(key.bit, usable);
-    }
-    for (const CountKey &key : kCounts) {
-        const size_t index = file.find_meta(key.name);
-        if (index == gguf::kNotFound) continue;
-        const double value = is_number(file.meta(index).type) ? file.get_f64(index) : NAN;
-        const bool usable = value >= key.least && value <= key.most && floor(value) == value;
-        if (usable) out.*key.value = value < 0 ? key.below_0 : static_cast<uint32_t>(value);
-        note(key.bit, usable);
-    }
+#define KEY(ID, bit, key, member, type, least, most, instead_of_negative, field)                   \
+    if (const size_t at = file.find_meta("general.sampling." key); at != gguf::kNotFound)          \
+        note(Key::ID, read_number(out.member, file, at, least, most, instead_of_negative));
+#include "model/sampling/samplers.def"
     const size_t index = file.find_meta("general.sampling.sequence");
     if (index == gguf::kNotFound) return out;
     const bool is_text = file.meta(index).type == gguf::ValueType::string;
-    note(kSequenceKey, is_text && parse_sequence(out, file.get_string(index)));
+    note(Key::SEQUENCE, is_text && parse_sequence(out, file.get_string(index)));
     return out;
 }
 

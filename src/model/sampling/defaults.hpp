@@ -11,48 +11,29 @@
 
 namespace ggufx::sampling {
 
-// A bit for each key; equal to GGUFX_SAMPLING_*.
-enum : uint32_t {
-    kTemperatureKey = 1,
-    kTopKKey = 2,
-    kTopPKey = 4,
-    kMinPKey = 8,
-    kXtcProbabilityKey = 16,
-    kXtcThresholdKey = 32,
-    kLastNKey = 64,
-    kRepetitionKey = 128,
-    kMirostatKey = 256,
-    kTauKey = 512,
-    kEtaKey = 1024,
-    kSequenceKey = 2048,
-    kSuppressedKey = 4096,
+// A bit for each key.
+enum class Key : uint32_t {
+#define KEY(ID, bit, key, member, type, least, most, instead_of_negative, field) ID = bit,
+#include "model/sampling/samplers.def"
+    SEQUENCE = 2048,
+    SUPPRESSED = 4096,
 };
 
-// Equal to GGUFX_LINK_*.
 enum class SamplerKind : uint8_t {
-    top_k = 1,
-    top_p = 2,
-    min_p = 3,
-    typical = 4,
-    top_n_sigma = 5,
-    xtc = 6,
-    temperature = 7,
-    penalties = 8,
-    dry = 9,
+    none,
+#define EACH(id, ID, Type, name, order) id,
+#include "model/sampling/samplers.def"
 };
 
-constexpr size_t kMostDefaultSamplers = 16;
-constexpr uint32_t kMostLast = 1u << 20;
+constexpr size_t kMaxDefaultSamplers = 16;
 
 struct Defaults {
     uint32_t present = 0; // keys with a usable value
     uint32_t ignored = 0; // keys with an ignored value
-    float temperature = 0, top_p = 0, min_p = 0;
-    float xtc_probability = 0, xtc_threshold = 0;
-    float repetition = 0, tau = 0, eta = 0;
-    uint32_t top_k = 0, n_last = 0, mirostat = 0;
+#define KEY(ID, bit, key, member, type, least, most, instead_of_negative, field) type member = 0;
+#include "model/sampling/samplers.def"
     uint32_t n_samplers = 0;
-    SamplerKind samplers[kMostDefaultSamplers] = {};
+    SamplerKind samplers[kMaxDefaultSamplers] = {};
 };
 
 Defaults read_defaults(const gguf::File &file);

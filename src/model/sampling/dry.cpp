@@ -7,10 +7,10 @@
 
 namespace ggufx::sampling {
 
-Dry::Dry(const Host *host, uint32_t n_vocab, uint32_t n_last)
-    : breakers(HostAllocator<int32_t>(host)), ring_(n_last, HostAllocator<int32_t>(host)),
-      same_(n_last, HostAllocator<uint32_t>(host)),
-      repeats_(n_last < n_vocab ? n_last : n_vocab, HostAllocator<Repeat>(host)),
+Dry::Dry(const Host *host, uint32_t n_vocab, uint32_t last_n)
+    : breakers(HostAllocator<int32_t>(host)), ring_(last_n, HostAllocator<int32_t>(host)),
+      same_(last_n, HostAllocator<uint32_t>(host)),
+      repeats_(last_n < n_vocab ? last_n : n_vocab, HostAllocator<Repeat>(host)),
       places_(n_vocab, kNowhere, HostAllocator<uint32_t>(host)) {}
 
 void Dry::accept(int32_t id) {

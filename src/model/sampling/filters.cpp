@@ -30,10 +30,18 @@ float weight_at(const Candidates &candidates, size_t rank, const Candidate &c) {
 
 } // namespace
 
+bool TopK::is_off() const {
+    return k == 0;
+}
+
 Status TopK::apply(Step &step) {
     Candidates &candidates = step.candidates;
     candidates.keep_ranked(candidates.rank(nullptr, k));
     return Status::ok;
+}
+
+bool TopP::is_off() const {
+    return !(p > 0.0f && p < 1.0f);
 }
 
 Status TopP::apply(Step &step) {
@@ -48,6 +56,10 @@ Status TopP::apply(Step &step) {
     return Status::ok;
 }
 
+bool MinP::is_off() const {
+    return !(p > 0.0f);
+}
+
 Status MinP::apply(Step &step) {
     Candidates &candidates = step.candidates;
     const float top = candidates.largest();
@@ -56,6 +68,10 @@ Status MinP::apply(Step &step) {
     candidates.keep_where(static_cast<float>(least),
                           [&](float logit) { return exp_f32(logit - top) >= p; });
     return Status::ok;
+}
+
+bool Typical::is_off() const {
+    return !(p > 0.0f && p < 1.0f);
 }
 
 // Locally typical sampling: ranks candidates by the distance of their surprisal from the entropy.
@@ -81,6 +97,10 @@ Status Typical::apply(Step &step) {
     return Status::ok;
 }
 
+bool TopNSigma::is_off() const {
+    return !(n_sigma > 0.0f);
+}
+
 Status TopNSigma::apply(Step &step) {
     Candidates &candidates = step.candidates;
     const double n = static_cast<double>(candidates.n_left());
@@ -96,6 +116,10 @@ Status TopNSigma::apply(Step &step) {
     candidates.keep_where(static_cast<float>(least),
                           [=](float logit) { return static_cast<double>(logit) >= least; });
     return Status::ok;
+}
+
+bool Xtc::is_off() const {
+    return !(probability > 0.0f);
 }
 
 // Removes all tokens with at least the threshold's probability, except the least likely of them.

@@ -17,6 +17,18 @@ float Logprobs::of(float logit) const {
     return static_cast<float>(static_cast<double>(logit) - largest_ - log_total_);
 }
 
+double log_sum_exp(const kernels::RowKernels &rows, const float *logits, size_t n, float largest) {
+    constexpr size_t part = 1024; // on the stack
+    float weights[part];
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i += part) {
+        const size_t m = std::min(part, n - i);
+        rows.exp_from(weights, logits + i, largest, m);
+        for (size_t j = 0; j < m; j++) sum += static_cast<double>(weights[j]);
+    }
+    return log_f64(sum);
+}
+
 namespace {
 
 struct Heap {

@@ -20,6 +20,9 @@ private:
     double largest_, log_total_;
 };
 
+// Returns log of the sum of exp(logits - largest), in binary64, ascending ids. Needs CanonicalFp.
+double log_sum_exp(const kernels::RowKernels &rows, const float *logits, size_t n, float largest);
+
 // Writes ids and logits of the k most likely of n, k <= n, by rank.
 void find_likeliest(int32_t *out_ids, float *out_logits, size_t k, const float *logits, size_t n);
 

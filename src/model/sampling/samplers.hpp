@@ -1,5 +1,5 @@
-// Samplers of a chain with their parameters: filters, and changes of logits. Definitions:
-// docs/reproducibility/models.md.
+// Samplers of a chain with their parameters: filters, and changes of logits. samplers.def is their
+// table. Definitions: include/ggufx/sampler.h, docs/reproducibility/models.md.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -30,35 +30,20 @@ inline double sum_below(Candidates &candidates, double top) {
 
 // ---- filters ----
 
-struct TopK {
-    uint32_t k;
-    Status apply(Step &step);
-};
-
-struct TopP {
-    float p;
-    Status apply(Step &step);
-};
-
-struct MinP {
-    float p;
-    Status apply(Step &step);
-};
-
-struct Typical {
-    float p;
-    Status apply(Step &step);
-};
-
-struct TopNSigma {
-    float n_sigma;
-    Status apply(Step &step);
-};
-
-struct Xtc {
-    float probability, threshold;
-    Status apply(Step &step);
-};
+// is_off(): the numbers switch the filter off.
+#define FILTER1(id, ID, Type, name, order, type, a, example)                                       \
+    struct Type {                                                                                  \
+        type a;                                                                                    \
+        bool is_off() const;                                                                       \
+        Status apply(Step &step);                                                                  \
+    };
+#define FILTER2(id, ID, Type, name, order, type, a, b, example_a, example_b)                       \
+    struct Type {                                                                                  \
+        type a, b;                                                                                 \
+        bool is_off() const;                                                                       \
+        Status apply(Step &step);                                                                  \
+    };
+#include "model/sampling/samplers.def"
 
 // ---- changes ----
 
@@ -68,14 +53,14 @@ struct Temperature {
 };
 
 struct Penalties {
-    float repetition, frequency, presence;
+    float repeat, frequency, presence;
     Window window;
     Status apply(Step &step);
     void accept(int32_t id) { window.add(id); }
     void reset() { window.clear(); }
 };
 
-struct Bias {
+struct LogitBias {
     struct Entry {
         int32_t id;
         float bias;
@@ -87,7 +72,7 @@ struct Bias {
 // DRY: penalizes tokens that would continue a repetition in the last tokens. Linear in the window.
 class Dry {
 public:
-    Dry(const Host *host, uint32_t n_vocab, uint32_t n_last);
+    Dry(const Host *host, uint32_t n_vocab, uint32_t last_n);
     float multiplier = 0, base = 0;
     uint32_t allowed_length = 0;
     Vector<int32_t> breakers; // ascending
@@ -142,11 +127,13 @@ private:
 
 struct HostSampler {
     void *user;
-    int32_t (*link)(void *user, ggufx_candidate *candidates, size_t n);
+    int32_t (*change)(void *user, ggufx_candidate *candidates, size_t n); // returns a Status
     Status apply(Step &step);
 };
 
-using SamplerStep = std::variant<TopK, TopP, MinP, Typical, TopNSigma, Xtc, Temperature, Penalties,
-                                 Bias, Dry, Mirostat, HostSampler>;
+#define EACH(id, ID, Type, name, order) Type,
+using Sampler = std::variant<
+#include "model/sampling/samplers.def"
+    LogitBias, Mirostat, HostSampler>;
 
 } // namespace ggufx::sampling

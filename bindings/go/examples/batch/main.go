@@ -29,7 +29,10 @@ func main() {
 	session := try(model.NewSession(&ggufx.SessionOptions{Sequences: uint32(len(prompts))}))
 	defer session.Close()
 	vocab := int(try(model.Info()).Vocab)
-	sampler := try(rt.NewSampler(uint32(vocab), nil))
+	sampler := try(rt.NewSampler(uint32(vocab), 0))
+	if err := sampler.AddTopK(1); err != nil { // greedy
+		log.Fatal(err)
+	}
 	defer sampler.Close()
 	texts, items := make([][]int32, len(prompts)), make([]ggufx.BatchItem, len(prompts))
 	for i, prompt := range prompts {
@@ -39,7 +42,7 @@ func main() {
 	for step := 0; step < 12; step++ {
 		rows := try(session.DecodeBatch(items, nil, nil))
 		for i := range texts {
-			id, _, err := sampler.Sample(rows[i*vocab : (i+1)*vocab])
+			id, _, err := sampler.Sample(nil, rows[i*vocab:(i+1)*vocab])
 			texts[i] = append(texts[i], try(id, err))
 			items[i].Tokens = texts[i][len(texts[i])-1:]
 		}

@@ -31,7 +31,10 @@ func main() {
 	defer tokenizer.Close()
 	session := try(model.NewSession(&ggufx.SessionOptions{Sequences: 3}))
 	defer session.Close()
-	sampler := try(rt.NewSampler(try(model.Info()).Vocab, nil))
+	sampler := try(rt.NewSampler(try(model.Info()).Vocab, 0))
+	if err := sampler.AddTopK(1); err != nil { // greedy
+		log.Fatal(err)
+	}
 	defer sampler.Close()
 	ids := try(tokenizer.Tokenize(prompt, ggufx.TokenizeAddSpecial))
 	all := ggufx.BatchItem{Tokens: ids, Flags: ggufx.BatchMark}
@@ -43,7 +46,7 @@ func main() {
 		}
 		more, row := item.Tokens, try(session.DecodeBatch([]ggufx.BatchItem{item}, nil, nil))
 		for n := 0; n < 8; n++ {
-			id, _, err := sampler.Sample(row)
+			id, _, err := sampler.Sample(nil, row)
 			more = append(more, try(id, err))
 			item.Tokens = more[len(more)-1:]
 			row = try(session.DecodeBatch([]ggufx.BatchItem{item}, nil, nil))

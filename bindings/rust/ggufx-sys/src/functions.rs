@@ -217,9 +217,6 @@ functions! {
         *mut ggufx_error) -> ggufx_status;
     fn ggufx_matcher_info(out: *mut ggufx_matcher_facts, matcher: *const ggufx_matcher, error: *mut
         ggufx_error) -> ggufx_status;
-    fn ggufx_sampler_sample_matching(out_id: *mut i32, out_logprob: *mut f32, sampler: *mut
-        ggufx_sampler, matcher: *mut ggufx_matcher, logits: *const f32, n: usize, error: *mut
-        ggufx_error) -> ggufx_status;
     fn ggufx_writer_copy_rank(writer: *mut ggufx_writer, file: *const ggufx_file, rank: u32,
         n_ranks: u32, speeds: *const u32, flags: u32, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_imatrix_open(out: *mut *mut ggufx_imatrix, rt: *const ggufx_runtime, path: *const
@@ -383,11 +380,6 @@ functions! {
     fn ggufx_session_destroy(session: *mut ggufx_session);
     fn ggufx_session_info(out: *mut ggufx_session_facts, session: *const ggufx_session, error: *mut
         ggufx_error) -> ggufx_status;
-    fn ggufx_sampler_create(out: *mut *mut ggufx_sampler, rt: *const ggufx_runtime, n_vocab: u32,
-        options: *const ggufx_sampler_options, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_sampler_destroy(sampler: *mut ggufx_sampler);
-    fn ggufx_sampler_sample(out_id: *mut i32, out_logprob: *mut f32, sampler: *mut ggufx_sampler,
-        logits: *const f32, n: usize, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_dequantize(out: *mut f32, n_out: usize, rt: *const ggufx_runtime, tensor: *const
         ggufx_tensor, first_row: u64, n_rows: u64, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_dequantize_blocks(out: *mut f32, n: usize, rt: *const ggufx_runtime, type_: u32, bytes:
@@ -395,15 +387,42 @@ functions! {
     fn ggufx_quantize_blocks(out: *mut c_void, n_bytes: usize, rt: *const ggufx_runtime, type_: u32,
         rows: *const f32, n_rows: usize, n_cols: usize, options: *const ggufx_quantize_options,
         error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_sampler_create_chain(out: *mut *mut ggufx_sampler, rt: *const ggufx_runtime, n_vocab:
-        u32, seed: u64, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_sampler_add(sampler: *mut ggufx_sampler, link: *const ggufx_sampler_link, error: *mut
-        ggufx_error) -> ggufx_status;
+    fn ggufx_sampler_create(out: *mut *mut ggufx_sampler, rt: *const ggufx_runtime, n_vocab: u32,
+        seed: u64, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_sampler_destroy(sampler: *mut ggufx_sampler);
+    fn ggufx_sampler_sample(out_id: *mut i32, out_logprob: *mut f32, sampler: *mut ggufx_sampler,
+        matcher: *mut ggufx_matcher, logits: *const f32, n: usize, error: *mut ggufx_error) ->
+        ggufx_status;
     fn ggufx_sampler_accept(sampler: *mut ggufx_sampler, ids: *const i32, n: usize, error: *mut
         ggufx_error) -> ggufx_status;
     fn ggufx_sampler_reset(sampler: *mut ggufx_sampler, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_sampler_clone(out: *mut *mut ggufx_sampler, sampler: *const ggufx_sampler, error: *mut
         ggufx_error) -> ggufx_status;
+    fn ggufx_sampler_add_top_k(sampler: *mut ggufx_sampler, k: u32, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_sampler_add_top_p(sampler: *mut ggufx_sampler, p: f32, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_sampler_add_min_p(sampler: *mut ggufx_sampler, p: f32, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_sampler_add_typical(sampler: *mut ggufx_sampler, p: f32, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_sampler_add_top_n_sigma(sampler: *mut ggufx_sampler, n_sigma: f32, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_sampler_add_xtc(sampler: *mut ggufx_sampler, probability: f32, threshold: f32, error:
+        *mut ggufx_error) -> ggufx_status;
+    fn ggufx_sampler_add_temperature(sampler: *mut ggufx_sampler, temperature: f32, options: *const
+        ggufx_temperature_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_sampler_add_penalties(sampler: *mut ggufx_sampler, options: *const
+        ggufx_penalty_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_sampler_add_dry(sampler: *mut ggufx_sampler, options: *const ggufx_dry_options, error:
+        *mut ggufx_error) -> ggufx_status;
+    fn ggufx_sampler_add_logit_bias(sampler: *mut ggufx_sampler, biases: *const ggufx_logit_bias,
+        n_biases: usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_sampler_add_mirostat(sampler: *mut ggufx_sampler, options: *const
+        ggufx_mirostat_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_sampler_add_host(sampler: *mut ggufx_sampler, apply: Option<unsafe extern "C" fn(user:
+        *mut c_void, candidates: *mut ggufx_candidate, n: usize) -> ggufx_status>, user: *mut
+        c_void, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_file_sampling(out: *mut ggufx_sampling_facts, out_suppressed: *mut i32, capacity:
         usize, file: *const ggufx_file, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_logprobs(out_ids: *mut i32, out_logprobs: *mut f32, k: usize, out_chosen: *mut f32, rt:

@@ -1212,18 +1212,6 @@ pub struct ggufx_session_facts {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct ggufx_sampler_options {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub temperature: f32,
-    pub top_p: f32,
-    pub min_p: f32,
-    pub top_k: u32,
-    pub seed: u64,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
 pub struct ggufx_quantize_options {
     pub struct_size: u32,
     pub flags: u32,
@@ -1235,9 +1223,35 @@ pub struct ggufx_quantize_options {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct ggufx_candidate {
-    pub id: i32,
-    pub logit: f32,
+pub struct ggufx_temperature_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub range: f32,
+    pub exponent: f32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_penalty_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub repeat: f32,
+    pub frequency: f32,
+    pub presence: f32,
+    pub last_n: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_dry_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub multiplier: f32,
+    pub base: f32,
+    pub allowed_length: u32,
+    pub last_n: u32,
+    pub sequence_breakers: *const i32,
+    pub n_sequence_breakers: usize,
 }
 
 #[repr(C)]
@@ -1249,36 +1263,20 @@ pub struct ggufx_logit_bias {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct ggufx_sampler_link {
+pub struct ggufx_mirostat_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub kind: u32,
-    pub k: u32,
-    pub p: f32,
-    pub n_sigma: f32,
-    pub probability: f32,
-    pub threshold: f32,
-    pub temperature: f32,
-    pub range: f32,
-    pub exponent: f32,
-    pub repetition: f32,
-    pub frequency: f32,
-    pub presence: f32,
-    pub n_last: u32,
-    pub multiplier: f32,
-    pub base: f32,
-    pub allowed_length: u32,
+    pub version: u32,
+    pub m: u32,
     pub tau: f32,
     pub eta: f32,
-    pub m: u32,
-    pub version: u32,
-    pub breakers: *const i32,
-    pub n_breakers: usize,
-    pub biases: *const ggufx_logit_bias,
-    pub n_biases: usize,
-    pub link: Option<unsafe extern "C" fn(user: *mut c_void, candidates: *mut ggufx_candidate, n:
-        usize) -> i32>,
-    pub user: *mut c_void,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_candidate {
+    pub id: i32,
+    pub logit: f32,
 }
 
 #[repr(C)]
@@ -1293,13 +1291,13 @@ pub struct ggufx_sampling_facts {
     pub min_p: f32,
     pub xtc_probability: f32,
     pub xtc_threshold: f32,
-    pub repetition: f32,
-    pub n_last: u32,
+    pub repeat: f32,
+    pub last_n: u32,
     pub mirostat: u32,
     pub tau: f32,
     pub eta: f32,
-    pub n_links: u32,
-    pub links: [u32; 16],
+    pub n_samplers: u32,
+    pub samplers: [u32; 16],
     pub reserved: u32,
     pub n_suppressed: u64,
 }
@@ -1391,7 +1389,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 92] = [
+pub const SIZES: [(&str, usize); 94] = [
     ("ggufx_adapter_options\0", size_of::<ggufx_adapter_options>()),
     ("ggufx_adapter_facts\0", size_of::<ggufx_adapter_facts>()),
     ("ggufx_adapter_use\0", size_of::<ggufx_adapter_use>()),
@@ -1470,11 +1468,13 @@ pub const SIZES: [(&str, usize); 92] = [
     ("ggufx_layer_facts\0", size_of::<ggufx_layer_facts>()),
     ("ggufx_session_options\0", size_of::<ggufx_session_options>()),
     ("ggufx_session_facts\0", size_of::<ggufx_session_facts>()),
-    ("ggufx_sampler_options\0", size_of::<ggufx_sampler_options>()),
     ("ggufx_quantize_options\0", size_of::<ggufx_quantize_options>()),
-    ("ggufx_candidate\0", size_of::<ggufx_candidate>()),
+    ("ggufx_temperature_options\0", size_of::<ggufx_temperature_options>()),
+    ("ggufx_penalty_options\0", size_of::<ggufx_penalty_options>()),
+    ("ggufx_dry_options\0", size_of::<ggufx_dry_options>()),
     ("ggufx_logit_bias\0", size_of::<ggufx_logit_bias>()),
-    ("ggufx_sampler_link\0", size_of::<ggufx_sampler_link>()),
+    ("ggufx_mirostat_options\0", size_of::<ggufx_mirostat_options>()),
+    ("ggufx_candidate\0", size_of::<ggufx_candidate>()),
     ("ggufx_sampling_facts\0", size_of::<ggufx_sampling_facts>()),
     ("ggufx_type_facts\0", size_of::<ggufx_type_facts>()),
     ("ggufx_kv_type_facts\0", size_of::<ggufx_kv_type_facts>()),

@@ -1,8 +1,8 @@
 //! Continuous batching: several prompts in one session; each step decodes one token per sequence.
 // SPDX-License-Identifier: MIT
 use ggufx::{
-    BatchFlags, BatchItem, DetokenizeFlags, File, Model, Result, Runtime, Sampler, SamplerOptions,
-    Session, SessionOptions, TokenizeFlags, Tokenizer,
+    BatchFlags, BatchItem, DetokenizeFlags, File, Model, Result, Runtime, Sampler, Session,
+    SessionOptions, TokenizeFlags, Tokenizer,
 };
 
 const PROMPTS: [&str; 3] = ["Once upon a time", "The sun", "Nib was"];
@@ -15,7 +15,8 @@ fn main() -> Result<()> {
     let options = SessionOptions { n_sequences: PROMPTS.len() as u32, ..Default::default() };
     let mut session = Session::new(&model, options)?;
     let n_vocab = model.info()?.n_vocab;
-    let mut sampler = Sampler::new(&rt, n_vocab, SamplerOptions::default())?;
+    let mut sampler = Sampler::new(&rt, n_vocab, 0)?;
+    sampler.add_top_k(1)?; // greedy
     let encode = |prompt| tokenizer.tokenize(prompt, TokenizeFlags::ADD_SPECIAL);
     let mut texts = PROMPTS.into_iter().map(encode).collect::<Result<Vec<_>>>()?;
     let mut known = vec![0; texts.len()];
@@ -27,7 +28,7 @@ fn main() -> Result<()> {
         for ((text, n), row) in texts.iter_mut().zip(&mut known).zip(rows.chunks(n_vocab as usize))
         {
             *n = text.len();
-            text.push(sampler.sample(row)?.0);
+            text.push(sampler.sample(None, row)?.0);
         }
     }
     for text in texts {

@@ -1,8 +1,8 @@
 //! Shared prefix: a common prompt is computed once, and sequences share its KV cache.
 // SPDX-License-Identifier: MIT
 use ggufx::{
-    BatchFlags, BatchItem, DetokenizeFlags, File, Model, Result, Runtime, Sampler, SamplerOptions,
-    Session, SessionOptions, TokenizeFlags, Tokenizer,
+    BatchFlags, BatchItem, DetokenizeFlags, File, Model, Result, Runtime, Sampler, Session,
+    SessionOptions, TokenizeFlags, Tokenizer,
 };
 
 const PROMPT: &str = "Once upon a time Nib was in the village. The old book was under the bed. \
@@ -16,7 +16,8 @@ fn main() -> Result<()> {
     let (model, tokenizer) = (Model::new(&rt, &file, Default::default())?, Tokenizer::new(&file)?);
     let options = SessionOptions { n_sequences: 3, ..Default::default() };
     let mut session = Session::new(&model, options)?;
-    let mut sampler = Sampler::new(&rt, model.info()?.n_vocab, SamplerOptions::default())?;
+    let mut sampler = Sampler::new(&rt, model.info()?.n_vocab, 0)?;
+    sampler.add_top_k(1)?; // greedy
     let ids = tokenizer.tokenize(PROMPT, TokenizeFlags::ADD_SPECIAL)?;
     session.batch_logits(&[BatchItem::new(0, &ids, BatchFlags::MARK)])?;
     for (i, text) in (1..).zip([" Nib was", " The sun"]) {
@@ -24,7 +25,7 @@ fn main() -> Result<()> {
         let mut more = tokenizer.tokenize(text, TokenizeFlags::NONE)?;
         let mut row = session.batch_logits(&[BatchItem::new(i, &more, BatchFlags::LOGITS)])?;
         for _ in 0..8 {
-            more.push(sampler.sample(&row)?.0);
+            more.push(sampler.sample(None, &row)?.0);
             let last = &more[more.len() - 1..];
             row = session.batch_logits(&[BatchItem::new(i, last, BatchFlags::LOGITS)])?;
         }

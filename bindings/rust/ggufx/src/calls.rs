@@ -2981,37 +2981,16 @@ impl Session {
 }
 
 impl Sampler {
-    /// Samples a token among those that match a grammar.
-    ///
-    /// As [`Sampler::sample`], but the sampler only sees matching tokens with ids below n. The
-    /// matcher accepts the chosen id. A call that fails changes neither sampler nor matcher.
-    ///
-    /// - `out_logprob`: the log-probability among all n tokens.
-    ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `CAPACITY`, `MISMATCH`, `STATE`, `VALUE`.
-    pub fn sample_matching(&mut self, matcher: &mut Matcher, logits: &[f32]) -> Result<(i32, f32)> {
-        let mut out_id = 0;
-        let mut out_logprob = 0.0;
-        check(|e| unsafe {
-            sys::ggufx_sampler_sample_matching(
-                &mut out_id,
-                &mut out_logprob,
-                self.as_raw(),
-                matcher.as_raw(),
-                logits.as_ptr(),
-                logits.len(),
-                e,
-            )
-        })?;
-        Ok((out_id, out_logprob))
-    }
-
     /// Samples an id from n logits.
     ///
-    /// - `out_logprob`: the natural log-probability of the id before the filters.
+    /// With a matcher, the chain only sees matching tokens with ids below n, and the matcher
+    /// accepts the chosen id. A call that fails changes neither sampler nor matcher.
     ///
-    /// Errors: `ARGUMENT`, `VALUE`.
-    pub fn sample(&mut self, logits: &[f32]) -> Result<(i32, f32)> {
+    /// - `out_logprob`: the natural log-probability of the id among all n tokens.
+    /// - `matcher`: tokens that may be sampled; `None`: all.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `CAPACITY`, `MISMATCH`, `STATE`, `VALUE`.
+    pub fn sample(&mut self, matcher: Option<&mut Matcher>, logits: &[f32]) -> Result<(i32, f32)> {
         let mut out_id = 0;
         let mut out_logprob = 0.0;
         check(|e| unsafe {
@@ -3019,6 +2998,7 @@ impl Sampler {
                 &mut out_id,
                 &mut out_logprob,
                 self.as_raw(),
+                matcher.map_or(null_mut(), |x| x.as_raw()),
                 logits.as_ptr(),
                 logits.len(),
                 e,
@@ -3029,7 +3009,7 @@ impl Sampler {
 
     /// Appends tokens to the history of a sampler, all or none, whether it sampled them or not.
     ///
-    /// Tokens of a prompt may be appended too. Samplers of `Sampler::new` ignore them.
+    /// Tokens of a prompt may be appended too.
     ///
     /// Errors: `ARGUMENT`.
     pub fn accept(&mut self, ids: &[i32]) -> Result<()> {
@@ -3041,6 +3021,134 @@ impl Sampler {
     /// Errors: `ARGUMENT`.
     pub fn reset(&mut self) -> Result<()> {
         check(|e| unsafe { sys::ggufx_sampler_reset(self.as_raw(), e) })
+    }
+
+    /// Keeps the k likeliest candidates.
+    ///
+    /// - `k`: 0: off.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `STATE`.
+    pub fn add_top_k(&mut self, k: u32) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_sampler_add_top_k(self.as_raw(), k, e) })
+    }
+
+    /// Keeps the fewest candidates by rank whose p sum up to p or more (Holtzman et al., 2020).
+    ///
+    /// - `p`: 0 to 1; 0 and 1: off.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `STATE`.
+    pub fn add_top_p(&mut self, p: f32) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_sampler_add_top_p(self.as_raw(), p, e) })
+    }
+
+    /// Keeps candidates with at least p times the largest weight, which is 1 (Nguyen et al., 2024).
+    ///
+    /// - `p`: 0 to 1; 0: off.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `STATE`.
+    pub fn add_min_p(&mut self, p: f32) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_sampler_add_min_p(self.as_raw(), p, e) })
+    }
+
+    /// Locally typical sampling: keeps the fewest candidates whose p sum up to p or more, in the
+    /// order of the distance of -log p from the entropy (Meister et al., 2023).
+    ///
+    /// The entropy is log total - (sum of w * (logit - largest)) / total. Distances are computed in
+    /// binary64 and rounded to binary32. If they are equal, the lower id comes first.
+    ///
+    /// - `p`: 0 to 1; 0 and 1: off.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `STATE`.
+    pub fn add_typical(&mut self, p: f32) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_sampler_add_typical(self.as_raw(), p, e) })
+    }
+
+    /// Keeps logits of at least the largest minus `n_sigma` standard deviations of the remaining
+    /// logits (Tang et al., 2025).
+    ///
+    /// The deviation is in binary64: the mean, then the sum of squared differences from it, / n,
+    /// root.
+    ///
+    /// - `n_sigma`: 0: off.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `STATE`.
+    pub fn add_top_n_sigma(&mut self, n_sigma: f32) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_sampler_add_top_n_sigma(self.as_raw(), n_sigma, e) })
+    }
+
+    /// Exclude top choices: if two or more candidates have a p of at least `threshold`, only the
+    /// least likely of them stays.
+    ///
+    /// Takes one draw per sample. Candidates stay ordered by id or by rank as before.
+    ///
+    /// - `probability`: 0 to 1: how often it acts; 0: off, without a draw.
+    /// - `threshold`: 0 to 1; 0 is 0.1.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `STATE`.
+    pub fn add_xtc(&mut self, probability: f32, threshold: f32) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_sampler_add_xtc(self.as_raw(), probability, threshold, e) })
+    }
+
+    /// Divides logits by the temperature.
+    ///
+    /// - `temperature`: below 2^-20 only the likeliest candidate stays (greedy sampling).
+    /// - `options`: may be `None`: a constant temperature.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `STATE`.
+    pub fn add_temperature(&mut self, temperature: f32, options: TemperatureOptions) -> Result<()> {
+        let options = options.raw();
+        check(|e| unsafe {
+            sys::ggufx_sampler_add_temperature(self.as_raw(), temperature, &options, e)
+        })
+    }
+
+    /// Penalizes tokens that occur c times in the last accepted tokens: by `repeat`, then by c *
+    /// frequency + presence.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `STATE`.
+    pub fn add_penalties(&mut self, options: PenaltyOptions) -> Result<()> {
+        let options = options.raw();
+        check(|e| unsafe { sys::ggufx_sampler_add_penalties(self.as_raw(), &options, e) })
+    }
+
+    /// Don't repeat yourself (DRY): penalizes tokens that would extend a repeated sequence.
+    ///
+    /// If the last L of `last_n` accepted tokens occurred before, L \>= `allowed_length`, the token
+    /// that followed loses multiplier * base^(L - `allowed_length`), rounded once. The largest L of
+    /// each token counts. Repeats do not cross a sequence breaker, and sequence breakers are not
+    /// penalized.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `STATE`.
+    pub fn add_dry(&mut self, options: DryOptions<'_>) -> Result<()> {
+        let options = options.raw();
+        check(|e| unsafe { sys::ggufx_sampler_add_dry(self.as_raw(), &options, e) })
+    }
+
+    /// Adds biases to logits; -infinity bans a token.
+    ///
+    /// - `biases`: each id once; copied.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `STATE`, `DUPLICATE`.
+    pub fn add_logit_bias(&mut self, biases: &[LogitBias]) -> Result<()> {
+        let biases = unsafe { List::of(biases.iter().map(|x| Ok(x.raw()))) }?;
+        check(|e| unsafe {
+            sys::ggufx_sampler_add_logit_bias(self.as_raw(), biases.at(), biases.len(), e)
+        })
+    }
+
+    /// Mirostat, version 1 or 2 (Basu et al., 2021): keeps the surprise -log2 p of tokens near tau.
+    /// Must be last in a chain.
+    ///
+    /// mu starts as 2 tau. Accepting the drawn token subtracts eta times the excess of its
+    /// surprise, among the candidates kept, over tau. Version 2 keeps the ranks up to the first
+    /// whose surprise is above mu. Version 1 keeps (e 2^mu / (1 - `n_vocab`^-e))^(1 / s) ranks. s
+    /// is the slope of log p over log rank of the m likeliest, e = s - 1; log(p / p') is the
+    /// difference of the logits.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `STATE`.
+    pub fn add_mirostat(&mut self, options: MirostatOptions) -> Result<()> {
+        let options = options.raw();
+        check(|e| unsafe { sys::ggufx_sampler_add_mirostat(self.as_raw(), &options, e) })
     }
 }
 

@@ -57,7 +57,7 @@ pub use io::ReadAt;
 pub use kv::{KvCache, ALL_LAYERS, ALL_SEQUENCES};
 pub use meta::Meta;
 pub use runtime::Hooks;
-pub use sampler::{Candidate, HostLink, Sampler};
+pub use sampler::{Candidate, HostSampler, Sampler};
 pub use session::{Attention, AttentionView, Session};
 pub use tensor::{quantize_blocks, Tensor};
 pub use tokenizer::Detokenizer;

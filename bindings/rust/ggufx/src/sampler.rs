@@ -1,10 +1,9 @@
 //! Samplers, and those of them that the program supplies.
 // SPDX-License-Identifier: MIT
 use crate::error::Result;
-use crate::handle::{handle, sized};
-use crate::keep::Keep;
+use crate::handle::handle;
 use crate::watch::{check, flow, guarded};
-use crate::{Runtime, SamplerLink, SamplerOptions};
+use crate::Runtime;
 use ggufx_sys as sys;
 use std::ops::ControlFlow;
 use std::ptr::null_mut;
@@ -13,7 +12,7 @@ use std::sync::Arc;
 handle! {
     /// Chooses ids; holds its random state.
     Sampler(ggufx_sampler, ggufx_sampler_destroy) {
-        hosts: Vec<Arc<Box<HostLink>>> // shared with clones
+        hosts: Vec<Arc<Box<HostSampler>>> // shared with clones
     }
 }
 
@@ -22,47 +21,34 @@ pub type Candidate = sys::ggufx_candidate;
 
 /// Sampler supplied by the program: changes the logits or the order of the remaining candidates; a
 /// logit of -infinity removes one; `Break` ends the call with `CANCELLED`.
-pub type HostLink = dyn Fn(&mut [Candidate]) -> ControlFlow<()> + Send + Sync;
+pub type HostSampler = dyn Fn(&mut [Candidate]) -> ControlFlow<()> + Send + Sync;
 
-unsafe extern "C" fn on_link(
+unsafe extern "C" fn on_candidates(
     user: *mut sys::c_void,
     candidates: *mut sys::ggufx_candidate,
     n: usize,
-) -> i32 {
-    let link = &*user.cast::<Box<HostLink>>();
+) -> sys::ggufx_status {
+    let apply = &*user.cast::<Box<HostSampler>>();
     let candidates = std::slice::from_raw_parts_mut(candidates, n);
-    guarded(sys::GGUFX_E_CANCELLED, || flow(link(candidates)))
+    guarded(sys::GGUFX_E_CANCELLED, || flow(apply(candidates)))
 }
 
 impl Sampler {
-    /// For vocabularies of up to `n_vocab` tokens. Errors: `ARGUMENT`, `MEMORY`.
-    pub fn new(rt: &Runtime, n_vocab: u32, options: SamplerOptions) -> Result<Self> {
-        let (raw, mut out) = (options.raw(), null_mut());
-        check(|e| unsafe { sys::ggufx_sampler_create(&mut out, rt.as_raw(), n_vocab, &raw, e) })?;
-        Ok(Sampler::of_raw(out, Vec::new()))
-    }
-    /// Empty sampler chain, which samples from the unmodified logits. Errors: `ARGUMENT`, `MEMORY`.
-    pub fn create_chain(rt: &Runtime, n_vocab: u32, seed: u64) -> Result<Self> {
+    /// Empty chain for vocabularies of up to `n_vocab` tokens, which samples from the unchanged
+    /// logits. Errors: `ARGUMENT`, `MEMORY`.
+    pub fn new(rt: &Runtime, n_vocab: u32, seed: u64) -> Result<Self> {
         let (rt, mut out) = (rt.as_raw(), null_mut());
-        check(|e| unsafe { sys::ggufx_sampler_create_chain(&mut out, rt, n_vocab, seed, e) })?;
+        check(|e| unsafe { sys::ggufx_sampler_create(&mut out, rt, n_vocab, seed, e) })?;
         Ok(Sampler::of_raw(out, Vec::new()))
     }
-    /// Append a sampler to the chain. Errors: `ARGUMENT`, `DUPLICATE`, `LIMIT`, `MEMORY`, `STATE`.
-    pub fn add(&mut self, link: SamplerLink<'_>) -> Result<()> {
-        let held = Keep::new();
-        let raw = link.raw(&held)?;
-        check(|e| unsafe { sys::ggufx_sampler_add(self.as_raw(), &raw, e) })
-    }
-    /// Append a sampler of the program to the chain. Errors: as [`Sampler::add`].
+    /// Append a sampler of the program to the chain. Errors: as [`Sampler::add_top_k`].
     pub fn add_host(
         &mut self,
-        link: impl Fn(&mut [Candidate]) -> ControlFlow<()> + Send + Sync + 'static,
+        apply: impl Fn(&mut [Candidate]) -> ControlFlow<()> + Send + Sync + 'static,
     ) -> Result<()> {
-        let (host, mut raw) =
-            (Arc::<Box<HostLink>>::new(Box::new(link)), sized!(ggufx_sampler_link));
-        (raw.kind, raw.link) = (sys::GGUFX_LINK_HOST, Some(on_link as _));
-        raw.user = Arc::as_ptr(&host) as *mut sys::c_void;
-        check(|e| unsafe { sys::ggufx_sampler_add(self.as_raw(), &raw, e) })?;
+        let host = Arc::<Box<HostSampler>>::new(Box::new(apply));
+        let (this, user) = (self.as_raw(), Arc::as_ptr(&host) as *mut sys::c_void);
+        check(|e| unsafe { sys::ggufx_sampler_add_host(this, Some(on_candidates), user, e) })?;
         self.hosts.push(host);
         Ok(())
     }

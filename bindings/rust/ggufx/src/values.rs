@@ -2307,110 +2307,74 @@ impl SessionFacts {
     }
 }
 
-/// Sampler options.
+/// Dynamic temperature: low + (high - low) * e^exponent, low = max(0, temperature - range), high =
+/// temperature + range. e is the entropy over that of as many equal candidates.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct SamplerOptions {
-    /// 0 = greedy: the largest logit, the lowest id among equals
-    pub temperature: f32,
-    /// Keep the likeliest tokens whose probabilities sum up to `top_p`; 0 or 1 = off
-    pub top_p: f32,
-    /// Remove tokens below `min_p` times the largest probability; 0 = off
-    pub min_p: f32,
-    /// Keep the k likeliest tokens; 0 = off
-    pub top_k: u32,
-    /// Seed of the random state
-    pub seed: u64,
+pub struct TemperatureOptions {
+    /// 0: the temperature is constant
+    pub range: f32,
+    /// 0 is 1
+    pub exponent: f32,
 }
 
-impl SamplerOptions {
-    pub(crate) fn raw(&self) -> sys::ggufx_sampler_options {
-        let mut o = sized!(ggufx_sampler_options);
-        o.temperature = self.temperature;
-        o.top_p = self.top_p;
-        o.min_p = self.min_p;
-        o.top_k = self.top_k;
-        o.seed = self.seed;
+impl TemperatureOptions {
+    pub(crate) fn raw(&self) -> sys::ggufx_temperature_options {
+        let mut o = sized!(ggufx_temperature_options);
+        o.range = self.range;
+        o.exponent = self.exponent;
         o
     }
 }
 
-/// A sampler of a chain, with its parameters.
+/// Penalty options.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct SamplerLink<'a> {
-    /// Kind.
-    pub kind: LinkKind,
-    /// TOP_K
-    pub k: u32,
-    /// TOP_P, MIN_P, TYPICAL: 0 to 1
-    pub p: f32,
-    /// TOP_N_SIGMA
-    pub n_sigma: f32,
-    /// XTC: 0 to 1
-    pub probability: f32,
-    /// XTC: 0 to 1
-    pub threshold: f32,
-    /// TEMPERATURE
-    pub temperature: f32,
-    /// TEMPERATURE
-    pub range: f32,
-    /// TEMPERATURE
-    pub exponent: f32,
-    /// PENALTIES
-    pub repetition: f32,
-    /// PENALTIES: may be negative, at least -1e6
+pub struct PenaltyOptions {
+    /// Divides logits above 0, multiplies others; 0 is 1
+    pub repeat: f32,
+    /// -1e6 to 1e6, subtracted for each occurrence
     pub frequency: f32,
-    /// PENALTIES: may be negative, at least -1e6
+    /// -1e6 to 1e6, subtracted once
     pub presence: f32,
-    /// PENALTIES, DRY: at most [`sys::GGUFX_LINK_MOST_LAST`]
-    pub n_last: u32,
-    /// DRY
-    pub multiplier: f32,
-    /// DRY: at least 1
-    pub base: f32,
-    /// DRY
-    pub allowed_length: u32,
-    /// MIROSTAT
-    pub tau: f32,
-    /// MIROSTAT
-    pub eta: f32,
-    /// MIROSTAT 1: at least 2
-    pub m: u32,
-    /// MIROSTAT: 1 or 2
-    pub version: u32,
-    /// `[n_breakers]` DRY: ids, which may repeat; copied
-    pub breakers: &'a [i32],
-    /// `[n_biases]` BIAS: each id once; copied
-    pub biases: &'a [LogitBias],
+    /// Accepted tokens to count, at most [`sys::GGUFX_SAMPLER_MAX_LAST_N`]; 0: off
+    pub last_n: u32,
 }
 
-impl SamplerLink<'_> {
-    pub(crate) fn raw(&self, held: &Keep) -> Result<sys::ggufx_sampler_link> {
-        let mut o = sized!(ggufx_sampler_link);
-        o.kind = self.kind.0;
-        o.k = self.k;
-        o.p = self.p;
-        o.n_sigma = self.n_sigma;
-        o.probability = self.probability;
-        o.threshold = self.threshold;
-        o.temperature = self.temperature;
-        o.range = self.range;
-        o.exponent = self.exponent;
-        o.repetition = self.repetition;
+impl PenaltyOptions {
+    pub(crate) fn raw(&self) -> sys::ggufx_penalty_options {
+        let mut o = sized!(ggufx_penalty_options);
+        o.repeat = self.repeat;
         o.frequency = self.frequency;
         o.presence = self.presence;
-        o.n_last = self.n_last;
+        o.last_n = self.last_n;
+        o
+    }
+}
+
+/// Dry options.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DryOptions<'a> {
+    /// 0: off
+    pub multiplier: f32,
+    /// 1 to 1e6; 0 is 1.75
+    pub base: f32,
+    /// 0 is 2
+    pub allowed_length: u32,
+    /// Accepted tokens to search, at most [`sys::GGUFX_SAMPLER_MAX_LAST_N`]; 0: off
+    pub last_n: u32,
+    /// `[n_sequence_breakers]` ids, which may repeat; copied
+    pub sequence_breakers: &'a [i32],
+}
+
+impl DryOptions<'_> {
+    pub(crate) fn raw(&self) -> sys::ggufx_dry_options {
+        let mut o = sized!(ggufx_dry_options);
         o.multiplier = self.multiplier;
         o.base = self.base;
         o.allowed_length = self.allowed_length;
-        o.tau = self.tau;
-        o.eta = self.eta;
-        o.m = self.m;
-        o.version = self.version;
-        o.breakers = optional(filled(self.breakers));
-        o.n_breakers = self.breakers.len();
-        o.biases = held.list(self.biases.iter().map(|x| x.raw()).collect());
-        o.n_biases = self.biases.len();
-        Ok(o)
+        o.last_n = self.last_n;
+        o.sequence_breakers = optional(filled(self.sequence_breakers));
+        o.n_sequence_breakers = self.sequence_breakers.len();
+        o
     }
 }
 
@@ -2428,6 +2392,30 @@ impl LogitBias {
         let mut o: sys::ggufx_logit_bias = unsafe { zeroed() };
         o.id = self.id;
         o.bias = self.bias;
+        o
+    }
+}
+
+/// Mirostat options.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MirostatOptions {
+    /// 1 or 2; 0 is 2
+    pub version: u32,
+    /// Version 1: candidates of the slope, at least 2; 0 is 100
+    pub m: u32,
+    /// Target surprise in bits; 0 is 5
+    pub tau: f32,
+    /// Learning rate; 0 is 0.1
+    pub eta: f32,
+}
+
+impl MirostatOptions {
+    pub(crate) fn raw(&self) -> sys::ggufx_mirostat_options {
+        let mut o = sized!(ggufx_mirostat_options);
+        o.version = self.version;
+        o.m = self.m;
+        o.tau = self.tau;
+        o.eta = self.eta;
         o
     }
 }

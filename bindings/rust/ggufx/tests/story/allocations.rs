@@ -4,7 +4,7 @@ use crate::{demo, numbers, runtime};
 use ggufx::{
     quantize_blocks, AttendOptions, BatchFlags, BatchItem, BatchOptions, EmbedOptions, Embedder,
     HalfFormat, KvCache, KvOptions, KvType, MatmulOptions, Model, QuantizeOptions, Sampler,
-    SamplerOptions, Session, SessionOptions, Tensor, TensorType,
+    Session, SessionOptions, Tensor, TensorType,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -112,14 +112,14 @@ fn a_conversation_allocates_nothing() {
     let mut session = Session::new(&model, SessionOptions::default()).unwrap();
     let small = EmbedOptions { n_context: 4, n_batch: 4, ..Default::default() };
     let (mut embedder, mut row) = (Embedder::new(&model, small).unwrap(), [0.0; 256]);
-    let mut sampler = Sampler::new(&rt, 1024, SamplerOptions::default()).unwrap();
+    let mut sampler = Sampler::new(&rt, 1024, 0).unwrap();
     let (mut logits, items) = (vec![0.0; 1024], [BatchItem::new(0, &[1], BatchFlags::LOGITS)]);
     let turn = || {
         embedder.embed(&mut row, &[1], &[1], None)?;
         session.sequence_truncate(0, 0)?;
         let options = BatchOptions { logits: Some(&mut logits), ..Default::default() };
         session.decode_batch(&items, options)?;
-        sampler.sample(&logits).map(drop)
+        sampler.sample(None, &logits).map(drop)
     };
     assert_eq!(allocations(turn), 0);
 }

@@ -3,8 +3,8 @@
 use crate::{demo, fails, runtime, scratch};
 use ggufx::{
     Candidate, DraftOptions, End, EventKind, Generator, GeneratorFlags, GeneratorOptions, Grammar,
-    GrammarKind, GrammarOptions, LinkKind, LogitBias, MatmulFlags, MeasureFacts, MeasureFlags,
-    MeasureOptions, Model, Prompt, Sampler, SamplerLink, Session, SessionOptions, Status,
+    GrammarKind, GrammarOptions, LogitBias, MatmulFlags, MeasureFacts, MeasureFlags,
+    MeasureOptions, Model, Prompt, Sampler, Session, SessionOptions, Status,
     StepOptions, Tokenizer,
 };
 use std::ops::ControlFlow;
@@ -12,28 +12,27 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 
 const LOGITS: [f32; 6] = [0.5, 3.0, 2.5, -1.0, 2.9, 0.0];
 
-fn chain(links: &[SamplerLink<'_>]) -> Sampler {
-    let mut sampler = Sampler::create_chain(&runtime(), 6, 7).unwrap();
-    links.iter().for_each(|&link| sampler.add(link).unwrap());
-    sampler
+fn chain() -> Sampler {
+    Sampler::new(&runtime(), 6, 7).unwrap()
 }
 fn draws(sampler: &mut Sampler) -> Vec<i32> {
-    (0..40).map(|_| sampler.sample(&LOGITS).unwrap().0).collect()
+    (0..40).map(|_| sampler.sample(None, &LOGITS).unwrap().0).collect()
 }
 
 #[test]
-fn links_are_added_in_order() {
-    let only = |link, ids: &[i32]| {
-        let got = draws(&mut chain(&[link]));
-        assert!(got.iter().all(|id| ids.contains(id)), "{:?}: {:?}", link, got);
+fn samplers_are_added_in_order() {
+    let only = |add: &dyn Fn(&mut Sampler) -> ggufx::Result<()>, ids: &[i32]| {
+        let mut sampler = chain();
+        add(&mut sampler).unwrap();
+        let got = draws(&mut sampler);
+        assert!(got.iter().all(|id| ids.contains(id)), "{:?}", got);
     };
-    let of = |kind| SamplerLink { kind, ..Default::default() };
-    only(SamplerLink { k: 1, ..of(LinkKind::TOP_K) }, &[1]);
-    only(SamplerLink { p: 0.5, ..of(LinkKind::TOP_P) }, &[1, 4]);
+    only(&|s| s.add_top_k(1), &[1]);
+    only(&|s| s.add_top_p(0.5), &[1, 4]);
     let biases = [(1, f32::NEG_INFINITY), (4, -100.0), (2, -100.0), (0, 20.0)];
     let biases = &biases.map(|(id, bias)| LogitBias { id, bias });
-    only(SamplerLink { biases, ..of(LinkKind::BIAS) }, &[0]);
-    let mut sampler = chain(&[]);
+    only(&|s| s.add_logit_bias(biases), &[0]);
+    let mut sampler = chain();
     let host = |list: &mut [Candidate]| {
         list.iter_mut()
             .for_each(|one| one.logit = if one.id == 3 { 1.0 } else { f32::NEG_INFINITY });
@@ -45,11 +44,8 @@ fn links_are_added_in_order() {
 
 #[test]
 fn clones_go_on_as_the_first_one() {
-    let mut first = chain(&[SamplerLink {
-        kind: LinkKind::TEMPERATURE,
-        temperature: 2.0,
-        ..Default::default()
-    }]);
+    let mut first = chain();
+    first.add_temperature(2.0, Default::default()).unwrap();
     let before = draws(&mut first);
     let mut second = first.try_clone().unwrap();
     let after = draws(&mut second);
@@ -61,21 +57,20 @@ fn clones_go_on_as_the_first_one() {
 
 #[test]
 fn a_host_may_stop_or_panic() {
-    let mut sampler = chain(&[]);
+    let mut sampler = chain();
     sampler.add_host(|_: &mut [Candidate]| ControlFlow::Break(())).unwrap();
-    fails(sampler.sample(&LOGITS), Status::CANCELLED);
-    let mut sampler = chain(&[]);
+    fails(sampler.sample(None, &LOGITS), Status::CANCELLED);
+    let mut sampler = chain();
     sampler.add_host(|_: &mut [Candidate]| panic!("of the program")).unwrap();
     let mut clone = sampler.try_clone().unwrap();
     drop(sampler); // the clone keeps the custom sampler
-    assert!(catch_unwind(AssertUnwindSafe(|| clone.sample(&LOGITS).map(drop))).is_err());
+    assert!(catch_unwind(AssertUnwindSafe(|| clone.sample(None, &LOGITS).map(drop))).is_err());
     assert_eq!(clone.reset(), Ok(())); // all is well afterwards
-    let of = |kind| SamplerLink { kind, ..Default::default() };
-    let top = SamplerLink { k: 1, ..of(LinkKind::TOP_K) };
     let biases = &[LogitBias { id: 1, bias: 0.5 }; 2];
-    fails(chain(&[]).add(SamplerLink { biases, ..of(LinkKind::BIAS) }), Status::DUPLICATE);
-    let mut simple = Sampler::new(&runtime(), 6, Default::default()).unwrap();
-    fails(simple.add(top), Status::STATE);
+    fails(chain().add_logit_bias(biases), Status::DUPLICATE);
+    let mut last = chain();
+    last.add_mirostat(Default::default()).unwrap();
+    fails(last.add_top_k(1), Status::STATE);
 }
 
 fn session(n_context: u32) -> Session {
@@ -87,7 +82,7 @@ fn session(n_context: u32) -> Session {
 
 /// Sixty ids, and the number of drafts.
 fn generated(draft: Option<DraftOptions<'_>>) -> (Vec<i32>, u64) {
-    let sampler = Sampler::create_chain(&runtime(), 1024, 3).unwrap();
+    let sampler = Sampler::new(&runtime(), 1024, 3).unwrap();
     let options = GeneratorOptions {
         flags: GeneratorFlags::IDS_ONLY | GeneratorFlags::IGNORE_EOG,
         max_tokens: 60,

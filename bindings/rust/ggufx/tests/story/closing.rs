@@ -5,8 +5,7 @@ use crate::{adapters::control_vector, imatrix::old, kv::filled, model_path, numb
 use ggufx::{
     Adapter, AdapterOptions, AttendOptions, BatchFlags, BatchItem, EmbedOptions, Embedder, File,
     Imatrix, JobFlags, JobOptions, KvCache, Model, Quantizer, Runtime, RuntimeOptions, Sampler,
-    SamplerOptions, Session, SessionOptions, Tensor, TokenizeFlags, Tokenizer, Writer,
-    WriterOptions,
+    Session, SessionOptions, Tensor, TokenizeFlags, Tokenizer, Writer, WriterOptions,
 };
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -57,13 +56,15 @@ impl Objects {
         let plan = JobOptions { flags: JobFlags::ALLOW_REQUANTIZE, ..Default::default() };
         let job = Quantizer::quantize(&rt, &file, ggufx::file_type_from_name("q4_0")?, plan)?;
         let control = control_vector(&rt);
+        let mut sampler = Sampler::new(&rt, 8, 0)?;
+        sampler.add_top_k(1)?;
         Ok(Objects {
             adapter: Shared::new(Adapter::new(&model, &control, AdapterOptions::default())?),
             part: Shared::new(part),
             tokenizer: Shared::new(Tokenizer::new(&file)?),
             session: Shared::new(Mutex::new(session)),
             embedder: Shared::new(Mutex::new(Embedder::new(&model, small)?)),
-            sampler: Shared::new(Mutex::new(Sampler::new(&rt, 8, SamplerOptions::default())?)),
+            sampler: Shared::new(Mutex::new(sampler)),
             kv: Shared::new(filled(2)),
             imatrix: Shared::new(Imatrix::open_memory(&rt, &old())?),
             writer: Shared::new(Mutex::new(Writer::new(&rt, WriterOptions::default())?)),
@@ -117,7 +118,7 @@ fn wear(o: &Objects) {
             }),
             o.embedder
                 .call(|e| assert_eq!(e.lock().unwrap().embed_texts(&[&[1]]).unwrap().len(), 8)),
-            o.sampler.call(|s| assert_eq!(s.lock().unwrap().sample(&logits).unwrap().0, 3)),
+            o.sampler.call(|s| assert_eq!(s.lock().unwrap().sample(None, &logits).unwrap().0, 3)),
             o.kv.call(|kv| {
                 let mut out = [0.0; 128];
                 kv.attend(&mut out, None, 0, 0, &q, 1, None, AttendOptions::default()).unwrap()
