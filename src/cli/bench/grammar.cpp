@@ -84,9 +84,7 @@ static int bench_grammar(const Globals &globals, const BenchGrammarOptions &opti
     const std::string source = grammar_text(options.grammar);
     const Runtime rt = make_runtime(globals);
     const File file = open_file(rt.get(), options.model, GGUFX_OPEN_METADATA_ONLY);
-    ggufx_tokenizer *handle = nullptr;
-    call([&](ggufx_error *error) { return ggufx_tokenizer_create(&handle, file.get(), error); });
-    const Tokenizer tokenizer(handle);
+    const Tokenizer tokenizer = make_tokenizer(file.get());
     const auto info =
         facts<ggufx_tokenizer_facts>([&](ggufx_tokenizer_facts *out, ggufx_error *error) {
             return ggufx_tokenizer_info(out, tokenizer.get(), error);

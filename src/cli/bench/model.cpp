@@ -10,11 +10,18 @@
 #include "models/text_model.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace ggufx::cli {
 
 namespace {
+
+constexpr ProductMode kProductModes[] = {{"default", 0},
+                                         {"row-wise", GGUFX_MATMUL_BATCH_INVARIANT},
+                                         {"tiled", GGUFX_MATMUL_TILES},
+                                         {"precise", GGUFX_MATMUL_PRECISE},
+                                         {"f32", GGUFX_MATMUL_F32}};
 
 enum class Format { table, markdown, csv, json, jsonl, sql };
 
@@ -167,15 +174,25 @@ TextIds ModelBench::text() const {
     if (options_.text_file.empty())
         return options_.repeats ? repeating_text(n_context(), n_vocab)
                                 : random_text(n_context(), n_vocab);
-    ggufx_tokenizer *handle = nullptr;
-    call([&](ggufx_error *error) { return ggufx_tokenizer_create(&handle, file_.get(), error); });
-    const Tokenizer tokenizer(handle);
+    const Tokenizer tokenizer = make_tokenizer(file_.get());
     TextIds ids = tokenize(tokenizer.get(), read_text(options_.text_file), 0);
     if (ids.size() < n_context())
         throw Failure(kUsage, fmt::format("\"{}\" has {} tokens, the tests need {}",
                                           escape(options_.text_file), ids.size(), n_context()));
     ids.resize(n_context());
     return ids;
+}
+
+struct Spread {
+    double mean, deviation; // sample mean, sample deviation
+};
+
+Spread spread_of(const std::vector<double> &values) {
+    const auto n = static_cast<double>(values.size());
+    double sum = 0, squares = 0;
+    for (const double value : values) sum += value;
+    for (const double value : values) squares += (value - sum / n) * (value - sum / n);
+    return {sum / n, n > 1 ? std::sqrt(squares / (n - 1)) : 0};
 }
 
 Json ModelBench::record(const ModelCase &which, const ModelTest &test, const Rates &rates) const {

@@ -1,49 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "bench/model_runs.hpp"
 
-#include "bench/blocks.hpp"
 #include "common/signals.hpp"
 #include "common/timing.hpp"
 #include "models/sampling.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <limits>
 
 namespace ggufx::cli {
 
-const std::vector<ProductMode> kProductModes = {{"default", 0},
-                                                {"row-wise", GGUFX_MATMUL_BATCH_INVARIANT},
-                                                {"tiled", GGUFX_MATMUL_TILES},
-                                                {"precise", GGUFX_MATMUL_PRECISE},
-                                                {"f32", GGUFX_MATMUL_F32}};
-
 std::string ModelTest::name() const {
     std::string first = prompt ? fmt::format("pp{}", prompt) : "";
     if (!predict) return first;
     return fmt::format("{}{}tg{}", first, prompt ? "+" : "", predict);
-}
-
-TextIds random_text(size_t n, uint32_t n_vocab) {
-    Random random(1);
-    TextIds ids(n);
-    for (int32_t &id : ids) id = static_cast<int32_t>(random.next() % n_vocab);
-    return ids;
-}
-
-TextIds repeating_text(size_t n, uint32_t n_vocab) {
-    constexpr size_t kSpan = 60;
-    Random random(2);
-    TextIds ids = random_text(n, n_vocab);
-    for (size_t i = kSpan + 10; i + kSpan <= n; i += kSpan + 3 + random.next() % 8)
-        std::copy_n(ids.begin() + static_cast<ptrdiff_t>(random.next() % (i - kSpan)), kSpan,
-                    ids.begin() + static_cast<ptrdiff_t>(i));
-    return ids;
-}
-
-void add_turned(TextIds &to, const TextIds &text, size_t sequence, size_t n) {
-    for (size_t i = 0; i < n; i++) to.push_back(text[(sequence * 37 + i) % text.size()]);
 }
 
 ModelRuns::ModelRuns(const ggufx_runtime *rt, Session session, const ModelCase &first,
@@ -73,19 +43,13 @@ ggufx_status ModelRuns::choose(void *self, ggufx_candidate *candidates, size_t n
 
 // Decodes tokens first .. first + n - 1 of every sequence.
 void ModelRuns::append(unsigned first, unsigned n, uint32_t products, bool logits) {
-    const ggufx_progress cancel = cancel_hook();
     const size_t n_context = ids_.size() / sequences_;
     for (unsigned i = 0; i < sequences_; i++)
         items_[i] =
             batch_item(i, logits ? GGUFX_BATCH_LOGITS : 0, {&ids_[i * n_context + first], n});
-    auto options = sized<ggufx_batch_options>();
-    options.flags = GGUFX_BATCH_MATMUL;
-    options.matmul_flags = products;
+    const ggufx_progress cancel = cancel_hook();
+    auto options = batch_options(products, logits ? std::span(logits_) : std::span<float>());
     options.progress = &cancel;
-    if (logits) {
-        options.logits = logits_.data();
-        options.n_logits = logits_.size();
-    }
     call([&](ggufx_error *error) {
         return ggufx_session_decode_batch(session_.get(), items_.data(), items_.size(), &options,
                                           error);
@@ -119,20 +83,13 @@ Generator ModelRuns::make_generator(const ModelTest &test, unsigned depth) const
     prompt.flags = GGUFX_PROMPT_APPEND;
     prompt.tokens = &ids_[depth - 1];
     prompt.n_tokens = test.prompt + 1;
-    call([&](ggufx_error *error) {
-        return ggufx_generator_set_prompt(generator.get(), &prompt, error);
-    });
+    set_prompt(generator.get(), prompt);
     return generator;
-}
-
-static void generate(ggufx_generator *generator) {
-    while (next_event(generator).kind != GGUFX_EVENT_END) {}
-    check_interrupt();
 }
 
 Rates ModelRuns::measure(const ModelTest &test, unsigned depth, unsigned rounds,
                          Progress &progress) {
-    Rates rates = {{}, std::numeric_limits<double>::quiet_NaN()};
+    Rates rates = {};
     const bool drafts = drafts_.get() && test.predict;
     uint64_t n_drafted = 0, n_accepted = 0;
     for (unsigned round = 0; round < rounds; round++) {
@@ -143,7 +100,7 @@ Rates ModelRuns::measure(const ModelTest &test, unsigned depth, unsigned rounds,
         chosen_ = depth + test.prompt;
         const double seconds = seconds_of([&] {
             if (drafts)
-                generate(generator.get());
+                generate(generator.get(), [](const ggufx_event &) { check_interrupt(); });
             else
                 compute(test, depth);
         });
@@ -153,22 +110,13 @@ Rates ModelRuns::measure(const ModelTest &test, unsigned depth, unsigned rounds,
         n_drafted += facts.n_drafted;
         n_accepted += facts.n_accepted;
     }
-    if (n_drafted)
-        rates.accepted = static_cast<double>(n_accepted) / static_cast<double>(n_drafted);
+    rates.accepted = static_cast<double>(n_accepted) / static_cast<double>(n_drafted);
     return rates;
 }
 
 void ModelRuns::compute(const ModelTest &test, unsigned depth) {
     if (test.prompt) append(depth, test.prompt, products_, true);
     for (unsigned i = 0; i < test.predict; i++) append(depth + test.prompt + i, 1, products_, true);
-}
-
-Spread spread_of(const std::vector<double> &values) {
-    const auto n = static_cast<double>(values.size());
-    double sum = 0, squares = 0;
-    for (const double value : values) sum += value;
-    for (const double value : values) squares += (value - sum / n) * (value - sum / n);
-    return {sum / n, n > 1 ? std::sqrt(squares / (n - 1)) : 0};
 }
 
 } // namespace ggufx::cli

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "common/api.hpp"
+#include "bench/model_texts.hpp"
 #include "common/progress.hpp"
+#include "models/drafts.hpp"
 #include "models/generation.hpp"
 
 #include <optional>
@@ -25,7 +26,6 @@ struct ProductMode {
     const char *name;
     uint32_t flags; // GGUFX_MATMUL_*
 };
-extern const std::vector<ProductMode> kProductModes;
 
 // Source of draft tokens, which are verified several at once.
 enum class DraftSource { none, lookup, draft };
@@ -39,14 +39,6 @@ struct ModelCase {
     const ProductMode *products;
     DraftSource guesser;
 };
-
-// The token ids of a test, independent of the model's predictions.
-using TextIds = std::vector<int32_t>;
-TextIds random_text(size_t n, uint32_t n_vocab);
-// Returns spans of 60 earlier tokens, each followed by 3 to 10 new ones: a text that is edited.
-TextIds repeating_text(size_t n, uint32_t n_vocab);
-// Appends n tokens of a text, rotated so that each sequence begins with another part.
-void add_turned(TextIds &to, const TextIds &text, size_t sequence, size_t n);
 
 struct Rates {
     std::vector<double> per_second; // tokens of all sequences, one value per round
@@ -82,10 +74,5 @@ private:
     std::vector<float> logits_;
     std::vector<ggufx_batch_item> items_;
 };
-
-struct Spread {
-    double mean, deviation; // sample mean, sample deviation
-};
-Spread spread_of(const std::vector<double> &values);
 
 } // namespace ggufx::cli

@@ -29,12 +29,6 @@ struct CutText {
 
 } // namespace
 
-static Tokenizer make_tokenizer(const ggufx_file *file) {
-    ggufx_tokenizer *handle = nullptr;
-    call([&](ggufx_error *error) { return ggufx_tokenizer_create(&handle, file, error); });
-    return Tokenizer(handle);
-}
-
 static OpenedTokenizer measure_open(Counter &counter, const ggufx_file *file, unsigned repeats) {
     OpenedTokenizer out;
     std::vector<double> times;

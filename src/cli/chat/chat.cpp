@@ -145,20 +145,20 @@ void ChatRoom::print_answer(const Answered &answered) {
     Conversation one;
     one.turns.push_back(answered.turn);
     line.update(one.to_json().elements()[0]);
-    line["prompt_tokens"] = answered.n_prompt;
-    line["cached_tokens"] = answered.n_reused;
-    line["tokens"] = answered.n_tokens;
+    line["prompt_tokens"] = answered.facts.n_prompt;
+    line["cached_tokens"] = answered.facts.n_prompt_reused;
+    line["tokens"] = answered.facts.n_tokens;
     line["seconds"] = answered.seconds;
     line["dropped_turns"] = answered.n_dropped;
-    const char *const reason = answered.turn.calls.empty() || answered.end != GGUFX_END_EOG
-                                   ? finish_reason(answered.end)
+    const char *const reason = answered.turn.calls.empty() || answered.facts.end != GGUFX_END_EOG
+                                   ? finish_reason(answered.facts.end)
                                    : "tool_calls";
     line["finish_reason"] = answered.interrupted() ? Json() : Json(reason);
-    line["seed"] = engine_.seed();
-    line["context_full"] = answered.end == GGUFX_END_CONTEXT;
-    if (answered.has_drafts) {
-        line["draft_tokens"] = answered.n_drafted;
-        line["accepted_tokens"] = answered.n_accepted;
+    line["seed"] = engine_.generation().options().sampling.seed;
+    line["context_full"] = answered.facts.end == GGUFX_END_CONTEXT;
+    if (options_.drafter.any()) {
+        line["draft_tokens"] = answered.facts.n_drafted;
+        line["accepted_tokens"] = answered.facts.n_accepted;
     }
     print_json_line(out_, line);
 }
@@ -198,20 +198,21 @@ void ChatRoom::answer() {
     if (answered.n_dropped > 0)
         say(fmt::format("the context of {} tokens is full: the {} oldest turns were removed (use "
                         "--ctx N)\n",
-                        engine_.n_context(), answered.n_dropped));
-    if (answered.end == GGUFX_END_CONTEXT)
-        say(context_full_text(engine_.n_context(), "--ctx") + "\n");
+                        engine_.generation().n_context(), answered.n_dropped));
+    if (answered.facts.end == GGUFX_END_CONTEXT)
+        say(context_full_text(engine_.generation().n_context(), "--ctx") + "\n");
     print_calls(answered.turn);
     if (answered.interrupted()) say("interrupted\n");
     if (interactive_ && !globals_.json) {
         const double n_timed =
-            answered.n_tokens > 1 ? static_cast<double>(answered.n_tokens - 1) : 0;
+            answered.facts.n_tokens > 1 ? static_cast<double>(answered.facts.n_tokens - 1) : 0;
         const double rate = answered.seconds > 0 ? n_timed / answered.seconds : 0;
         const std::string drafter =
-            answered.has_drafts ? "; " + acceptance_text(answered.n_accepted, answered.n_drafted)
-                                : "";
-        say(fmt::format("[{} tokens, {:.1f}/s, {}/{}{}]\n", answered.n_tokens, rate,
-                        engine_.n_cached(), engine_.n_context(), drafter));
+            options_.drafter.any()
+                ? "; " + acceptance_text(answered.facts.n_accepted, answered.facts.n_drafted)
+                : "";
+        say(fmt::format("[{} tokens, {:.1f}/s, {}/{}{}]\n", answered.facts.n_tokens, rate,
+                        engine_.generation().n_held(), engine_.generation().n_context(), drafter));
     }
 }
 

@@ -40,9 +40,9 @@ std::string rate(size_t n, double seconds) {
 
 void ChatStats::add(const Answered &answered) {
     n_answers++;
-    n_prompt += answered.n_prompt - answered.n_reused;
-    n_reused += answered.n_reused;
-    n_tokens += answered.n_tokens;
+    n_prompt += answered.facts.n_prompt - answered.facts.n_prompt_reused;
+    n_reused += answered.facts.n_prompt_reused;
+    n_tokens += answered.facts.n_tokens;
     prompt_seconds += answered.prompt_seconds;
     seconds += answered.seconds;
 }
@@ -58,7 +58,7 @@ std::string Commands::set_seed(std::string text) {
         if (!fault.empty()) throw Failure(kUsage, "/seed: " + fault);
         engine_.set_seed(parse_seed(text));
     }
-    return fmt::format("the seed is {}\n", engine_.seed());
+    return fmt::format("the seed is {}\n", engine_.generation().options().sampling.seed);
 }
 
 Commands::Then Commands::run(const std::string &line, std::string &said) {
@@ -101,7 +101,8 @@ Commands::Then Commands::run(const std::string &line, std::string &said) {
             said = fmt::format(
                 "prompts  {}\n         {} from the cache\nanswers  {}\ncontext  {} of {}\n",
                 rate(stats_.n_prompt, stats_.prompt_seconds), stats_.n_reused,
-                rate(stats_.n_tokens, stats_.seconds), engine_.n_cached(), engine_.n_context());
+                rate(stats_.n_tokens, stats_.seconds), engine_.generation().n_held(),
+                engine_.generation().n_context());
         } else {
             said =
                 escape(name) + " is not a command" + did_you_mean(name, names()) + "; see /help\n";

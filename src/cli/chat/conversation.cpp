@@ -49,6 +49,18 @@ ToolCall call_from(const Json &call) {
 
 } // namespace
 
+void Turn::add(const ggufx_event &event, size_t &n_calls) {
+    const std::string text(event.text.data, event.text.size);
+    if (event.kind == GGUFX_EVENT_TEXT) content += text;
+    if (event.kind == GGUFX_EVENT_REASONING) reasoning += text;
+    // Nine letters and digits, as Mistral's templates require.
+    if (event.kind == GGUFX_EVENT_TOOL_CALL)
+        calls.push_back({fmt::format("call{:05}", ++n_calls), text, ""});
+    if (calls.empty()) return;
+    if (event.kind == GGUFX_EVENT_TOOL_ID) calls.back().id = text;
+    if (event.kind == GGUFX_EVENT_TOOL_ARGUMENTS) calls.back().arguments += text;
+}
+
 void Conversation::set_system(const std::string &text) {
     if (!turns.empty() && turns[0].role == "system") turns.erase(turns.begin());
     if (!text.empty()) turns.insert(turns.begin(), Turn{"system", text, {}, {}, {}, {}});

@@ -5,6 +5,8 @@
 
 #include "common/json.hpp"
 
+#include <ggufx/generator.h>
+
 namespace ggufx::cli {
 
 struct ToolCall {
@@ -17,6 +19,9 @@ struct Turn {
     std::string reasoning;
     std::vector<ToolCall> calls;
     std::string call_id, name; // role "tool": the call that this turn answers
+
+    // Adds an event of a generator. n_calls: tool calls of the conversation so far.
+    void add(const ggufx_event &event, size_t &n_calls);
 };
 
 class Conversation {

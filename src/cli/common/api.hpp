@@ -60,6 +60,25 @@ template <class Facts, class Fn> Facts facts(Fn &&fn) {
     return out;
 }
 
+// Fills a vector or string whose size the library returns: fill(&needed, &error) writes to `room`,
+// which has the size that is expected.
+template <class Room, class Fill>
+ggufx_status fill_room(Room &room, ggufx_error &error, const Fill &fill) {
+    size_t needed = 0;
+    if (room.empty()) room.resize(4096);
+    ggufx_status status = fill(&needed, &error);
+    if (status == GGUFX_E_CAPACITY) {
+        room.resize(needed);
+        status = fill(&needed, &error);
+    }
+    room.resize(status == GGUFX_OK ? needed : 0);
+    return status;
+}
+// As above; throws Failure.
+template <class Room, class Fill> void fill_room(Room &room, const Fill &fill) {
+    call([&](ggufx_error *error) { return fill_room(room, *error, fill); });
+}
+
 struct IsaName {
     const char *name;
     int32_t isa;
@@ -101,6 +120,16 @@ inline ggufx_batch_item batch_item(uint32_t sequence, uint32_t flags,
     item.tokens = tokens.data();
     item.n_tokens = tokens.size();
     return item;
+}
+
+// Options of a batch of such items; logits: rows that they ask for.
+inline ggufx_batch_options batch_options(uint32_t products, std::span<float> logits) {
+    auto options = sized<ggufx_batch_options>();
+    options.flags = GGUFX_BATCH_MATMUL;
+    options.matmul_flags = products;
+    options.logits = logits.empty() ? nullptr : logits.data();
+    options.n_logits = logits.size();
+    return options;
 }
 
 ggufx_meta_entry meta_entry(const ggufx_file *file, size_t index);

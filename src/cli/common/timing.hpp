@@ -1,4 +1,4 @@
-// Timing for the demo and the benchmarks.
+// Clocks, and timing for the demo and the benchmarks.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,6 +8,11 @@
 #include <vector>
 
 namespace ggufx::cli {
+
+inline double monotonic_seconds() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
 
 template <class Fn> double seconds_of(Fn &&fn) {
     const auto start = std::chrono::steady_clock::now();

@@ -1,20 +1,31 @@
-// Generators of run, demo, chat and bench: their events, the reason of an end, draft tokens.
+// Generation of one sequence: a generator and its events.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "models/model_options.hpp"
+#include "common/api.hpp"
 
 namespace ggufx::cli {
 
 using Generator = std::unique_ptr<ggufx_generator, Destroyer<ggufx_generator_destroy>>;
 
 // A draft model that cannot be used is a usage error.
-Generator make_generator(ggufx_session *session, const ggufx_generator_options &options);
+Generator make_generator(ggufx_session *session, ggufx_generator_options options,
+                         const std::vector<std::string> &stops = {});
+void set_prompt(ggufx_generator *generator, const ggufx_prompt &prompt);
 ggufx_generator_facts generator_facts(const ggufx_generator *generator);
 std::vector<int32_t> generator_tokens(const ggufx_generator *generator); // prompt and output
 // Returns the next event. A signal cancels the generation: text that was held back follows, then
 // the end. Throws Failure if the generation ends with an error.
 ggufx_event next_event(ggufx_generator *generator);
+
+// Gives all events to `show`. Returns the reason of the end.
+template <class Show> ggufx_end generate(ggufx_generator *generator, const Show &show) {
+    for (;;) {
+        const ggufx_event event = next_event(generator);
+        show(event);
+        if (event.kind == GGUFX_EVENT_END) return event.end;
+    }
+}
 
 inline std::string_view event_text(const ggufx_event &event) {
     return {event.text.data, event.text.size};
@@ -25,30 +36,5 @@ inline std::string_view event_text(const ggufx_event &event) {
 const char *finish_reason(ggufx_end end);
 // `option` raises the limit, such as "--ctx"; empty: there is none.
 std::string context_full_text(size_t n_context, const std::string &option);
-
-struct DraftOptions {
-    std::string draft;   // file of a draft model
-    bool lookup = false; // prompt lookup
-    bool any() const { return lookup || !draft.empty(); }
-};
-void add_draft_options(Command &sub, DraftOptions &options);
-
-// Source of draft tokens. It must outlive its generator.
-class Drafts {
-public:
-    Drafts() = default; // none
-    Drafts(const ggufx_runtime *rt, const DraftOptions &options, const ggufx_session *session);
-    const ggufx_draft_options *get() const { return any_ ? &options_ : nullptr; }
-
-private:
-    File file_; // with a draft model only
-    Model model_;
-    Session session_;
-    bool any_ = false;
-    ggufx_draft_options options_ = {};
-};
-
-// Returns the accepted and drafted tokens, and the acceptance rate.
-std::string acceptance_text(uint64_t n_accepted, uint64_t n_drafted);
 
 } // namespace ggufx::cli

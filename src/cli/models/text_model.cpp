@@ -13,24 +13,31 @@
 
 namespace ggufx::cli {
 
+Tokenizer make_tokenizer(const ggufx_file *file) {
+    ggufx_tokenizer *tokenizer = nullptr;
+    call([&](ggufx_error *error) { return ggufx_tokenizer_create(&tokenizer, file, error); });
+    return Tokenizer(tokenizer);
+}
+
 std::vector<int32_t> tokenize(const ggufx_tokenizer *tokenizer, std::string_view text,
                               uint32_t flags) {
-    std::vector<int32_t> ids(text.size() +
-                             2); // usually at most one id per byte, plus two special tokens
-    size_t needed = 0;
-    const auto tokenize = [&](ggufx_error *error) {
-        return ggufx_tokenize(ids.data(), ids.size(), &needed, tokenizer, text.data(), text.size(),
+    // Usually at most one id per byte, plus two special tokens.
+    std::vector<int32_t> ids(text.size() + 2);
+    fill_room(ids, [&](size_t *needed, ggufx_error *error) {
+        return ggufx_tokenize(ids.data(), ids.size(), needed, tokenizer, text.data(), text.size(),
                               flags, error);
-    };
-    ggufx_error error;
-    ggufx_status status = tokenize(&error);
-    if (status == GGUFX_E_CAPACITY) {
-        ids.resize(needed);
-        status = tokenize(&error);
-    }
-    if (status != GGUFX_OK) throw Failure(exit_code(status), error);
-    ids.resize(needed);
+    });
     return ids;
+}
+
+std::string detokenize(const ggufx_tokenizer *tokenizer, std::span<const int32_t> ids,
+                       uint32_t flags) {
+    std::string text(16 * ids.size() + 64, '\0'); // longer than most texts
+    fill_room(text, [&](size_t *needed, ggufx_error *error) {
+        return ggufx_detokenize(text.data(), text.size(), needed, tokenizer, ids.data(), ids.size(),
+                                flags, error);
+    });
+    return text;
 }
 
 static int32_t first_id(const ggufx_tokenizer *tokenizer) {

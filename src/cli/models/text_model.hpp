@@ -26,9 +26,13 @@ void add_text_options(Command &sub, TextOptions &options);
 
 TextModel load_text_model(const Globals &globals, const TextOptions &options);
 
+Tokenizer make_tokenizer(const ggufx_file *file);
 // Returns the token ids of a text; flags: GGUFX_TOKENIZE_*.
 std::vector<int32_t> tokenize(const ggufx_tokenizer *tokenizer, std::string_view text,
                               uint32_t flags);
+// Returns the bytes of ids; flags: GGUFX_DETOKENIZE_*.
+std::string detokenize(const ggufx_tokenizer *tokenizer, std::span<const int32_t> ids,
+                       uint32_t flags);
 
 // Parses "1,2,3" or "1 2 3", also over several lines; `option` is for messages.
 std::vector<int32_t> parse_ids(const std::string &text, const char *option);

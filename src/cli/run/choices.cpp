@@ -207,11 +207,9 @@ private:
 ChoicesResult Choices::measure(size_t first, size_t end) const {
     ChoicesResult result;
     if (first == end) return result;
-    ggufx_tokenizer *handle = nullptr;
-    call([&](ggufx_error *error) { return ggufx_tokenizer_create(&handle, file_.get(), error); });
-    const Tokenizer tokenizer(handle);
+    const Tokenizer tokenizer = make_tokenizer(file_.get());
     const std::span<const Question> questions = std::span(questions_).subspan(first, end - first);
-    const std::vector<CutQuestion> cuts = cut_all(handle, questions, first);
+    const std::vector<CutQuestion> cuts = cut_all(tokenizer.get(), questions, first);
     size_t longest = 4;
     for (const CutQuestion &ids : cuts) longest = std::max(longest, ids.longest);
     const Session session =

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "common/json.hpp"
 #include "common/table.hpp"
+#include "models/sampling_defaults.hpp"
+#include "models/text_model.hpp"
 #include "run/demo_calls.hpp"
 #include "run/generate.hpp"
 
@@ -73,9 +75,10 @@ static int demo(const Globals &globals, DemoOptions &options) {
     std::vector<DemoCall> calls;
     const File file = demo_open(rt.get(), calls);
     use_model_sampling(globals, options.generate.sampling, model_sampling(file.get()));
-    Generation generation(rt.get(), file.get(), options.generate);
-    const std::vector<int32_t> prompt = generation.tokenize("");
-    generation.set_prompt(prompt);
+    const GeneratingModel generation(rt.get(), file.get(), options.generate);
+    const std::vector<int32_t> prompt =
+        tokenize(generation.tokenizer(), "", GGUFX_TOKENIZE_ADD_SPECIAL);
+    set_prompt(generation, prompt);
 
     Output out(globals);
     std::string text;
@@ -90,15 +93,15 @@ static int demo(const Globals &globals, DemoOptions &options) {
     };
     ggufx_end end = GGUFX_END_NONE;
     try {
-        end = generation.generate(show);
+        end = generate(generation, show);
     } catch (const Failure &) {
         if (!globals.json) out.end_line();
         throw;
     }
     demo_matvec(rt.get(), file.get(), calls);
-    demo_kv_append(rt.get(), generation.info(), calls);
+    demo_kv_append(rt.get(), model_facts(generation.model()), calls);
     if (globals.json) {
-        std::vector<int32_t> ids = generation.ids();
+        std::vector<int32_t> ids = generator_tokens(generation.generator());
         ids.erase(ids.begin(), ids.begin() + static_cast<ptrdiff_t>(prompt.size()));
         print_json(out, demo_json(options, prompt, ids, text, calls, end));
     } else {

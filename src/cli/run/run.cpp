@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "common/json.hpp"
 #include "common/signals.hpp"
+#include "models/sampling_defaults.hpp"
 #include "models/text_model.hpp"
 #include "run/generate.hpp"
+#include "run/snapshot.hpp"
 
 #include <chrono>
 #include <fmt/format.h>
@@ -19,6 +21,7 @@ struct RunOptions {
     std::string prompt_file;
     std::string tokens;
     std::string logits;
+    std::string save, resume; // paths of snapshots; empty: none
     bool echo = false;
     GenerateOptions generate;
 };
@@ -26,20 +29,21 @@ struct RunOptions {
 // Prints the text as it comes, or a line per token.
 class Printer {
 public:
-    Printer(const Globals &globals, Output &out, Generation &generation,
-            const GenerateOptions &options)
-        : json_(globals.json), out_(out), generation_(generation), options_(options) {}
+    Printer(const Globals &globals, Output &out, const GeneratingModel &generation)
+        : json_(globals.json), out_(out), generation_(generation) {}
     void take(const ggufx_event &event) {
         if (event.kind == GGUFX_EVENT_END && event.end == GGUFX_END_STOP)
-            stop_ = options_.stops[event.index];
+            stop_ = generation_.options().stops[event.index];
         if (json_) return list(event);
         std::string text(event_text(event));
         if (event.kind == GGUFX_EVENT_TEXT && !generation_.has_tokenizer())
             text = fmt::format("{} ", event.tokens[0].id);
         if (!text.empty()) out_.write(out_.is_terminal() ? escape_controls(text) : text);
         if (!text.empty()) out_.flush();
-        generation_.add_printed(event.n_tokens);
+        n_printed_ += event.n_tokens;
     }
+
+    size_t n_printed() const { return n_printed_; } // tokens
 
     // Returns the stop string that has ended the generation; empty: none.
     const std::string &stop() const { return stop_; }
@@ -48,15 +52,16 @@ private:
     void list(const ggufx_event &event);
     void print_line(Json id, Json piece, Json logprob, bool is_last);
     Json piece(int32_t id) const {
-        return generation_.has_tokenizer() ? json_bytes(generation_.piece(id)) : Json();
+        if (!generation_.has_tokenizer()) return {};
+        const uint32_t flags = GGUFX_DETOKENIZE_KEEP_SPACE;
+        return json_bytes(detokenize(generation_.tokenizer(), {&id, 1}, flags));
     }
 
     const bool json_;
     Output &out_;
-    Generation &generation_;
-    const GenerateOptions &options_;
+    const GeneratingModel &generation_;
     std::string stop_;
-    size_t n_lines_ = 0;
+    size_t n_printed_ = 0;
     bool has_totals_ = false;
 };
 
@@ -67,12 +72,11 @@ void Printer::print_line(Json id, Json piece, Json logprob, bool is_last) {
     line["id"] = std::move(id);
     line["piece"] = std::move(piece);
     line["logprob"] = std::move(logprob);
-    n_lines_++;
     if (is_last) { // the totals of the generation
         const ggufx_end end = generation_.facts().end;
         line["finish_reason"] = finish_reason(end);
         line["context_full"] = end == GGUFX_END_CONTEXT;
-        line["seed"] = options_.sampling.seed;
+        line["seed"] = generation_.options().sampling.seed;
         if (!stop_.empty()) line["stop"] = stop_;
         has_totals_ = true;
     }
@@ -83,30 +87,26 @@ void Printer::print_line(Json id, Json piece, Json logprob, bool is_last) {
 void Printer::list(const ggufx_event &event) {
     const ggufx_generator_facts facts = generation_.facts();
     const bool has_ended = facts.end != GGUFX_END_NONE && facts.end != GGUFX_END_CANCELLED;
-    const auto is_last = [&] { return has_ended && n_lines_ + 1 == facts.n_tokens; };
-    for (size_t i = 0; i < event.n_tokens; i++) {
-        const ggufx_event_token &token = event.tokens[i];
-        print_line(token.id, piece(token.id), token.logprob, is_last());
-        generation_.add_printed(1);
-    }
+    const auto print = [&](int32_t id, const Json &logprob) {
+        print_line(id, piece(id), logprob, has_ended && n_printed_ + 1 == facts.n_tokens);
+        n_printed_++;
+    };
+    for (size_t i = 0; i < event.n_tokens; i++) print(event.tokens[i].id, event.tokens[i].logprob);
     if (event.kind != GGUFX_EVENT_END) return;
-    const std::vector<int32_t> ids = generation_.ids();
-    while (n_lines_ < facts.n_tokens) {
-        const int32_t id = ids[facts.n_prompt + n_lines_];
-        print_line(id, piece(id), Json(), is_last());
-        generation_.add_printed(1);
-    }
+    const std::vector<int32_t> ids = generator_tokens(generation_.generator());
+    while (n_printed_ < facts.n_tokens) print(ids[facts.n_prompt + n_printed_], Json());
     if (has_ended && !has_totals_) print_line(Json(), Json(), Json(), true);
 }
 
-static std::vector<int32_t> prompt_ids(const Generation &generation, const RunOptions &options,
+static std::vector<int32_t> prompt_ids(const GeneratingModel &generation, const RunOptions &options,
                                        std::string &text) {
-    const bool resumes = !options.generate.resume.empty();
+    const bool resumes = !options.resume.empty();
     if (!options.tokens.empty()) return parse_ids(options.tokens, "--tokens");
     text = options.prompt_file.empty() ? options.prompt : read_utf8(options.prompt_file);
     require_utf8(text, "--prompt", kUsage);
     if (resumes && text.empty()) return {};
-    std::vector<int32_t> ids = generation.tokenize(text, !resumes);
+    std::vector<int32_t> ids =
+        tokenize(generation.tokenizer(), text, resumes ? 0 : GGUFX_TOKENIZE_ADD_SPECIAL);
     if (ids.empty()) throw Failure(kUsage, "the prompt is empty and the model has no first token");
     return ids;
 }
@@ -119,8 +119,8 @@ static std::string end_text(ggufx_end end, const std::string &stop) {
 }
 
 // Prints prompt size, speed and the reason of the end on a terminal.
-static void remark(const Globals &globals, const Generation &generation, const std::string &stop,
-                   bool has_drafts, double seconds) {
+static void remark(const Globals &globals, const GeneratingModel &generation,
+                   const std::string &stop, bool has_drafts, double seconds) {
     if (globals.quiet || isatty(STDERR_FILENO) != 1) return;
     const ggufx_generator_facts facts = generation.facts();
     const double rate = seconds > 0 ? static_cast<double>(facts.n_tokens) / seconds : 0;
@@ -133,14 +133,15 @@ static void remark(const Globals &globals, const Generation &generation, const s
 }
 
 // Saves a snapshot after a failed generation; on a group, one rank writes it.
-static void save_what_is_left(Generation &generation, const GenerateOptions &options,
-                              const Failure &why) {
-    const GroupChoice &group = options.session.making.group;
-    if (options.save.empty() || !tells_of(group, why)) return;
+// The snapshot has the tokens that were printed: a signal also ends the printing.
+static void save_what_is_left(const GeneratingModel &generation, const std::string &path,
+                              size_t n_printed, const Failure &why) {
+    const GroupChoice &group = generation.options().session.making.group;
+    if (path.empty() || !tells_of(group, why)) return;
     try {
-        if (!group.is_set()) generation.complete_printed();
+        if (!group.is_set()) hold(generation, generation.facts().n_prompt + n_printed);
     } catch (const Failure &) {} // the snapshot lacks the last token
-    generation.save(options.save);
+    save(generation, path);
 }
 
 static int run(const Globals &globals, RunOptions &options) {
@@ -152,10 +153,11 @@ static int run(const Globals &globals, RunOptions &options) {
     use_model_sampling(globals, of.sampling, model_sampling(file.get()));
     choose_seed(globals, of.sampling, group);
     of.logprobs = globals.json;
-    Generation generation(rt.get(), file.get(), of);
+    const GeneratingModel generation(rt.get(), file.get(), of);
+    if (!options.resume.empty()) resume(generation, options.resume);
+    const uint64_t n_resumed = generation.n_held();
     std::string prompt;
-    const std::vector<int32_t> ids = prompt_ids(generation, options, prompt);
-    generation.set_prompt(ids);
+    set_prompt(generation, prompt_ids(generation, options, prompt));
 
     const bool writes = group.is_first();
     Output out(globals);
@@ -166,23 +168,23 @@ static int run(const Globals &globals, RunOptions &options) {
         const Style style = make_style(globals, out);
         out.write(style.dim + (out.is_terminal() ? escape_controls(prompt) : prompt) + style.reset);
     }
-    Printer printer(globals, out, generation, of);
+    Printer printer(globals, out, generation);
     const auto start = std::chrono::steady_clock::now();
     ggufx_end end = GGUFX_END_NONE;
     try {
-        end = generation.generate([&](const ggufx_event &event) { printer.take(event); });
+        end = generate(generation, [&](const ggufx_event &event) { printer.take(event); });
     } catch (const Failure &why) {
         if (!globals.json) out.end_line(); // notes go below the text
-        save_what_is_left(generation, of, why);
+        save_what_is_left(generation, options.save, printer.n_printed(), why);
         throw;
     }
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     if (!globals.json) out.write("\n");
     out.finish();
-    if (logits) generation.write_logits(*logits);
+    if (logits) write_logits(generation, n_resumed, *logits);
     if (logits) logits->finish();
-    if (!of.save.empty()) generation.complete();
-    if (!of.save.empty() && writes) generation.save(of.save);
+    if (!options.save.empty()) hold(generation, UINT64_MAX); // all of them
+    if (!options.save.empty() && writes) save(generation, options.save);
     if (end == GGUFX_END_CONTEXT && !globals.json)
         say_context_full(globals, generation.n_context(), "--ctx");
     remark(globals, generation, printer.stop(), of.drafter.any(), elapsed.count());
@@ -211,13 +213,16 @@ void add_run(Tool &tool) {
     argument.excludes(prompt).excludes(file).excludes(tokens);
     prompt.excludes(file).excludes(tokens);
     file.excludes(tokens);
-    add_generate_options(sub, options->generate);
+    sub.option("-n,--predict", options->generate.n_predict,
+               "maximum number of tokens to generate (default 400)");
+    add_sampling_options(sub, options->generate.sampling);
+    add_session_options(sub, options->generate.session);
     add_draft_options(sub, options->generate.drafter);
-    sub.option("--save", options->generate.save,
+    sub.option("--save", options->save,
                "write the token ids and the KV cache to FILE at the end, also after an error or an "
                "interrupt; with --group the token ids only")
         .value("FILE");
-    sub.option("--resume", options->generate.resume,
+    sub.option("--resume", options->resume,
                "continue a generation that --save wrote, with a prompt or without")
         .value("FILE");
     sub.option("--stop", options->generate.stops,

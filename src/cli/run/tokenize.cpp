@@ -24,20 +24,6 @@ struct Piece {
 
 } // namespace
 
-static std::string piece_of(const ggufx_tokenizer *tokenizer, int32_t id) {
-    std::string text(256, '\0');
-    size_t needed = 0;
-    const auto detokenize = [&](ggufx_error *error) {
-        return ggufx_detokenize(text.data(), text.size(), &needed, tokenizer, &id, 1,
-                                GGUFX_DETOKENIZE_KEEP_SPACE | GGUFX_DETOKENIZE_KEEP_SPECIAL, error);
-    };
-    ggufx_error error;
-    if (detokenize(&error) == GGUFX_E_CAPACITY) text.resize(needed);
-    call(detokenize);
-    text.resize(needed);
-    return text;
-}
-
 static std::vector<Piece> pieces_of(const ggufx_tokenizer *tokenizer,
                                     const std::vector<int32_t> &ids) {
     std::vector<Piece> out;
@@ -45,7 +31,8 @@ static std::vector<Piece> pieces_of(const ggufx_tokenizer *tokenizer,
         const auto info = facts<ggufx_token_facts>([&](ggufx_token_facts *of, ggufx_error *error) {
             return ggufx_token_info(of, tokenizer, id, error);
         });
-        out.push_back({id, info.flags, piece_of(tokenizer, id)});
+        const uint32_t flags = GGUFX_DETOKENIZE_KEEP_SPACE | GGUFX_DETOKENIZE_KEEP_SPECIAL;
+        out.push_back({id, info.flags, detokenize(tokenizer, {&id, 1}, flags)});
     }
     return out;
 }
@@ -109,30 +96,13 @@ static void print_json_pieces(Output &out, const ggufx_tokenizer *tokenizer, siz
     print_json(out, line);
 }
 
-// Returns the bytes of the ids, unchanged.
-static std::string text_of(const ggufx_tokenizer *tokenizer, const std::vector<int32_t> &ids) {
-    std::string text(8 * ids.size() + 16, '\0');
-    size_t needed = 0;
-    const auto detokenize = [&](ggufx_error *error) {
-        return ggufx_detokenize(text.data(), text.size(), &needed, tokenizer, ids.data(),
-                                ids.size(), 0, error);
-    };
-    ggufx_error error;
-    if (detokenize(&error) == GGUFX_E_CAPACITY) text.resize(needed);
-    call(detokenize);
-    text.resize(needed);
-    return text;
-}
-
 static int tokenize_verb(const Globals &globals, const TokenizeVerb &options) {
     if (options.text.empty() && options.file.empty() && options.ids.empty())
         throw Failure(kUsage, "no text: give --prompt, --file or --ids");
     const Runtime rt = make_runtime(globals);
     const ggufx_progress cancel = cancel_hook();
     const File file = open_file(rt.get(), options.model, GGUFX_OPEN_METADATA_ONLY, &cancel);
-    ggufx_tokenizer *handle = nullptr;
-    call([&](ggufx_error *error) { return ggufx_tokenizer_create(&handle, file.get(), error); });
-    const Tokenizer tokenizer(handle);
+    const Tokenizer tokenizer = make_tokenizer(file.get());
 
     std::vector<int32_t> ids;
     std::string text;
@@ -140,14 +110,14 @@ static int tokenize_verb(const Globals &globals, const TokenizeVerb &options) {
         text = options.file.empty() ? options.text : read_text(options.file);
         uint32_t flags = options.bare ? 0 : GGUFX_TOKENIZE_ADD_SPECIAL;
         if (options.parse) flags |= GGUFX_TOKENIZE_PARSE_SPECIAL;
-        ids = tokenize(handle, text, flags);
+        ids = tokenize(tokenizer.get(), text, flags);
     } else {
         ids = parse_ids(options.ids, "--ids");
-        text = text_of(handle, ids);
+        text = detokenize(tokenizer.get(), ids, 0);
     }
     Output out(globals);
     if (globals.json) {
-        print_json_pieces(out, handle, text.size(), pieces_of(handle, ids));
+        print_json_pieces(out, tokenizer.get(), text.size(), pieces_of(tokenizer.get(), ids));
     } else if (options.count) {
         out.write(fmt::format("{}\n", ids.size()));
     } else if (options.only_ids) {
@@ -155,7 +125,7 @@ static int tokenize_verb(const Globals &globals, const TokenizeVerb &options) {
     } else if (!options.ids.empty()) {
         out.write(out.is_terminal() ? escape_controls(text) + "\n" : text);
     } else {
-        print_pieces(out, globals, pieces_of(handle, ids));
+        print_pieces(out, globals, pieces_of(tokenizer.get(), ids));
     }
     out.finish();
     return kOk;

@@ -74,8 +74,6 @@ void CompletionWriter::create(uint32_t sequence, std::span<const int32_t> prompt
     sampling.seed = seed_;
     const Sampler sampler = make_text_sampler(host_, sampling);
     const Wanted &wanted = *plan_.wanted;
-    std::vector<ggufx_text> stops;
-    for (const std::string &text : wanted.stop) stops.push_back({text.data(), text.size()});
     auto options = sized<ggufx_generator_options>();
     options.flags = GGUFX_GENERATOR_SAMPLE_OUTPUT;
     if (host_.answers() == Path::tiles) options.flags |= GGUFX_GENERATOR_TILED_DECODE;
@@ -88,14 +86,12 @@ void CompletionWriter::create(uint32_t sequence, std::span<const int32_t> prompt
     options.max_tokens = std::max(plan_.max_tokens, 1u); // 0: only the prompt counts
     options.tokenizer = host_.tokenizer();
     options.sampler = sampler.get();
-    options.stops = stops.data();
-    options.n_stops = stops.size();
     options.n_logprobs = plan_.n_top;
     auto given = sized<ggufx_prompt>();
     given.chat = plan_.chat.get();
     if (!given.chat) given.tokens = prompt.data();
     if (!given.chat) given.n_tokens = prompt.size();
-    generator_ = make_generator(host_.session(), options);
+    generator_ = make_generator(host_.session(), options, wanted.stop);
     call(
         [&](ggufx_error *error) { return ggufx_generator_set_prompt(generator(), &given, error); });
     plan_.chat.reset();

@@ -11,11 +11,6 @@
 
 namespace ggufx::cli {
 
-double monotonic_seconds() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
-
 EngineThread::EngineThread(std::unique_ptr<DecodeBackend> machine, const SchedulerOptions &options,
                            Metrics &metrics)
     : backend_(std::move(machine)), scheduler_(*backend_, options, monotonic_seconds),

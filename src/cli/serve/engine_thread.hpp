@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "common/timing.hpp"
 #include "serve/metrics.hpp"
 #include "serve/ranks.hpp"
 
@@ -10,8 +11,6 @@
 #include <thread>
 
 namespace ggufx::cli {
-
-double monotonic_seconds();
 
 class EngineThread {
 public:

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <ctime>
 #include <fmt/format.h>
 #include <ggufx/embed.h>
 #include <map>
@@ -20,20 +19,6 @@
 namespace ggufx::cli {
 
 namespace {
-
-// Fills a vector or string whose size the library returns: fill(room, &needed, &error).
-template <class Room, class Fill>
-ggufx_status fill_room(Room &room, ggufx_error &error, Fill fill) {
-    size_t needed = 0;
-    if (room.empty()) room.resize(4096);
-    ggufx_status status = fill(&needed, &error);
-    if (status == GGUFX_E_CAPACITY) {
-        room.resize(needed);
-        status = fill(&needed, &error);
-    }
-    room.resize(status == GGUFX_OK ? needed : 0);
-    return status;
-}
 
 File open_model(const ggufx_runtime *rt, const HostOptions &options) {
     const ggufx_progress cancel = cancel_hook();
@@ -101,11 +86,9 @@ ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
     if (name_.empty()) name_ = meta_text(file_.get(), "general.name").value_or("");
     if (name_.empty()) name_ = options.model.empty() ? "demo" : base_name(options.model);
     // Before the weights are bound, so that template errors are reported early.
-    make_template(options.template_name);
-    ggufx_tokenizer *tokenizer = nullptr;
-    call(
-        [&](ggufx_error *error) { return ggufx_tokenizer_create(&tokenizer, file_.get(), error); });
-    tokenizer_.reset(tokenizer);
+    chat_ = open_chat_template(rt_.get(), file_.get(), options.template_name);
+    if (chat_) chat_facts_ = chat_facts(chat_.get());
+    tokenizer_ = make_tokenizer(file_.get());
     pairs_ = std::make_unique<PairMaker>(rt_.get(), file_.get(), tokenizer_.get());
     model_ = make_model(rt_.get(), file_.get(), options.session.making);
     adapters_ = Adapters(rt_.get(), model_.get(), options.session.adapters);
@@ -146,27 +129,6 @@ void RankHost::follow() {
 
 void ModelHost::require_same_weights() const {
     if (files_->is_changed()) throw ApiError(503, ModelFiles::kChanged, "", "model_changed");
-}
-
-// A model without a chat template is served; /v1/chat/completions reports what is missing.
-void ModelHost::make_template(const std::string &name) {
-    auto of = sized<ggufx_chat_options>();
-    std::string text;
-    if (is_chat_format(name)) {
-        of.format = as_text(name);
-    } else if (!name.empty()) {
-        text = read_utf8(name);
-        of.text = {text.data(), text.size()}; // also if it is empty
-    }
-    ggufx_chat *chat = nullptr;
-    ggufx_error error;
-    const ggufx_status status = ggufx_chat_create(&chat, rt_.get(), file_.get(), &of, &error);
-    if (status == GGUFX_E_NOT_FOUND && name.empty()) return;
-    if (status != GGUFX_OK) throw Failure(exit_code(status), error);
-    chat_.reset(chat);
-    chat_facts_ = cli::facts<ggufx_chat_facts>([&](ggufx_chat_facts *out, ggufx_error *e) {
-        return ggufx_chat_info(out, chat_.get(), e);
-    });
 }
 
 // The template finds the special tokens of outputs with its first prompt, which takes time.
@@ -316,8 +278,7 @@ namespace {
 
 // `variables`: storage for the template variables, which the request points into.
 ggufx_chat_request request_of(const ChatWanted &wanted, std::string &variables) {
-    auto request = sized<ggufx_chat_request>();
-    request.flags = GGUFX_CHAT_CLOCK;
+    ggufx_chat_request request = chat_request();
     request.progress = Preparation::progress();
     if (const RequestMemory *const memory = Preparation::memory()) {
         request.max_memory = memory->of_template();
@@ -326,10 +287,6 @@ ggufx_chat_request request_of(const ChatWanted &wanted, std::string &variables) 
     if (wanted.opens_turn) request.flags |= GGUFX_CHAT_GENERATE;
     if (wanted.continues) request.flags |= GGUFX_CHAT_CONTINUE;
     if (wanted.thinks) request.flags |= *wanted.thinks ? GGUFX_CHAT_THINK : GGUFX_CHAT_NO_THINK;
-    const std::time_t now = std::time(nullptr);
-    struct tm local = {};
-    localtime_r(&now, &local);
-    request.clock = static_cast<int64_t>(now) + local.tm_gmtoff;
     request.messages_json = as_text(wanted.messages);
     request.tools = as_text(wanted.tools);
     if (wanted.variables.size() > 0) {

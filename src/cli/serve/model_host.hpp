@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "models/chat_template.hpp"
 #include "models/sampling_defaults.hpp"
 #include "models/text_pairs.hpp"
 #include "serve/grammar_cache.hpp"
@@ -39,8 +40,6 @@ private:
 // Throws ApiError about `param` after a failed call: 503 if out of memory, otherwise 400 for the
 // client's values.
 [[noreturn]] void refuse_call(ggufx_status status, const ggufx_error &error, const char *param);
-
-using ChatTemplate = std::unique_ptr<ggufx_chat, Destroyer<ggufx_chat_destroy>>;
 
 // A conversation made ready, shared by the sequences of a request.
 using SharedPrompt = std::shared_ptr<const ggufx_chat_prompt>;
@@ -105,7 +104,6 @@ public:
     void require_same_weights() const;
 
 private:
-    void make_template(const std::string &name);
     bool renders_tools(const ChatWanted &wanted, const std::string &rendered) const;
     void require_tools(const ChatWanted &wanted, const std::string &rendered) const;
     void find_longest_token();
