@@ -118,9 +118,8 @@ private:
         auto job = std::make_shared<Job>();
         job->prompt = made(1 + value % 3, 1 + 9u * value);
         job->owner = value % 2;
-        job->most = 1 + value;
         job->scores = value % 7 == 0;
-        writers_.push_back(std::make_shared<FakeWriter>(machine_, job->most));
+        writers_.push_back(std::make_shared<FakeWriter>(machine_, 1u + value));
         job->writer = writers_.back();
         scheduler_.add(std::move(job));
     }

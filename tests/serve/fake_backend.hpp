@@ -26,9 +26,9 @@ public:
     void pass_backend() {
         using Refused = DecodeBackend::Refused;
         if (!is_turn()) return;
-        if (kind_ == 0) throw Refused(Refused::Why::memory, "no memory");
-        if (kind_ == 1) throw Refused(Refused::Why::other, "a fault");
-        throw Refused(Refused::Why::cancelled, "cancelled");
+        if (kind_ == 0) throw Refused(Fault::memory, "no memory");
+        if (kind_ == 1) throw Refused(Fault::internal, "a fault");
+        throw Refused(Fault::cancelled, "cancelled");
     }
     void pass_writer() {
         if (!is_turn()) return;
@@ -48,8 +48,7 @@ struct FakeWriter;
 // changes the output.
 class FakeMachine : public DecodeBackend {
 public:
-    FakeMachine(uint32_t n_sequences, uint32_t n_batch)
-        : rows_(n_sequences), reserved_(n_sequences), n_batch_(n_batch) {
+    FakeMachine(uint32_t n_sequences, uint32_t n_batch) : rows_(n_sequences), n_batch_(n_batch) {
         seen_.reserve(n_sequences);
     }
     uint32_t n_sequences() const override { return static_cast<uint32_t>(rows_.size()); }
@@ -62,14 +61,14 @@ public:
     void step(std::span<const Item> items, Path path,
               const std::function<bool()> &is_cancelled) override;
     void truncate(uint32_t sequence, uint64_t n) override {
-        if (n > rows_[sequence].size()) throw Refused(Refused::Why::other, "it has fewer tokens");
+        if (n > rows_[sequence].size()) throw Refused(Fault::internal, "it has fewer tokens");
         rows_[sequence].resize(n);
     }
     bool copy(uint32_t from, uint32_t to, uint64_t n) override {
         CHECK(rows_[to].empty() && from != to);
-        if (n > rows_[from].size()) throw Refused(Refused::Why::other, "it has fewer tokens");
+        if (n > rows_[from].size()) throw Refused(Fault::internal, "it has fewer tokens");
         faults.pass_backend();
-        if (refuses_copies) return false;
+        if (refuses_copies || !has_room(n)) return false;
         for (size_t i = 0; i < n; i++) push(to, rows_[from][i]);
         n_copies++;
         return true;
@@ -84,22 +83,13 @@ public:
             push(sequence, code);
         }
         faults.pass_backend(); // as if there were bytes in excess
-        if (snapshot.size() % 4 != 0) throw Refused(Refused::Why::other, "bytes in excess");
+        if (snapshot.size() % 4 != 0) throw Refused(Fault::internal, "bytes in excess");
     }
     bool holds(uint32_t sequence, std::span<const PrefixIndex::Code> codes) const override {
         return std::equal(codes.begin(), codes.end(), rows_[sequence].begin(),
                           rows_[sequence].end(), [](PrefixIndex::Code code, int32_t has) {
                               return code == static_cast<PrefixIndex::Code>(has);
                           });
-    }
-    // Memory for `room` tokens in total, if that is set.
-    bool reserve(uint32_t sequence, uint64_t n) override {
-        uint64_t others = 0;
-        for (size_t i = 0; i < reserved_.size(); i++)
-            if (i != sequence) others += std::max<uint64_t>(reserved_[i], rows_[i].size());
-        if (room > 0 && others + n > room) return false;
-        reserved_[sequence] = n;
-        return true;
     }
     static int32_t value(const Ids &row) {
         uint32_t hash = 7;
@@ -114,18 +104,22 @@ public:
 
     double time = 0;
     uint64_t n_calls = 0, n_copies = 0, most = 0;
-    uint64_t room = 0;
+    uint64_t room = 0; // memory for so many tokens in all sequences; 0: for any number
     int32_t fails_at = -1, full_at = -1, n_full = 0;
     bool refuses_copies = false;
     FaultPlan faults;
 
 private:
+    bool has_room(uint64_t n) const {
+        for (const Ids &row : rows_) n += row.size();
+        return room == 0 || n <= room;
+    }
     void refuse_ids(const FakeWriter &writer, const Item &item);
     void compute(FakeWriter &writer, const Item &item, Path path);
     void push(uint32_t sequence, int32_t code) { rows_[sequence].push_back(code); }
 
+    const Refused full_{Fault::memory, "no memory"}; // errors need no memory
     std::vector<Ids> rows_;
-    std::vector<uint64_t> reserved_;
     uint32_t n_batch_;
     std::vector<uint32_t> seen_;
 };
@@ -209,10 +203,10 @@ private:
 inline void FakeMachine::refuse_ids(const FakeWriter &writer, const Item &item) {
     for (uint32_t i = 0; i < item.n_tokens; i++) {
         const int32_t id = writer.tokens.at(rows_[item.sequence].size() + i);
-        if (id == fails_at) throw Refused(Refused::Why::other, "a NaN");
+        if (id == fails_at) throw Refused(Fault::internal, "a NaN");
         if (id == full_at && n_full > 0) {
             n_full--;
-            throw Refused(Refused::Why::memory, "no memory");
+            throw Refused(Fault::memory, "no memory");
         }
     }
 }
@@ -244,8 +238,9 @@ inline void FakeMachine::step(std::span<const Item> items, Path path,
     }
     most = std::max(most, n);
     time += 0.001 * static_cast<double>(n);
-    if (is_cancelled()) throw Refused(Refused::Why::cancelled, "cancelled");
+    if (is_cancelled()) throw Refused(Fault::cancelled, "cancelled");
     faults.pass_backend();
+    if (!has_room(n)) throw full_;
     for (const Item &item : items) refuse_ids(static_cast<FakeWriter &>(*item.writer), item);
     for (const Item &item : items) compute(static_cast<FakeWriter &>(*item.writer), item, path);
 }

@@ -40,7 +40,6 @@ struct Bench {
         last_job->prompt = prompt;
         last_job->owner = owner;
         last_job->cache = shared_cache ? 0 : owner;
-        last_job->most = n;
         last_job->writer = writer;
         last_job->first = std::move(first);
         last_job->share = share;
@@ -551,7 +550,6 @@ struct FaultBench : Bench {
             auto job = std::make_shared<Job>();
             job->prompt = prompts[i];
             job->owner = i % 2;
-            job->most = 60;
             job->scores = i == 4;
             if (i == 1) job->first = jobs[0];
             writers.push_back(std::make_shared<FakeWriter>(machine, 60));

@@ -1,100 +1,52 @@
 // SPDX-License-Identifier: MIT
 #include "serve/completion_writer.hpp"
 
-#include "common/text.hpp"
+#include "serve/engine_thread.hpp"
+#include "serve/samplers.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
 
 namespace ggufx::cli {
 
-namespace {
+CompletionWriter::CompletionWriter(const ModelHost &host, Metrics &metrics,
+                                   std::shared_ptr<const TextRequest> request, uint32_t index,
+                                   uint32_t max_tokens, std::shared_ptr<void> ticket)
+    : host_(host), metrics_(metrics), request_(std::move(request)), reply_(*request_->reply),
+      index_(index), number_(index % request_->wanted.best_of), max_tokens_(max_tokens),
+      ticket_(std::move(ticket)), offsets_(host) {}
 
-// Bit set of the samplers whose parameters in the request or on the server differ from the model's
-// defaults.
-uint32_t samplers_asked(const ModelSampling &model, const Wanted &wanted) {
-    uint32_t out = 0;
-    const SamplingDefaults &s = wanted.sampling;
-    const ggufx_sampling_facts &f = model.facts;
-#define SERVED(KEY, field, type, off, least, most, long_name, help)                                \
-    if (s.field != (model.has(GGUFX_SAMPLING_##KEY) ? f.field : off))                              \
-        out |= 1u << GGUFX_SAMPLER_##KEY;
-#include "model/sampling/samplers.def"
-    if (wanted.frequency_penalty != 0 || wanted.presence_penalty != 0)
-        out |= 1u << GGUFX_SAMPLER_PENALTIES;
-    return out;
+bool CompletionWriter::is_late() noexcept {
+    return request_->deadline > 0 && monotonic_seconds() >= request_->deadline;
 }
-
-SamplingOptions sampling_options(const ModelHost &host, const Wanted &wanted) {
-    SamplingOptions options = host.sampling();
-#define SERVED(KEY, field, type, off, least, most, long_name, help)                                \
-    options.field = wanted.sampling.field;
-#include "model/sampling/samplers.def"
-    if (!host.model_sampling().orders(samplers_asked(host.model_sampling(), wanted)))
-        options.samplers.clear();
-    options.frequency_penalty = wanted.frequency_penalty;
-    options.presence_penalty = wanted.presence_penalty;
-    const bool has_last = host.model_sampling().has(GGUFX_SAMPLING_LAST_N);
-    options.repeat_last_n = std::min({has_last ? options.repeat_last_n : host.n_context(),
-                                      host.n_context(), GGUFX_SAMPLER_MAX_LAST_N});
-    for (const ggufx_logit_bias &bias : wanted.biases)
-        options.biases.push_back(fmt::format("{}={}", bias.id, bias.bias));
-    return options;
-}
-
-Sampler make_text_sampler(const ModelHost &host, const SamplingOptions &options) {
-    try {
-        return make_sampler(host.rt(), host.facts().n_vocab, options, host.tokenizer());
-    } catch (const Failure &failure) {
-        throw ApiError(failure.exit_code == kUsage ? 400 : 503, failure.what(), "logit_bias",
-                       "invalid_value");
-    }
-}
-
-} // namespace
-
-std::shared_ptr<const SamplingOptions> checked_sampling(const ModelHost &host,
-                                                        const Wanted &wanted) {
-    auto options = std::make_shared<const SamplingOptions>(sampling_options(host, wanted));
-    make_text_sampler(host, *options);
-    return options;
-}
-
-CompletionWriter::CompletionWriter(const ModelHost &host, std::shared_ptr<Reply> reply,
-                                   Metrics &metrics, Clock clock, const CompletionPlan &plan,
-                                   uint64_t seed)
-    : GeneratorWriter(plan.scores), host_(host), reply_(std::move(reply)), metrics_(metrics),
-      clock_(clock), plan_(plan), seed_(seed) {}
 
 // ---- the generator
 
 // The sampler is large: a generator is made when the request gets a sequence.
 void CompletionWriter::create(uint32_t sequence, std::span<const int32_t> prompt) {
-    SamplingOptions sampling = *plan_.sampling;
-    sampling.seed = seed_;
-    const Sampler sampler = make_text_sampler(host_, sampling);
-    const Wanted &wanted = *plan_.wanted;
+    const Wanted &wanted = request_->wanted;
+    SamplingOptions sampling = *request_->sampling;
+    sampling.seed = request_->seed + number_;
+    const Sampler sampler = make_request_sampler(host_, sampling);
     auto options = sized<ggufx_generator_options>();
     options.flags = GGUFX_GENERATOR_SAMPLE_OUTPUT;
-    if (host_.answers() == Path::tiles) options.flags |= GGUFX_GENERATOR_TILED_DECODE;
-    if (wanted.return_special) options.flags |= GGUFX_GENERATOR_SPECIAL_TOKENS;
-    if (scores_prompt()) options.flags |= GGUFX_GENERATOR_SCORE_PROMPT;
-    if (plan_.logprobs || plan_.rates) options.flags |= GGUFX_GENERATOR_LOGPROBS;
-    if (wanted.thinking_budget) options.flags |= GGUFX_GENERATOR_HAS_MAX_REASONING;
+    const auto flag = [&](bool is_set, uint32_t value) { options.flags |= is_set ? value : 0; };
+    flag(host_.answers() == Path::tiles, GGUFX_GENERATOR_TILED_DECODE);
+    flag(wanted.return_special, GGUFX_GENERATOR_SPECIAL_TOKENS);
+    flag(request_->scores, GGUFX_GENERATOR_SCORE_PROMPT);
+    flag(wanted.logprobs || wanted.best_of > wanted.n, GGUFX_GENERATOR_LOGPROBS);
+    flag(wanted.thinking_budget.has_value(), GGUFX_GENERATOR_HAS_MAX_REASONING);
     options.max_reasoning = wanted.thinking_budget.value_or(0);
     options.sequence = sequence;
-    options.max_tokens = std::max(plan_.max_tokens, 1u); // 0: only the prompt counts
+    options.max_tokens = std::max(max_tokens_, 1u);
     options.tokenizer = host_.tokenizer();
     options.sampler = sampler.get();
-    options.n_logprobs = plan_.n_top;
+    options.n_logprobs = wanted.n_top;
     auto given = sized<ggufx_prompt>();
-    given.chat = plan_.chat.get();
+    given.chat = request_->chat.get();
     if (!given.chat) given.tokens = prompt.data();
     if (!given.chat) given.n_tokens = prompt.size();
     generator_ = make_generator(host_.session(), options, wanted.stop);
-    call(
-        [&](ggufx_error *error) { return ggufx_generator_set_prompt(generator(), &given, error); });
-    plan_.chat.reset();
+    set_prompt(generator(), given);
 }
 
 void CompletionWriter::start(uint32_t sequence, std::span<const int32_t> prompt) {
@@ -114,152 +66,46 @@ void CompletionWriter::suspend() {
 }
 
 void CompletionWriter::begin(size_t n_cached) {
-    begun_ = last_ = clock_();
-    metrics_.waited(begun_ - plan_.taken);
-    if (!plan_.counts_prompt) return;
-    reply_->usage.n_prompt += plan_.n_prompt;
-    reply_->usage.n_cached += n_cached;
+    begun_ = last_ = monotonic_seconds();
+    metrics_.waited(begun_ - request_->taken);
+    if (number_ > 0) return; // the first sequence of a prompt has added it
+    reply_.usage.n_prompt += generator_facts(generator()).n_prompt;
+    reply_.usage.n_cached += n_cached;
 }
 
 void CompletionWriter::pass() noexcept {
     try {
-        reply_->exchange().keep_alive(clock_());
+        reply_.exchange().keep_alive(monotonic_seconds());
     } catch (const std::exception &) {} // without memory there is no comment
 }
 
 // ---- events
 
-template <class Work> void CompletionWriter::attempt(const Work &work) noexcept {
-    try {
-        work();
-    } catch (const ApiError &error) {
-        fail(error.what(), error.code == "model_changed" ? Fault::model_changed : Fault::internal);
-    } catch (const Failure &failure) {
-        const bool is_limit = failure.detail && failure.detail->status == GGUFX_E_LIMIT;
-        fail(failure.what(), failure.exit_code == kNoMemory ? Fault::memory
-                             : is_limit                     ? Fault::limit
-                                                            : Fault::internal);
-    } catch (const std::bad_alloc &) {
-        fail("out of memory", Fault::memory);
-    } catch (const std::exception &error) { fail(error.what(), Fault::internal); }
-}
-
-// Returns false after the end.
-bool CompletionWriter::take_events() {
+bool CompletionWriter::advance() {
     const uint64_t n_before = n_tokens_;
-    n_tokens_ = facts().n_tokens;
-    if (n_tokens_ > n_before && plan_.max_tokens > 0) note_time(n_before);
+    n_tokens_ = generator_facts(generator()).n_tokens;
+    const bool is_new = n_tokens_ > n_before;
+    if (is_new && max_tokens_ > 0) note_time(n_before == 0);
     auto event = sized<ggufx_event>();
     for (;;) {
         call([&](ggufx_error *error) { return ggufx_generator_poll(&event, generator(), error); });
         if (event.kind == GGUFX_EVENT_NONE) break;
         if (event.kind == GGUFX_EVENT_END) {
-            finish_event(event);
+            take_end(event);
             return false;
         }
         take_event(event);
     }
-    if (n_tokens_ == n_before) return true;
-    reply_->put(plan_.index, std::move(delta_));
-    delta_ = {};
-    reply_->exchange().keep_alive(last_);
+    if (is_new) send();
+    if (is_new) reply_.exchange().keep_alive(last_);
     return true;
 }
 
-bool CompletionWriter::advance() {
-    bool goes_on = false;
-    attempt([&] { goes_on = take_events(); });
-    return goes_on;
-}
-
-void CompletionWriter::take_event(const ggufx_event &event) {
-    if (event.kind == GGUFX_EVENT_PROMPT) return take_prompt(event);
-    if (plan_.max_tokens == 0) return;
-    const std::string text(event.text.data, event.text.size);
-    switch (event.kind) {
-    case GGUFX_EVENT_TEXT:
-        delta_.content += text;
-        break;
-    case GGUFX_EVENT_REASONING:
-        delta_.reasoning += text;
-        break;
-    case GGUFX_EVENT_TOOL_CALL:
-        has_calls_ = true;
-        delta_.calls.push_back({event.index, random_name(9), text, ""});
-        break;
-    case GGUFX_EVENT_TOOL_ID:
-        if (!delta_.calls.empty()) delta_.calls.back().id = text;
-        break;
-    case GGUFX_EVENT_TOOL_ARGUMENTS:
-        if (delta_.calls.empty() || delta_.calls.back().index != event.index)
-            delta_.calls.push_back({event.index, "", "", ""});
-        delta_.calls.back().arguments += text;
-        break;
-    default:
-        break;
-    }
-    if (!plan_.logprobs) return;
-    for (size_t i = 0; i < event.n_tokens; i++) take_token(event.tokens[i]);
-}
-
-// Adds the log-probability entry of a token: text, position and the top alternatives.
-void CompletionWriter::take_token(const ggufx_event_token &token) {
-    TokenLogprob out = {host_.piece(token.id), token.logprob, {}};
-    out.offset = next_offset(out.piece);
-    for (size_t i = 0; i < token.n_top; i++)
-        out.top.push_back({host_.piece(token.top[i].id), token.top[i].logprob});
-    delta_.logprobs.push_back(std::move(out));
-    count_characters_of(token.id, plan_.wanted->return_special, GGUFX_DETOKENIZE_KEEP_SPACE);
-}
-
-// Adds the log-probabilities of the prompt's tokens; the first one has none.
-void CompletionWriter::take_prompt(const ggufx_event &event) {
-    for (size_t i = 0; i < event.n_tokens; i++) {
-        const ggufx_event_token &token = event.tokens[i];
-        TokenLogprob out = {host_.piece(token.id), {}, {}};
-        if (i > 0) out.logprob = token.logprob;
-        out.offset = next_offset(out.piece);
-        for (size_t j = 0; j < token.n_top; j++)
-            out.top.push_back({host_.piece(token.top[j].id), token.top[j].logprob});
-        delta_.logprobs.push_back(std::move(out));
-        // The echoed text does not spell BOS.
-        const bool keeps = plan_.wanted->return_special || (plan_.echoes_special && i > 0);
-        count_characters_of(token.id, keeps, 0);
-    }
-    n_characters_ += count_characters(
-        host_.detokenize_part({}, state_, GGUFX_DETOKENIZE_LAST)); // an incomplete one
-    n_missing_ = 0;
-    state_ = {};
-    reply_->put(plan_.index, std::move(delta_));
-    delta_ = {};
-}
-
-// Counts the visible characters of the next token.
-void CompletionWriter::count_characters_of(int32_t id, bool keeps_special, uint32_t flags) {
-    if (keeps_special) flags |= GGUFX_DETOKENIZE_KEEP_SPECIAL;
-    n_characters_ += count_characters(host_.detokenize_part({&id, 1}, state_, flags));
-}
-
-// Returns the offset of a token in characters: that of the character that it begins or continues.
-uint64_t CompletionWriter::next_offset(const std::string &piece) {
-    const auto continues = [](char byte) { return (byte & 0xc0) == 0x80; };
-    const bool is_new = !piece.empty() && !continues(piece[0]);
-    const uint64_t offset = n_characters_ + (n_missing_ > 0 && is_new);
-    for (const char byte : piece) {
-        const auto lead = static_cast<unsigned char>(byte);
-        if (n_missing_ > 0 && continues(byte))
-            n_missing_--;
-        else
-            n_missing_ = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : lead >= 0xc0 ? 1 : 0;
-    }
-    return offset;
-}
-
-void CompletionWriter::note_time(uint64_t n_before) {
-    const double now = clock_();
-    if (n_before == 0) {
-        metrics_.first_token(now - plan_.taken);
-        reply_->usage.prompt_seconds = std::max(reply_->usage.prompt_seconds, now - begun_);
+void CompletionWriter::note_time(bool is_first) {
+    const double now = monotonic_seconds();
+    if (is_first) {
+        metrics_.first_token(now - request_->taken);
+        reply_.usage.prompt_seconds = std::max(reply_.usage.prompt_seconds, now - begun_);
         begun_ = now;
     } else {
         metrics_.between_tokens(now - last_);
@@ -267,34 +113,78 @@ void CompletionWriter::note_time(uint64_t n_before) {
     last_ = now;
 }
 
+void CompletionWriter::take_event(const ggufx_event &event) {
+    const bool is_prompt = event.kind == GGUFX_EVENT_PROMPT;
+    if (max_tokens_ == 0 && !is_prompt) return;
+    const std::string text(event_text(event));
+    std::vector<CallPart> &calls = delta_.calls;
+    if (event.kind == GGUFX_EVENT_TEXT) {
+        delta_.content += text;
+    } else if (event.kind == GGUFX_EVENT_REASONING) {
+        delta_.reasoning += text;
+    } else if (event.kind == GGUFX_EVENT_TOOL_CALL) {
+        has_calls_ = true;
+        calls.push_back({event.index, random_name(9), text, ""});
+    } else if (event.kind == GGUFX_EVENT_TOOL_ID && !calls.empty()) {
+        calls.back().id = text;
+    } else if (event.kind == GGUFX_EVENT_TOOL_ARGUMENTS) {
+        if (calls.empty() || calls.back().index != event.index)
+            calls.push_back({event.index, "", "", ""});
+        calls.back().arguments += text;
+    }
+    if (is_prompt || request_->wanted.logprobs) take_tokens(event);
+    if (!is_prompt) return;
+    offsets_.end_part();
+    send();
+}
+
+// Adds the log-probability entries of tokens. The first token of a prompt has no log-probability,
+// and the echoed text does not spell BOS.
+void CompletionWriter::take_tokens(const ggufx_event &event) {
+    const bool is_prompt = event.kind == GGUFX_EVENT_PROMPT;
+    for (size_t i = 0; i < event.n_tokens; i++) {
+        const ggufx_event_token &token = event.tokens[i];
+        TokenLogprob out = {host_.piece(token.id), {}, {}};
+        if (!is_prompt || i > 0) out.logprob = token.logprob;
+        uint32_t flags = is_prompt ? 0 : GGUFX_DETOKENIZE_KEEP_SPACE;
+        if (request_->wanted.return_special || (is_prompt && request_->echoes_special && i > 0))
+            flags |= GGUFX_DETOKENIZE_KEEP_SPECIAL;
+        out.offset = offsets_.add(token.id, out.piece, flags);
+        for (size_t j = 0; j < token.n_top; j++)
+            out.top.push_back({host_.piece(token.top[j].id), token.top[j].logprob});
+        delta_.logprobs.push_back(std::move(out));
+    }
+}
+
+void CompletionWriter::send() {
+    reply_.put(index_, std::exchange(delta_, {}));
+}
+
 // ---- ends
 
 // An end-of-generation token is no part of the output.
-void CompletionWriter::finish_event(const ggufx_event &event) {
+void CompletionWriter::take_end(const ggufx_event &event) {
     if (event.end == GGUFX_END_ERROR || event.end == GGUFX_END_GRAMMAR) {
-        const std::string why(event.text.data, event.text.size);
+        const std::string why(event_text(event));
         return fail(why.empty() ? "no token fits the grammar" : why.c_str(),
-                    event.status == GGUFX_E_LIMIT    ? Fault::limit
-                    : event.status == GGUFX_E_MEMORY ? Fault::memory
-                                                     : Fault::internal);
+                    fault_of(event.status));
     }
     take_event(event);
     if (event.end == GGUFX_END_EOG && !delta_.logprobs.empty()) delta_.logprobs.pop_back();
-    const bool is_cut = event.end == GGUFX_END_LENGTH || event.end == GGUFX_END_CONTEXT;
-    end(is_cut ? "length" : "stop");
+    end(finish_reason(event.end));
 }
 
 void CompletionWriter::end(const std::string &reason, const std::string &note) {
-    host_.require_same_weights();
-    const ggufx_generator_facts info = facts();
-    const uint64_t n = plan_.max_tokens > 0 ? info.n_tokens : 0;
-    reply_->usage.n_answer += n;
-    reply_->usage.n_reasoning += n > 0 ? info.n_reasoning : 0;
-    reply_->usage.answer_seconds = std::max(reply_->usage.answer_seconds, clock_() - begun_);
-    reply_->put(plan_.index, std::move(delta_));
-    const double mean = n > 0 ? info.sum_logprobs / static_cast<double>(n) : 0;
-    reply_->finish(plan_.index,
-                   {has_calls_ && reason == "stop" ? "tool_calls" : reason, note, mean});
+    if (host_.is_changed()) throw ModelChanged(ModelFiles::kChanged);
+    const ggufx_generator_facts facts = generator_facts(generator());
+    const uint64_t n = max_tokens_ > 0 ? facts.n_tokens : 0;
+    reply_.usage.n_answer += n;
+    reply_.usage.n_reasoning += n > 0 ? facts.n_reasoning : 0;
+    reply_.usage.answer_seconds =
+        std::max(reply_.usage.answer_seconds, monotonic_seconds() - begun_);
+    send();
+    const double mean = n > 0 ? facts.sum_logprobs / static_cast<double>(n) : 0;
+    reply_.finish(index_, {has_calls_ && reason == "stop" ? "tool_calls" : reason, note, mean});
 }
 
 void CompletionWriter::fail(const char *why, Fault fault) noexcept {
@@ -303,26 +193,22 @@ void CompletionWriter::fail(const char *why, Fault fault) noexcept {
         const char *const code = fault == Fault::model_changed ? "model_changed"
                                  : fault == Fault::limit       ? "too_much_work"
                                                                : "";
-        reply_->fail(ApiError(status, why, "", code));
-    } catch (const std::exception &) { reply_->exchange().respond_out_of_memory(); }
+        reply_.fail(ApiError(status, why, "", code));
+    } catch (const std::exception &) { reply_.exchange().respond_out_of_memory(); }
 }
 
 void CompletionWriter::stop(const char *why) noexcept {
-    attempt([&] {
-        if (n_tokens_ == 0) { // no output yet: the client can retry on another server
-            reply_->fail(ApiError(503, why));
-            return;
-        }
+    try {
+        if (n_tokens_ == 0) // no output yet: the client can retry on another server
+            return reply_.fail(ApiError(503, why));
         ggufx_generator_cancel(generator());
-        auto event = sized<ggufx_event>();
-        do {
-            call([&](ggufx_error *error) {
-                return ggufx_generator_next(&event, generator(), nullptr, error);
-            });
-            take_event(event);
-        } while (event.kind != GGUFX_EVENT_END);
+        generate(generator(), [&](const ggufx_event &event) { take_event(event); });
         end("length", why);
-    });
+    } catch (const ModelChanged &changed) {
+        fail(changed.what(), Fault::model_changed);
+    } catch (const std::bad_alloc &) {
+        fail("out of memory", Fault::memory);
+    } catch (const std::exception &error) { fail(error.what(), Fault::internal); }
 }
 
 } // namespace ggufx::cli

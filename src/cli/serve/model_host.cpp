@@ -5,6 +5,7 @@
 #include "common/signals.hpp"
 #include "models/demo_model.hpp"
 #include "models/text_model.hpp"
+#include "serve/cancel_if.hpp"
 #include "serve/engine_thread.hpp"
 #include "serve/preparation.hpp"
 #include "serve/reply.hpp"
@@ -36,19 +37,17 @@ std::unique_ptr<ModelFiles> note_files(const ggufx_runtime *rt, const HostOption
     return std::make_unique<ModelFiles>(paths);
 }
 
-std::unique_ptr<SessionBackend> make_machine(const ggufx_runtime *rt, const ggufx_file *file,
-                                             const ggufx_model *model, const HostOptions &options,
-                                             const Adapters &adapters) {
+Session make_text_session(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model *model,
+                          const HostOptions &options, const Adapters &adapters) {
     auto of = sized<ggufx_session_options>();
     of.n_context = options.session.n_context;
     of.type_k = kv_type_from_name(options.session.type_k, "--ctk");
     of.type_v = kv_type_from_name(options.session.type_v, "--ctv");
     of.n_batch = options.n_batch;
     of.n_sequences = options.n_parallel + options.n_kept;
-    Session session =
-        cli::make_session(rt, file, model, of, options.session.making.group.n_ranks());
+    Session session = make_session(rt, file, model, of, options.session.making.group.n_ranks());
     adapters.give_to(session.get());
-    return std::make_unique<SessionBackend>(std::move(session), model_facts(model).n_vocab);
+    return session;
 }
 
 // FNV-1a over 64-bit words.
@@ -105,9 +104,7 @@ ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
     files_->loaded(!options.session.making.group.copies_weights);
     if (backend_) backend_->watch(*files_);
     const GroupChoice &choice = options.session.making.group;
-    if (!choice.is_set()) return;
-    backend_->be_rank(std::make_unique<RankBroadcaster>(choice.group));
-    meet_at_start(choice.group);
+    if (choice.is_set()) meet_at_start(choice.group);
 }
 
 RankHost::RankHost(const Globals &globals, const HostOptions &options)
@@ -115,11 +112,13 @@ RankHost::RankHost(const Globals &globals, const HostOptions &options)
       files_(note_files(rt_.get(), options)) {
     file_ = open_model(rt_.get(), options);
     model_ = make_model(rt_.get(), file_.get(), options.session.making);
-    backend_ = make_machine(rt_.get(), file_.get(), model_.get(), options,
-                            Adapters(rt_.get(), model_.get(), options.session.adapters));
+    Session session =
+        make_text_session(rt_.get(), file_.get(), model_.get(), options,
+                          Adapters(rt_.get(), model_.get(), options.session.adapters));
+    backend_ = std::make_unique<RankSession>(std::move(session), model_facts(model_.get()).n_vocab,
+                                             nullptr);
     files_->loaded(!options.session.making.group.copies_weights);
     backend_->watch(*files_);
-    backend_->be_rank(nullptr);
     meet_at_start(group_);
 }
 
@@ -174,7 +173,13 @@ void ModelHost::make_embedder(const HostOptions &options) {
 }
 
 void ModelHost::make_session(const HostOptions &options) {
-    backend_ = make_machine(rt_.get(), file_.get(), model_.get(), options, adapters_);
+    Session session = make_text_session(rt_.get(), file_.get(), model_.get(), options, adapters_);
+    const GroupChoice &choice = options.session.making.group;
+    if (choice.is_set())
+        backend_ = std::make_unique<RankSession>(std::move(session), facts_.n_vocab,
+                                                 std::make_unique<RankBroadcaster>(choice.group));
+    else
+        backend_ = std::make_unique<SessionBackend>(std::move(session));
     session_ = backend_->session();
     n_context_ = backend_->facts().n_context;
 }
@@ -437,10 +442,6 @@ std::vector<int32_t> ModelHost::ids_of(const ggufx_chat_prompt &prompt) const {
     return out;
 }
 
-static int32_t report_gone(void *user, uint64_t, uint64_t) {
-    return (*static_cast<const std::function<bool()> *>(user))();
-}
-
 std::vector<float> ModelHost::embed(std::span<const std::vector<int32_t>> texts,
                                     const std::function<bool()> &is_gone) {
     std::vector<int32_t> ids;
@@ -450,12 +451,10 @@ std::vector<float> ModelHost::embed(std::span<const std::vector<int32_t>> texts,
         lengths.push_back(text.size());
     }
     std::vector<float> out(texts.size() * dimensions_);
-    ggufx_progress progress = {};
     const std::function<bool()> ends = [&] {
         return is_gone() || !files_->is_intact(monotonic_seconds());
     };
-    progress.user = const_cast<std::function<bool()> *>(&ends);
-    progress.report = report_gone;
+    const ggufx_progress progress = cancel_if(ends);
     ggufx_error error;
     const ggufx_status status =
         ggufx_embed(out.data(), out.size(), embedder_.get(), ids.data(), ids.size(), lengths.data(),

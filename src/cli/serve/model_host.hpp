@@ -7,9 +7,9 @@
 #include "models/text_pairs.hpp"
 #include "serve/grammar_cache.hpp"
 #include "serve/model_files.hpp"
+#include "serve/rank_session.hpp"
 #include "serve/request.hpp"
 #include "serve/schema_compiler.hpp"
-#include "serve/session_backend.hpp"
 
 namespace ggufx::cli {
 
@@ -32,7 +32,7 @@ private:
     Runtime rt_;
     File file_;
     Model model_;
-    std::unique_ptr<SessionBackend> backend_;
+    std::unique_ptr<RankSession> backend_;
     const ggufx_group group_;
     std::unique_ptr<ModelFiles> files_; // ends before the mappings that it guards
 };
@@ -102,6 +102,7 @@ public:
     bool is_file_replaced() const { return files_->state() == ModelFiles::State::replaced; }
     // Throws ApiError 503 after the content of a mapped file has changed. Thread-safe.
     void require_same_weights() const;
+    bool is_changed() const { return files_->is_changed(); }
 
 private:
     bool renders_tools(const ChatWanted &wanted, const std::string &rendered) const;

@@ -3,7 +3,7 @@
 
 #include "models/ranks.hpp"
 #include "serve/engine_thread.hpp"
-#include "serve/session_backend.hpp"
+#include "serve/rank_session.hpp"
 
 #include <fmt/format.h>
 
@@ -96,32 +96,32 @@ RankStep receive(const ggufx_group &group, StepBytes &bytes, uint32_t n_sequence
 }
 
 // Ignores errors of a single call: they occur on all ranks alike, and the first rank handles them.
-void make_call(const RankStep &step, SessionBackend &machine) {
+void make_call(const RankStep &step, RankSession &session) {
     using Kind = RankStep::Kind;
     try {
         if (step.kind == Kind::decode)
-            machine.repeat(step);
+            session.repeat(step);
         else if (step.kind == Kind::truncate)
-            machine.truncate(step.sequence, step.n_tokens);
+            session.truncate(step.sequence, step.n_tokens);
         else if (step.kind == Kind::copy)
-            (void)machine.copy(step.from, step.sequence, step.n_tokens);
+            (void)session.copy(step.from, step.sequence, step.n_tokens);
         else if (step.kind == Kind::load)
-            machine.load(step.sequence, {reinterpret_cast<const char *>(step.snapshot.data()),
+            session.load(step.sequence, {reinterpret_cast<const char *>(step.snapshot.data()),
                                          step.snapshot.size()});
     } catch (const DecodeBackend::Refused &) {}
 }
 
 } // namespace
 
-void follow(const ggufx_group &group, SessionBackend &machine) {
+void follow(const ggufx_group &group, RankSession &session) {
     StepBytes bytes;
     for (;;) {
-        const RankStep step = receive(group, bytes, machine.n_sequences());
+        const RankStep step = receive(group, bytes, session.n_sequences());
         if (step.kind == RankStep::Kind::end) return;
         if (step.kind == RankStep::Kind::beat)
             meet(group, kAnswerWithin);
         else
-            make_call(step, machine);
+            make_call(step, session);
     }
 }
 

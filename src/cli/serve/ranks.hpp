@@ -1,4 +1,4 @@
-// Session of a group of ranks: the first rank, which has the sockets, broadcasts each call before
+// Calls in a group of ranks: the first rank, which has the sockets, broadcasts each call before
 // it makes it; the others repeat the call. A rank that waits for a call cannot detect a lost rank.
 // All ranks therefore pass a heartbeat barrier about every second.
 // SPDX-License-Identifier: MIT
@@ -9,7 +9,7 @@
 
 namespace ggufx::cli {
 
-class SessionBackend;
+class RankSession;
 
 // Error: the group has lost a rank or is out of step, and nothing more can be computed.
 struct RanksLost : Failure, DecodeBackend::Lost {
@@ -44,6 +44,6 @@ private:
 };
 
 // Main loop of the other ranks: executes broadcast calls until the end step. Throws RanksLost.
-void follow(const ggufx_group &group, SessionBackend &machine);
+void follow(const ggufx_group &group, RankSession &session);
 
 } // namespace ggufx::cli

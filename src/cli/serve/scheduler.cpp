@@ -13,13 +13,8 @@ namespace {
 
 // Wait for a running prefill that will share this many more tokens.
 constexpr size_t kWorthWaiting = 64;
-constexpr size_t kAhead = 256; // answer tokens reserved at admission
 
 using Code = PrefixIndex::Code;
-
-Code code_of(int32_t id, Path path) {
-    return static_cast<Code>(id) << 1 | static_cast<Code>(path);
-}
 
 size_t common(std::span<const Code> a, std::span<const Code> b) {
     const size_t n = std::min(a.size(), b.size());
@@ -82,7 +77,7 @@ void Scheduler::restore(uint32_t sequence, uint64_t cache, std::span<const Code>
     try {
         backend_.load(sequence, snapshot);
         if (!backend_.holds(sequence, codes))
-            throw DecodeBackend::Refused(DecodeBackend::Refused::Why::other,
+            throw DecodeBackend::Refused(Fault::internal,
                                          "the snapshot does not hold the tokens that it names");
         index_.begin(sequence, cache);
         index_.append(sequence, codes);
@@ -99,10 +94,8 @@ void Scheduler::restore(uint32_t sequence, uint64_t cache, std::span<const Code>
 // before a request gets the slot.
 void Scheduler::forget(uint32_t place) noexcept {
     index_.begin(place, 0);
-    places_[place].reserved = 0;
     try {
         backend_.truncate(place, 0);
-        backend_.reserve(place, 0);
     } catch (const std::exception &) {} // a lost backend reports it in the next call
 }
 
@@ -111,6 +104,7 @@ void Scheduler::vacate(uint32_t place) noexcept {
     owners_.find(at.job->owner)->second.n_running--;
     at.job.reset();
     n_running_--;
+    is_full_ = false;
     at.last_used = ++uses_;
 }
 
@@ -123,8 +117,6 @@ void Scheduler::release(uint32_t place) noexcept {
     try {
         if (n < n_held(place)) backend_.truncate(place, n);
         index_.cut(place, n);
-        backend_.reserve(place, n);
-        places_[place].reserved = n;
     } catch (const std::exception &) { forget(place); }
 }
 
@@ -175,10 +167,10 @@ std::optional<uint32_t> Scheduler::youngest(std::optional<uint64_t> owner) const
     return out;
 }
 
-bool Scheduler::drop_oldest(uint32_t unless) {
+bool Scheduler::drop_oldest() {
     std::optional<uint32_t> oldest;
     for (uint32_t i = 0; i < places_.size(); i++) {
-        if (places_[i].job || i == unless || n_held(i) == 0) continue;
+        if (places_[i].job || n_held(i) == 0) continue;
         if (!oldest || places_[i].last_used < places_[*oldest].last_used) oldest = i;
     }
     if (!oldest) return false;
@@ -187,44 +179,40 @@ bool Scheduler::drop_oldest(uint32_t unless) {
     return true;
 }
 
-// Reserves memory for so many tokens; evicts cached prefixes first.
-bool Scheduler::make_room(uint32_t place, uint64_t n_tokens) {
-    while (!backend_.reserve(place, n_tokens))
-        if (!drop_oldest(place)) return false;
-    places_[place].reserved = n_tokens;
-    return true;
+// Ends the requests, running and waiting, whose client ends(writer) has notified.
+template <class Ends> void Scheduler::end_if(const Ends &ends) {
+    for (uint32_t i = 0; i < places_.size(); i++)
+        if (places_[i].job && ends(*places_[i].job->writer)) release(i);
+    for (auto &[number, owner] : owners_)
+        n_waiting_ -= std::erase_if(owner.queue, [&](const std::shared_ptr<Job> &job) {
+            return ends(*job->writer) && (job->is_read = true);
+        });
 }
 
 void Scheduler::drop_gone() {
-    for (uint32_t i = 0; i < places_.size(); i++) {
-        if (!places_[i].job) continue;
-        Writer &writer = *places_[i].job->writer;
-        const bool is_gone = writer.is_gone();
-        if (!is_gone && !writer.is_late()) continue;
-        if (is_gone)
-            counts_.n_left++;
-        else
-            writer.stop("the request timed out");
-        release(i);
-    }
-    drop_queued();
-}
-
-void Scheduler::drop_queued() {
-    for (auto &[number, owner] : owners_) {
-        n_waiting_ -= std::erase_if(owner.queue, [&](const std::shared_ptr<Job> &job) {
-            const bool is_gone = job->writer->is_gone();
-            if (!is_gone && !job->writer->is_late()) return false;
-            if (is_gone)
-                counts_.n_left++;
-            else
-                job->writer->stop("the request timed out");
-            return job->is_read = true;
-        });
-    }
+    end_if([&](Writer &writer) {
+        if (writer.is_gone()) return ++counts_.n_left > 0;
+        if (!writer.is_late()) return false;
+        writer.stop("the request timed out");
+        return true;
+    });
     std::erase_if(owners_, [](const auto &one) {
         return one.second.queue.empty() && one.second.n_running == 0 && one.second.deficit >= 0;
     });
+}
+
+void Scheduler::stop(const char *why) noexcept {
+    end_if([why](Writer &writer) {
+        writer.stop(why);
+        return true;
+    });
+}
+
+// Forgets all slots: their content may be what has failed.
+void Scheduler::fail_all(const char *why, Fault fault) noexcept {
+    for (uint32_t i = 0; i < places_.size(); i++) fail(i, why, fault);
+    for (auto &[number, owner] : owners_)
+        while (!owner.queue.empty()) refuse(std::shared_ptr<Job>(owner.queue.front()), why, fault);
 }
 
 // ---- admission ----
@@ -260,7 +248,7 @@ void Scheduler::clear_refusals() {
 // Admits the oldest request of each owner's queue first.
 void Scheduler::admit() {
     clear_refusals();
-    while (n_waiting_ > 0 && n_running_ < options_.n_parallel) {
+    while (!is_full_ && n_waiting_ > 0 && n_running_ < options_.n_parallel) {
         const auto owner = next_owner();
         if (!owner) break;
         if (try_to_admit(*owner))
@@ -413,12 +401,6 @@ bool Scheduler::admit_job(const std::shared_ptr<Job> &job, std::optional<uint32_
     if (!place) place = free_place(any); // reuses the donor's slot
     if (!place) return false;
     const size_t n_cached = take_place(*place, *job, donor);
-    if (!make_room(*place, job->codes.size() + std::min(job->most, kAhead))) {
-        forget(*place);
-        if (n_running_ > 0) return false; // running requests will release memory
-        refuse(job, "there is no memory for a prompt of this length", Fault::memory);
-        return true;
-    }
     start(*place, job, n_cached);
     return true;
 }

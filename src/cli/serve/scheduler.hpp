@@ -14,10 +14,16 @@
 #include <stdexcept>
 #include <string>
 
+struct ggufx_generator;
+
 namespace ggufx::cli {
 
 // Batch-invariant compute paths: blocked GEMM (tiles) and row-wise (matmul.h).
 enum class Path : uint32_t { tiles, rows };
+
+inline PrefixIndex::Code code_of(int32_t id, Path path) {
+    return static_cast<PrefixIndex::Code>(id) << 1 | static_cast<PrefixIndex::Code>(path);
+}
 
 // Memory of the KV caches.
 struct BackendMemory {
@@ -26,6 +32,9 @@ struct BackendMemory {
 
 class Writer;
 
+// Reasons for which a call or a request fails.
+enum class Fault { internal, memory, model_changed, limit, cancelled };
+
 // Backend with sequences and their caches: a session, or a mock in tests.
 class DecodeBackend {
 public:
@@ -33,12 +42,12 @@ public:
         uint32_t sequence;
         Writer *writer;    // that of the request in the sequence
         uint32_t n_tokens; // tokens to compute, in its prompt or an answer
+        bool scores;       // needs the logits of all of them
     };
     // Error of a call that was not executed and changed nothing.
     struct Refused : std::runtime_error {
-        enum class Why { cancelled, memory, other };
-        Refused(Why why_, const std::string &text) : std::runtime_error(text), why(why_) {}
-        Why why;
+        Refused(Fault fault_, const std::string &text) : std::runtime_error(text), fault(fault_) {}
+        Fault fault;
     };
     // Base of errors after which no sequence can be computed. Every later decode throws one, too.
     struct Lost {};
@@ -62,9 +71,6 @@ public:
     virtual void load(uint32_t sequence, std::string_view snapshot) = 0;
     // Whether a sequence has exactly these tokens, at positions from 0 on. Does not throw.
     virtual bool holds(uint32_t sequence, std::span<const PrefixIndex::Code> codes) const = 0;
-    // Resizes the memory of a sequence to so many tokens: takes more, or releases the excess.
-    // Returns false without any change if there is none left.
-    virtual bool reserve(uint32_t sequence, uint64_t n_tokens) = 0;
     virtual BackendMemory memory() const { return {}; }
     // True for multi-process backends, which need beat() about every second when no other call is
     // made.
@@ -72,15 +78,13 @@ public:
     virtual void beat() {}
 };
 
-// Reasons for which a request fails.
-enum class Fault { internal, memory, model_changed, limit };
-
 // Generation of one request. An exception of start, begin or advance ends the request.
 class Writer {
 public:
     virtual ~Writer() = default;
-    virtual bool is_gone() noexcept = 0;              // the client disconnected
-    virtual bool is_late() noexcept { return false; } // the request timeout has passed
+    virtual ggufx_generator *generator() const { return nullptr; } // that of a session
+    virtual bool is_gone() noexcept = 0;                           // the client disconnected
+    virtual bool is_late() noexcept { return false; }              // the request timeout has passed
     // Takes a sequence that holds a prefix of its tokens: begins, or goes on after suspend().
     virtual void start(uint32_t sequence, std::span<const int32_t> prompt) = 0;
     virtual void suspend() = 0;              // gives the sequence back
@@ -98,7 +102,6 @@ struct Job {
     std::vector<int32_t> prompt; // at least one token
     uint64_t owner = 0;          // id for fair queueing
     uint64_t cache = 0;          // prefixes are shared by jobs with the same id
-    size_t most = SIZE_MAX;      // maximum answer tokens
     bool share = true;           // use the prefix cache
     bool scores = false;         // log-probabilities of the whole prompt
     std::shared_ptr<Writer> writer;
@@ -171,7 +174,6 @@ private:
         uint64_t last_used = 0;
         std::shared_ptr<Job> job; // NULL: free, with its tokens kept for the prefix cache
         uint64_t began = 0;       // admission number; the youngest has the largest
-        uint64_t reserved = 0;    // tokens with reserved memory
     };
     static constexpr int64_t kQuantum = 512; // tokens per owner and round (deficit round robin)
     struct Owner {
@@ -192,8 +194,8 @@ private:
     Part part(uint32_t place) const;
 
     // scheduler.cpp: admission and preemption
+    template <class Ends> void end_if(const Ends &ends);
     void drop_gone();
-    void drop_queued();
     void admit();
     bool try_to_admit(uint64_t owner);
     bool admit_job(const std::shared_ptr<Job> &job, std::optional<uint32_t> &place);
@@ -207,8 +209,7 @@ private:
     std::optional<uint32_t> free_place(uint32_t unless) const;
     size_t take_place(uint32_t place, const Job &job, const PrefixIndex::Found &donor);
     bool take_prefix(uint32_t place, const Job &job, const PrefixIndex::Found &donor);
-    bool make_room(uint32_t place, uint64_t n_tokens);
-    bool drop_oldest(uint32_t unless);
+    bool drop_oldest();
     void forget(uint32_t place) noexcept;
     void put_back(uint32_t place);
     void keep_answer(uint32_t place);
@@ -220,20 +221,21 @@ private:
     // Calls work(); passes an error that concerns one request to fail(text, fault).
     template <class Work, class Fail> static void isolate(const Work &work, const Fail &fail);
 
-    // scheduler_steps.cpp: prefill and decode
-    void read_prompts();
-    void write_tokens();
+    // scheduler_plan.cpp: tokens of the next step, in items_
     void note_owners();
     size_t prompt_tokens() const; // chunk size
+    template <class Is, class Key> void find_slots(const Is &is, const Key &key);
     void find_reading(Path path);
-    void plan_chunk();
-    void run(Path path);
+    Path plan_prompts();
+    Path plan_answers();
+    void note_rate(Path path, double seconds);
+
+    // scheduler_steps.cpp: prefill and decode
+    void compute_all(Path path);
+    std::optional<DecodeBackend::Refused> compute(std::span<const DecodeBackend::Item> items,
+                                                  Path path);
     bool make_memory();
-    void run_alone(const DecodeBackend::Item &item, Path path);
     void finish(const DecodeBackend::Item &item, Path path);
-    void done(const DecodeBackend::Item &item, Path path);
-    void charge(uint32_t place, size_t n);
-    void note_rate(double &rate, double start) const;
 
     DecodeBackend &backend_;
     SchedulerOptions options_;
@@ -248,6 +250,7 @@ private:
     size_t n_waiting_ = 0, n_running_ = 0;
     uint64_t uses_ = 0;
     bool prompts_had_turn_ = false;
+    bool is_full_ = false;    // memory is short: nothing is admitted before a request ends
     double prompt_rate_ = 0;  // prefill tokens per second, 0 = unknown
     double shared_until_ = 0; // several owners had requests a short while before this time
     double answer_rate_ = 0;  // decode tokens per second of all sequences
@@ -258,8 +261,7 @@ template <class Work, class Fail> void Scheduler::isolate(const Work &work, cons
     try {
         work();
     } catch (const DecodeBackend::Lost &) { throw; } catch (const DecodeBackend::Refused &refused) {
-        const bool is_full = refused.why == DecodeBackend::Refused::Why::memory;
-        fail(refused.what(), is_full ? Fault::memory : Fault::internal);
+        fail(refused.what(), refused.fault);
     } catch (const std::bad_alloc &) {
         fail("out of memory", Fault::memory);
     } catch (const std::exception &error) { fail(error.what(), Fault::internal); }

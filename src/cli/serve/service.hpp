@@ -101,19 +101,14 @@ private:
     void completion(Call &call, Json body);
     std::vector<int32_t> prompt_ids(const std::string &text, bool parse_special) const;
     std::vector<int32_t> completion_ids(const CompletionWanted &wanted, const TextOrIds &prompt);
-    struct Texts { // sequences of a request: best_of per prompt
-        const Wanted &wanted;
-        std::shared_ptr<Reply> reply;
-        uint64_t seed;
-        std::shared_ptr<const SamplingOptions> sampling;
-        SharedPrompt chat;           // NULL: a text
-        bool scores;                 // log-probabilities of the prompt, too
-        bool echoes_special = false; // its text spells special tokens
-    };
+    // Returns a request for text; the members after `deadline` are 0.
+    TextRequest text_request(const Call &call, const Wanted &wanted, std::shared_ptr<Reply> reply,
+                             uint64_t seed) const;
     void write_chat(Call &call, const ChatWanted &wanted, const SharedPrompt &prompt,
                     std::shared_ptr<Reply> reply, uint64_t seed);
-    void add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call, const Texts &texts,
-                  const std::vector<int32_t> &ids, uint32_t prompt_index);
+    void add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call,
+                  const TextRequest &request, const std::vector<int32_t> &ids,
+                  uint32_t prompt_index);
     void start(const Call &call, Reply &reply, std::vector<std::shared_ptr<Job>> jobs,
                const std::vector<std::string> &echoes);
     uint64_t cache_of(uint64_t owner, const std::string &conversation) const;

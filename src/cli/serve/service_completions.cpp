@@ -5,6 +5,7 @@
 #include "common/random.hpp"
 #include "serve/reply_completions.hpp"
 #include "serve/reply_responses.hpp"
+#include "serve/samplers.hpp"
 
 #include <fmt/format.h>
 
@@ -42,45 +43,42 @@ uint64_t Service::cache_of(uint64_t owner, const std::string &conversation) cons
     return PrefixIndex::mixed(std::hash<std::string>()(conversation), owner + 1);
 }
 
+TextRequest Service::text_request(const Call &call, const Wanted &wanted,
+                                  std::shared_ptr<Reply> reply, uint64_t seed) const {
+    const double seconds = options_.request_seconds;
+    return {.wanted = wanted,
+            .reply = std::move(reply),
+            .seed = seed,
+            .sampling = checked_sampling(*host_, wanted),
+            .taken = call.taken,
+            .deadline = seconds > 0 ? call.taken + seconds : 0};
+}
+
 void Service::add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call,
-                       const Texts &texts, const std::vector<int32_t> &ids, uint32_t prompt_index) {
+                       const TextRequest &request, const std::vector<int32_t> &ids,
+                       uint32_t prompt_index) {
     if (ids.empty()) throw ApiError(400, "the prompt has no tokens", "prompt", "invalid_value");
     if (ids.size() >= host_->n_context())
         throw ApiError(400,
                        fmt::format("the prompt has {} tokens, but the context holds {}", ids.size(),
                                    host_->n_context()),
-                       texts.chat ? "messages" : "prompt", "context_length_exceeded");
+                       request.chat ? "messages" : "prompt", "context_length_exceeded");
     const auto room = static_cast<uint32_t>(host_->n_context() - ids.size());
-    const uint64_t owner = call.exchange->owner();
-    const auto wanted = std::make_shared<const Wanted>(texts.wanted);
+    const auto shared = std::make_shared<const TextRequest>(request);
+    const Wanted &wanted = shared->wanted;
     std::shared_ptr<Job> first;
-    for (uint32_t i = 0; i < texts.wanted.best_of; i++) {
-        CompletionPlan plan;
-        plan.index = prompt_index * texts.wanted.best_of + i;
-        plan.n_prompt = ids.size();
-        plan.counts_prompt = i == 0;
-        plan.max_tokens = std::min(texts.wanted.max_tokens.value_or(room), room);
-        plan.logprobs = texts.wanted.logprobs;
-        plan.rates = texts.wanted.best_of > texts.wanted.n;
-        plan.n_top = texts.wanted.n_top;
-        plan.sampling = texts.sampling;
-        plan.taken = call.taken;
-        if (options_.request_seconds > 0) plan.deadline = call.taken + options_.request_seconds;
-        plan.wanted = wanted;
-        plan.scores = texts.scores;
-        plan.echoes_special = texts.echoes_special;
-        plan.chat = texts.chat;
-        plan.ticket = jobs.empty() ? call.ticket : take_ticket(*call.exchange);
+    for (uint32_t i = 0; i < wanted.best_of; i++) {
         auto job = std::make_shared<Job>();
         job->prompt = ids;
         job->owner = call.exchange->asker();
-        job->cache = cache_of(owner, texts.wanted.conversation);
-        job->most = plan.max_tokens;
-        job->share = texts.wanted.cache_prompt;
-        job->scores = texts.scores;
-        job->first = texts.scores ? nullptr : first;
-        job->writer = std::make_shared<CompletionWriter>(*host_, texts.reply, metrics_,
-                                                         monotonic_seconds, plan, texts.seed + i);
+        job->cache = cache_of(call.exchange->owner(), wanted.conversation);
+        job->share = wanted.cache_prompt;
+        job->scores = request.scores;
+        job->first = request.scores ? nullptr : first;
+        job->writer = std::make_shared<CompletionWriter>(
+            *host_, metrics_, shared, prompt_index * wanted.best_of + i,
+            std::min(wanted.max_tokens.value_or(room), room),
+            jobs.empty() ? call.ticket : take_ticket(*call.exchange));
         if (!first) first = job;
         jobs.push_back(std::move(job));
     }
@@ -99,9 +97,10 @@ void Service::start(const Call &call, Reply &reply, std::vector<std::shared_ptr<
 
 void Service::write_chat(Call &call, const ChatWanted &wanted, const SharedPrompt &prompt,
                          std::shared_ptr<Reply> reply, uint64_t seed) {
+    TextRequest request = text_request(call, wanted, reply, seed);
+    request.chat = prompt;
     std::vector<std::shared_ptr<Job>> jobs;
-    add_jobs(jobs, call, {wanted, reply, seed, checked_sampling(*host_, wanted), prompt, false},
-             host_->ids_of(*prompt), 0);
+    add_jobs(jobs, call, request, host_->ids_of(*prompt), 0);
     if (!wanted.ignored.empty())
         call.exchange->add_header("X-Ggufx-Ignored",
                                   fmt::format("{}", fmt::join(wanted.ignored, ", ")));
@@ -204,13 +203,13 @@ void Service::completion(Call &call, Json body) {
     shape.fingerprint = host_->fingerprint();
     shape.seed = seed;
     const auto reply = std::make_shared<CompletionReply>(call.exchange, shape);
-    const bool scores = wanted.echo && wanted.logprobs;
-    const auto sampling = checked_sampling(*host_, wanted);
+    TextRequest request = text_request(call, wanted, reply, seed);
+    request.scores = wanted.echo && wanted.logprobs;
     std::vector<std::shared_ptr<Job>> jobs;
     for (uint32_t i = 0; i < wanted.prompts.size(); i++) {
         const std::vector<int32_t> ids = completion_ids(wanted, wanted.prompts[i]);
-        const bool is_text = !wanted.prompts[i].is_ids;
-        add_jobs(jobs, call, {wanted, reply, seed, sampling, nullptr, scores, is_text}, ids, i);
+        request.echoes_special = !wanted.prompts[i].is_ids;
+        add_jobs(jobs, call, request, ids, i);
     }
     std::vector<std::string> echoes;
     for (uint32_t i = 0; wanted.echo && i < reply->n_texts(); i++) {

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "serve/service.hpp"
 
+#include "serve/sequence_snapshot.hpp"
 #include "serve/slot_file.hpp"
 
 #include <algorithm>
@@ -55,7 +56,7 @@ void restore(Scheduler &scheduler, uint32_t slot, uint64_t cache, const SlotCont
     try {
         scheduler.restore(slot, cache, content.codes, content.snapshot);
     } catch (const DecodeBackend::Refused &refused) {
-        if (refused.why == DecodeBackend::Refused::Why::memory) throw ApiError(503, refused.what());
+        if (refused.fault == Fault::memory) throw ApiError(503, refused.what());
         throw ApiError(400, refused.what(), "filename", "invalid_snapshot");
     }
 }
@@ -139,7 +140,7 @@ void Service::save_slot(Call &call, uint32_t slot, const std::string &name) {
             content->fingerprint = host_->fingerprint();
             const auto held = scheduler.held(slot);
             content->codes.assign(held.begin(), held.end());
-            content->snapshot = backend_->save(slot);
+            content->snapshot = save_sequence(backend_->session(), slot);
             vectors_.add(exchange->asker(), [this, exchange, owner, file, content, slot] {
                 respond_error(*exchange, [&] {
                     require_quota(options_.slot_folder, owner, file, slot_file_bytes(*content),
