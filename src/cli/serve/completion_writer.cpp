@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "serve/completion_writer.hpp"
 
-#include "serve/engine_thread.hpp"
+#include "common/timing.hpp"
 #include "serve/samplers.hpp"
 
 #include <algorithm>

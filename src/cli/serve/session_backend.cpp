@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "serve/session_backend.hpp"
 
+#include "common/timing.hpp"
 #include "serve/cancel_if.hpp"
-#include "serve/engine_thread.hpp"
 #include "serve/model_files.hpp"
 #include "serve/sequence_snapshot.hpp"
 
