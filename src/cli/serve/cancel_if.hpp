@@ -10,7 +10,7 @@ namespace ggufx::cli {
 
 // The function must outlive the hook.
 inline ggufx_progress cancel_if(const std::function<bool()> &is_cancelled) {
-    auto progress = sized<ggufx_progress>();
+    ggufx_progress progress = {};
     progress.user = const_cast<std::function<bool()> *>(&is_cancelled);
     progress.report = [](void *user, uint64_t, uint64_t) -> int32_t {
         return (*static_cast<const std::function<bool()> *>(user))();
