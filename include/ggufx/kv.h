@@ -146,65 +146,48 @@ GGUFX_API void ggufx_kv_destroy(ggufx_kv *kv);
 GGUFX_API ggufx_status ggufx_kv_reserve(ggufx_kv *kv, uint32_t sequence, uint64_t n_tokens,
                                         ggufx_error *error);
 
+/* Tokens that ggufx_kv_append appends to a layer. */
+typedef struct ggufx_kv_tokens {
+    uint32_t struct_size;
+    uint32_t flags; /* 0 */
+    uint32_t layer;
+    uint32_t sequence; /* sequence of all tokens; 0 with `sequences` */
+    ggufx_type type; /* type of k and v: GGUFX_TYPE_F32, _F16 or _BF16, in the host's byte order */
+    uint32_t reserved;
+    size_t n_tokens;
+    /* {len: n_tokens} the sequence of each token, or NULL; needs positions */
+    const uint32_t *sequences;
+    /* {len: n_tokens} not negative, and not descending within a sequence; NULL: the next ones (0,
+     * 1, ... without gaps). The causal mask compares positions. Keys are stored as given: the call
+     * does not apply RoPE. */
+    const int32_t *positions;
+    const void *k; /* [n_tokens][n_kv_heads][head_dim_k], copied (quantized) */
+    size_t n_k;    /* values from the first to the last one of k */
+    const void *v; /* [n_tokens][n_kv_heads][head_dim_v], copied; NULL with GGUFX_KV_V_IN_K */
+    size_t n_v;    /* values from the first to the last one of v */
+    /* distance of two tokens in values; 0 = dense: n_kv_heads * head_dim_k */
+    size_t k_stride;
+    size_t v_stride; /* the same of v */
+} ggufx_kv_tokens;
+
 /*
- * Appends n_tokens tokens to one layer of a sequence, all or nothing.
- *
- * positions  {null} {len: n_tokens} not negative and not descending; NULL: the next ones (0, 1, ...
- *            without gaps). The causal mask compares positions. Keys are stored as given: the call
- *            does not apply RoPE.
- * k          f32, [n_tokens][n_kv_heads][head_dim_k], n_k floats in all; copied (quantized).
- * v          {null} f32, [n_tokens][n_kv_heads][head_dim_v], n_v floats in all; copied
- *            (quantized). NULL and 0 with GGUFX_KV_V_IN_K.
+ * Appends tokens to one layer of a sequence, or of several, all or nothing.
  *
  * Bits: queries of these tokens before the next append are independent of the partition into
  * appends. Queries of older tokens may depend on it until ggufx_kv_commit. A failed executor costs
  * only parallelism: the work is done on this thread.
  *
  * Errors:
- * - ARGUMENT: lengths, positions.
- * - VALUE: NaN or infinity, or |x| > 65504 for F16 (index: the float).
+ * - ARGUMENT: lengths, sequences, positions (index: the token).
+ * - VALUE: NaN or infinity, or |x| > 65504 for F16 (index: the token).
  * - CAPACITY: max_tokens; nothing was appended.
+ * - TYPE: not a type of k and v.
  * - MEMORY.
  *
  * Threads: exclusive on kv.   Allocates: only new pages, see ggufx_kv_reserve.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_kv_append(ggufx_kv *kv, uint32_t layer, uint32_t sequence,
-                                       size_t n_tokens, const int32_t *positions, const float *k,
-                                       size_t n_k, const float *v, size_t n_v, ggufx_error *error);
-
-/* Formats of 16-bit keys and values. */
-typedef uint32_t ggufx_half_format;
-enum { GGUFX_KV_HALF_F16 = 1, GGUFX_KV_HALF_BF16 = 2 };
-
-/*
- * Appends 16-bit keys and values; `format` is GGUFX_KV_HALF_*. n_k and n_v count values.
- *
- * positions  {null} {len: n_tokens} as in ggufx_kv_append.
- * v          {null} as in ggufx_kv_append.
- *
- * Bits as ggufx_kv_append. Errors: as ggufx_kv_append.   Threads: exclusive on kv.   Since: 0.1.
- */
-GGUFX_API ggufx_status ggufx_kv_append_half(ggufx_kv *kv, uint32_t layer, uint32_t sequence,
-                                            size_t n_tokens, const int32_t *positions,
-                                            ggufx_half_format format, const uint16_t *k, size_t n_k,
-                                            const uint16_t *v, size_t n_v, ggufx_error *error);
-
-/*
- * Appends tokens of several sequences to one layer, all or nothing.
- *
- * sequences  {len: n_tokens} token i is appended to sequences[i].
- * positions  {len: n_tokens} must not descend within a sequence.
- * v          {null} as in ggufx_kv_append, as is k.
- *
- * Bits as ggufx_kv_append.
- *
- * Errors: as ggufx_kv_append.
- * Threads: exclusive on kv.   Allocates: only new pages.   Since: 0.1.
- */
-GGUFX_API ggufx_status ggufx_kv_append_batch(ggufx_kv *kv, uint32_t layer, size_t n_tokens,
-                                             const uint32_t *sequences, const int32_t *positions,
-                                             const float *k, size_t n_k, const float *v, size_t n_v,
-                                             ggufx_error *error);
+GGUFX_API ggufx_status ggufx_kv_append(ggufx_kv *kv, const ggufx_kv_tokens *tokens,
+                                       ggufx_error *error);
 
 /* Flags of attention. */
 typedef uint32_t ggufx_attend_flags;
@@ -230,23 +213,38 @@ typedef struct ggufx_attend_options {
     const ggufx_progress *progress; /* NULL: cannot be cancelled */
 } ggufx_attend_options;
 
+/* Queries over a layer. */
+typedef struct ggufx_kv_queries {
+    uint32_t struct_size;
+    uint32_t flags; /* 0 */
+    uint32_t layer;
+    uint32_t sequence; /* sequence of all queries; 0 with `sequences` */
+    size_t n_queries;
+    /* {len: n_queries} query i reads sequences[i], which may repeat; NULL: `sequence` */
+    const uint32_t *sequences;
+    /* {len: n_queries} not negative; NULL: those of the last n_queries tokens, or with `sequences`
+     * that of the last token of each */
+    const int32_t *positions;
+    const float *q; /* f32, [n_queries][n_q_heads][head_dim_k] */
+    size_t n_q;     /* floats of q */
+} ggufx_kv_queries;
+
 /*
- * Computes the attention of n_queries queries over one layer of a sequence.
+ * Computes the attention of queries over one layer of a sequence, or each of its own sequence.
  *
- * Query head h reads KV head h / (n_q_heads / n_kv_heads).
+ * Query head h reads KV head h / (n_q_heads / n_kv_heads). The bits and the memory of a query are
+ * independent of the other queries.
  *
- * out        f32, [n_queries][n_q_heads][head_dim_v], n_out floats in all.
- * lse        {null} {len: n_queries * n_q_heads} f32: log of the sum of exp(score).
- * q          f32, [n_queries][n_q_heads][head_dim_k], n_q floats in all.
- * positions  {null} {len: n_queries} not negative; NULL: those of the last n_queries tokens.
- * options    NULL = defaults.
+ * out      f32, [n_queries][n_q_heads][head_dim_v], n_out floats in all.
+ * lse      {null} f32, [n_queries][n_q_heads], n_lse floats in all: log of the sum of exp(score).
+ * options  NULL = defaults.
  *
  * A query that sees no token gives 0 and lse = -infinity; with a sink, lse is its logit. A NaN or
  * infinity in a query head, or a score that overflows, gives NaN (0x7fc00000) in that head's output
  * and lse. After a cancellation out and lse are unspecified.
  *
  * Errors:
- * - ARGUMENT, CANCELLED.
+ * - ARGUMENT (index: the query, or the head of a slope or sink logit), CANCELLED.
  * - MEMORY: only during another call on this cache.
  * - STATE: a query would see tokens that the window of the layer has dropped. Tokens that the first
  *   query of an append needs are kept for the queries of that append.
@@ -254,47 +252,34 @@ typedef struct ggufx_attend_options {
  * Threads: any number at once (const); uses the runtime's executor.
  * Allocates: only during another call on this cache.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_kv_attend(float *out, size_t n_out, float *lse, const ggufx_kv *kv,
-                                       uint32_t layer, uint32_t sequence, const float *q,
-                                       size_t n_q, size_t n_queries, const int32_t *positions,
+GGUFX_API ggufx_status ggufx_kv_attend(float *out, size_t n_out, float *lse, size_t n_lse,
+                                       const ggufx_kv *kv, const ggufx_kv_queries *queries,
                                        const ggufx_attend_options *options, ggufx_error *error);
 
-/*
- * Computes the attention of n queries, each over its own sequence.
- *
- * out        f32, [n][n_q_heads][head_dim_v].
- * lse        {null} {len: n * n_q_heads} as in ggufx_kv_attend.
- * sequences  {len: n} query i reads sequences[i], which may repeat.
- * q          f32, [n][n_q_heads][head_dim_k].
- * positions  {null} {len: n} NULL: the last token of each sequence.
- *
- * The bits and the memory of each query are those of ggufx_kv_attend.
- *
- * Errors: as ggufx_kv_attend.
- * Threads: any number at once (const); uses the runtime's executor.   Since: 0.1.
- */
-GGUFX_API ggufx_status ggufx_kv_attend_batch(float *out, size_t n_out, float *lse,
-                                             const ggufx_kv *kv, uint32_t layer,
-                                             const uint32_t *sequences, const float *q, size_t n_q,
-                                             size_t n, const int32_t *positions,
-                                             const ggufx_attend_options *options,
-                                             ggufx_error *error);
+/* Tokens of a layer of a sequence: `first` .. first + n_tokens - 1. */
+typedef struct ggufx_kv_range {
+    uint32_t struct_size;
+    uint32_t flags; /* 0 */
+    uint32_t layer;
+    uint32_t sequence;
+    uint64_t first;
+    uint64_t n_tokens;
+} ggufx_kv_range;
 
 /*
- * Dequantizes tokens first .. first + n_tokens - 1 of a layer to f32.
+ * Dequantizes tokens of a layer to f32.
  *
  * The result is in the basis in which they were appended, with shifted keys at their current
- * positions. Layouts are those of ggufx_kv_append.
+ * positions.
  *
- * k  {null} the keys.
- * v  {null} the values.
+ * k  {null} [n_tokens][n_kv_heads][head_dim_k].
+ * v  {null} [n_tokens][n_kv_heads][head_dim_v].
  *
  * Errors: ARGUMENT (range, or tokens that the window of the layer has dropped).
  * Threads: any number at once (const).   Allocates: no.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_kv_read(float *k, size_t n_k, float *v, size_t n_v, const ggufx_kv *kv,
-                                     uint32_t layer, uint32_t sequence, uint64_t first,
-                                     uint64_t n_tokens, ggufx_error *error);
+                                     const ggufx_kv_range *range, ggufx_error *error);
 
 /*
  * Computes the scores of queries against every token of a layer, without masks and biases.
@@ -303,15 +288,15 @@ GGUFX_API ggufx_status ggufx_kv_read(float *k, size_t n_k, float *v, size_t n_v,
  * quantized keys in integers, so its own differ in the last bits. Tokens that a window has dropped
  * have the score -infinity.
  *
- * out    f32, [n_queries][n_q_heads][tokens of the layer], n_out floats in all.
- * q      f32, [n_queries][n_q_heads][head_dim_k], n_q floats in all.
- * scale  0 = 1 / sqrt(head_dim_k).
+ * out      f32, [n_queries][n_q_heads][tokens of the layer], n_out floats in all.
+ * queries  of one sequence, without positions.
+ * scale    0 = 1 / sqrt(head_dim_k).
  *
  * Errors: ARGUMENT.   Threads: any number at once (const).   Allocates: no.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_kv_scores(float *out, size_t n_out, const ggufx_kv *kv, uint32_t layer,
-                                       uint32_t sequence, const float *q, size_t n_q,
-                                       size_t n_queries, float scale, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_kv_scores(float *out, size_t n_out, const ggufx_kv *kv,
+                                       const ggufx_kv_queries *queries, float scale,
+                                       ggufx_error *error);
 
 /* Returns the number of tokens of a sequence: the minimum over its layers. Errors: ARGUMENT.
  * Threads: any number at once (const).   Since: 0.1. */
@@ -393,49 +378,54 @@ GGUFX_API ggufx_status ggufx_kv_commit(ggufx_kv *kv, uint32_t sequence, ggufx_er
 GGUFX_API ggufx_status ggufx_kv_rollback(ggufx_kv *kv, uint32_t sequence, ggufx_error *error);
 
 /*
- * Removes the tokens at positions p0 .. p1 - 1 of a sequence from every layer.
+ * Removes tokens `first` .. first + n_tokens - 1 of a sequence from every layer.
  *
  * Other tokens keep their positions. A page is freed when none of its tokens is left.
  *
- * Errors: ARGUMENT, MEMORY (a table; nothing was changed), STATE (the window has dropped a part).
+ * Errors:
+ * - ARGUMENT: more tokens than ggufx_kv_length.
+ * - MEMORY: a table; nothing was changed.
+ * - STATE: the window has dropped a part of the tokens; the next token would see dropped tokens.
+ *
  * Threads: exclusive on kv.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_kv_remove(ggufx_kv *kv, uint32_t sequence, int32_t p0, int32_t p1,
-                                       ggufx_error *error);
+GGUFX_API ggufx_status ggufx_kv_remove(ggufx_kv *kv, uint32_t sequence, uint64_t first,
+                                       uint64_t n_tokens, ggufx_error *error);
 
 /*
- * Copies the tokens at positions p0 .. p1 - 1 of a sequence to an empty one.
+ * Copies tokens `first` .. first + n_tokens - 1 of a sequence to an empty one.
  *
- * Both share the pages. An append to a shared page copies it first.
+ * Both share the pages. An append to a shared page copies it first. The tokens keep their
+ * positions.
  *
  * Errors:
- * - ARGUMENT.
+ * - ARGUMENT: as ggufx_kv_remove.
  * - MEMORY: a table; nothing was changed.
  * - STATE: `to` is not empty, or is `from`; the window has dropped a part, or tokens that the token
  *   after the range would see.
  *
  * Threads: exclusive on kv.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_kv_copy(ggufx_kv *kv, uint32_t from, uint32_t to, int32_t p0,
-                                     int32_t p1, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_kv_copy(ggufx_kv *kv, uint32_t from, uint32_t to, uint64_t first,
+                                     uint64_t n_tokens, ggufx_error *error);
 
 /*
- * Adds delta to the positions p0 .. p1 - 1 of a sequence.
+ * Adds delta to the positions of tokens `first` .. first + n_tokens - 1 of a sequence.
  *
  * Stored keys do not change: queries are rotated in the opposite direction, so shifting back
  * restores every bit.
  *
  * Errors:
- * - ARGUMENT: positions would descend, be negative or exceed INT32_MAX; keys would rotate by more
- *   than 2^31 radians.
+ * - ARGUMENT: as ggufx_kv_remove; positions would descend, be negative or exceed INT32_MAX; keys
+ *   would rotate by more than 2^31 radians.
  * - UNSUPPORTED: GGUFX_KV_ROPE_UNKNOWN.
  * - MEMORY: a table; nothing was changed.
- * - STATE: the window has dropped a part.
+ * - STATE: the window has dropped a part of the tokens, or the next token would see dropped tokens.
  *
  * Threads: exclusive on kv.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_kv_shift(ggufx_kv *kv, uint32_t sequence, int32_t p0, int32_t p1,
-                                      int32_t delta, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_kv_shift(ggufx_kv *kv, uint32_t sequence, uint64_t first,
+                                      uint64_t n_tokens, int32_t delta, ggufx_error *error);
 
 /* Clears all sequences except one and frees their pages. Errors: ARGUMENT.
  * Threads: exclusive on kv.   Since: 0.1. */

@@ -14,48 +14,74 @@ extern "C" ggufx_status ggufx_kv_reserve(ggufx_kv *kv, uint32_t sequence, uint64
     });
 }
 
-extern "C" ggufx_status ggufx_kv_append(ggufx_kv *kv, uint32_t layer, uint32_t sequence,
-                                        size_t n_tokens, const int32_t *positions, const float *k,
-                                        size_t n_k, const float *v, size_t n_v,
+namespace {
+
+// Checks rows of an append: at least `values` in each, `stride` values from one to the next.
+Status check_rows(const void *rows, size_t n, size_t stride, const char *name, size_t n_tokens,
+                  uint64_t values, ggufx_error *error) {
+    uint64_t want = 0;
+    const bool fits = n_tokens == 0 || values == 0 ||
+                      (checked::mul(&want, uint64_t{n_tokens} - 1, stride ? stride : values) &&
+                       checked::add(&want, want, values));
+    if (!fits || want != n || (stride && stride < values))
+        return set_failure(failure_of(error), Status::argument, {},
+                           "n_%s is %zu: %zu tokens of %llu values, %llu apart, need %llu", name, n,
+                           n_tokens, static_cast<unsigned long long>(values),
+                           static_cast<unsigned long long>(stride ? stride : values),
+                           static_cast<unsigned long long>(want));
+    if (!rows && n)
+        return set_failure(failure_of(error), Status::argument, {}, "%s must be set", name);
+    return Status::ok;
+}
+
+Status check_tokens(const kv::Config &c, const ggufx_kv_tokens &in, ggufx_error *error) {
+    const uint64_t heads = c.n_kv_heads;
+    const Status status =
+        check_rows(in.k, in.n_k, in.k_stride, "k", in.n_tokens, heads * c.head_dim_k, error);
+    if (status != Status::ok) return status;
+    if (c.v_in_k && (in.v || in.n_v || in.v_stride))
+        return refuse(error, "v must be NULL, n_v and v_stride 0: values are in keys");
+    if (c.v_in_k) return status;
+    return check_rows(in.v, in.n_v, in.v_stride, "v", in.n_tokens, heads * c.head_dim_v, error);
+}
+
+// Sets the type of a source; false if keys and values cannot have it.
+bool import_type(kv::SourceType *out, uint32_t type) {
+    switch (type) {
+    case GGUFX_TYPE_F32:
+        *out = kv::SourceType::f32;
+        return true;
+    case GGUFX_TYPE_F16:
+        *out = kv::SourceType::f16;
+        return true;
+    case GGUFX_TYPE_BF16:
+        *out = kv::SourceType::bf16;
+        return true;
+    default:
+        return false;
+    }
+}
+
+} // namespace
+
+extern "C" ggufx_status ggufx_kv_append(ggufx_kv *kv, const ggufx_kv_tokens *tokens,
                                         ggufx_error *error) {
     return guard(error, [&] {
         if (!alive(kv, Tag::kv)) return no_cache(error);
-        const kv::Config &c = kv->cache->config();
-        const Status status = check_k_and_v(c, n_tokens, k, n_k, v, n_v, error);
+        if (!tokens) return refuse(error, "tokens must be set");
+        const auto in = import_options(tokens, 0, "ggufx_kv_tokens");
+        kv::Source source = {in.k, in.v, kv::SourceType::f32, in.k_stride, in.v_stride};
+        if (!import_type(&source.type, in.type))
+            return set_failure(failure_of(error), Status::type, {},
+                               "type %u of k and v is not GGUFX_TYPE_F32, _F16 or _BF16", in.type);
+        const Status status = check_tokens(kv->cache->config(), in, error);
         if (status != Status::ok) return status;
-        return kv->cache->append(layer, sequence, n_tokens, positions, {k, v}, failure_of(error));
-    });
-}
-
-extern "C" ggufx_status ggufx_kv_append_half(ggufx_kv *kv, uint32_t layer, uint32_t sequence,
-                                             size_t n_tokens, const int32_t *positions,
-                                             uint32_t format, const uint16_t *k, size_t n_k,
-                                             const uint16_t *v, size_t n_v, ggufx_error *error) {
-    return guard(error, [&] {
-        if (!alive(kv, Tag::kv)) return no_cache(error);
-        const kv::Config &c = kv->cache->config();
-        if (format != GGUFX_KV_HALF_F16 && format != GGUFX_KV_HALF_BF16)
-            return refuse(error, "format must be GGUFX_KV_HALF_F16 or GGUFX_KV_HALF_BF16");
-        const Status status = check_k_and_v(c, n_tokens, k, n_k, v, n_v, error);
-        if (status != Status::ok) return status;
-        const kv::Source source = {
-            k, v, format == GGUFX_KV_HALF_F16 ? kv::SourceType::f16 : kv::SourceType::bf16};
-        return kv->cache->append(layer, sequence, n_tokens, positions, source, failure_of(error));
-    });
-}
-
-extern "C" ggufx_status ggufx_kv_append_batch(ggufx_kv *kv, uint32_t layer, size_t n_tokens,
-                                              const uint32_t *sequences, const int32_t *positions,
-                                              const float *k, size_t n_k, const float *v,
-                                              size_t n_v, ggufx_error *error) {
-    return guard(error, [&] {
-        if (!alive(kv, Tag::kv)) return no_cache(error);
-        const kv::Config &c = kv->cache->config();
-        const Status status = check_k_and_v(c, n_tokens, k, n_k, v, n_v, error);
-        if (status != Status::ok) return status;
-        if (n_tokens && (!sequences || !positions))
-            return refuse(error, "sequences and positions must be set");
-        return kv->cache->append_batch(layer, n_tokens, sequences, positions, {k, v},
+        if (!in.sequences)
+            return kv->cache->append(in.layer, in.sequence, in.n_tokens, in.positions, source,
+                                     failure_of(error));
+        if (in.sequence) return refuse(error, "sequence must be 0 with sequences");
+        if (!in.positions && in.n_tokens) return refuse(error, "positions must be set");
+        return kv->cache->append_batch(in.layer, in.n_tokens, in.sequences, in.positions, source,
                                        failure_of(error));
     });
 }

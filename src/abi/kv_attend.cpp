@@ -38,87 +38,69 @@ Status import_attend(kv::AttendOptions &out, const kv::Config &c,
     return status;
 }
 
-// Queries of a call: n_queries for each of n sequences.
-struct Queries {
-    const uint32_t *sequences;
-    size_t n, n_queries;
-    const float *q;
-    size_t n_q;
-    const int32_t *positions;
-};
-
-Status attend(float *out, size_t n_out, float *lse, const ggufx_kv *kv, uint32_t layer,
-              const Queries &queries, const ggufx_attend_options *options, ggufx_error *error) {
-    const kv::Config &c = kv->cache->config();
-    kv::AttendOptions attend;
-    Status status = import_attend(attend, c, options, error);
-    uint64_t rows = 0;
-    if (status == Status::ok && !checked::mul(&rows, queries.n, queries.n_queries))
-        return refuse(error, "there are too many queries");
-    if (status == Status::ok)
-        status = check_floats(queries.q, queries.n_q, "q", rows, c.n_q_heads, c.head_dim_k, error);
-    if (status == Status::ok)
-        status = check_floats(out, n_out, "out", rows, c.n_q_heads, c.head_dim_v, error);
-    if (status != Status::ok) return status;
-    return kv->cache->attend(out, lse, layer, queries.sequences, queries.n, queries.q,
-                             queries.n_queries, queries.positions, attend, failure_of(error));
+Status import_queries(ggufx_kv_queries &out, const kv::Config &c, const ggufx_kv_queries *queries,
+                      ggufx_error *error) {
+    if (!queries) return refuse(error, "queries must be set");
+    out = import_options(queries, 0, "ggufx_kv_queries");
+    if (out.sequences && out.sequence) return refuse(error, "sequence must be 0 with sequences");
+    return check_floats(out.q, out.n_q, "q", out.n_queries, c.n_q_heads, c.head_dim_k, error);
 }
 
 } // namespace
 
-extern "C" ggufx_status ggufx_kv_attend(float *out, size_t n_out, float *lse, const ggufx_kv *kv,
-                                        uint32_t layer, uint32_t sequence, const float *q,
-                                        size_t n_q, size_t n_queries, const int32_t *positions,
+extern "C" ggufx_status ggufx_kv_attend(float *out, size_t n_out, float *lse, size_t n_lse,
+                                        const ggufx_kv *kv, const ggufx_kv_queries *queries,
                                         const ggufx_attend_options *options, ggufx_error *error) {
     return guard(error, [&] {
         if (!alive(kv, Tag::kv)) return no_cache(error);
-        return attend(out, n_out, lse, kv, layer, {&sequence, 1, n_queries, q, n_q, positions},
-                      options, error);
-    });
-}
-
-extern "C" ggufx_status ggufx_kv_attend_batch(float *out, size_t n_out, float *lse,
-                                              const ggufx_kv *kv, uint32_t layer,
-                                              const uint32_t *sequences, const float *q, size_t n_q,
-                                              size_t n, const int32_t *positions,
-                                              const ggufx_attend_options *options,
-                                              ggufx_error *error) {
-    return guard(error, [&] {
-        if (!alive(kv, Tag::kv)) return no_cache(error);
-        if (!sequences && n) return refuse(error, "sequences must be set");
-        return attend(out, n_out, lse, kv, layer, {sequences, n, 1, q, n_q, positions}, options,
-                      error);
+        const kv::Config &c = kv->cache->config();
+        ggufx_kv_queries in;
+        kv::AttendOptions attend;
+        Status status = import_attend(attend, c, options, error);
+        if (status == Status::ok) status = import_queries(in, c, queries, error);
+        if (status != Status::ok) return status;
+        status = check_floats(out, n_out, "out", in.n_queries, c.n_q_heads, c.head_dim_v, error);
+        if (status == Status::ok && (lse || n_lse))
+            status = check_floats(lse, n_lse, "lse", in.n_queries, c.n_q_heads, 1, error);
+        if (status != Status::ok) return status;
+        const bool many = in.sequences != nullptr;
+        return kv->cache->attend(out, lse, in.layer, many ? in.sequences : &in.sequence,
+                                 many ? in.n_queries : 1, in.q, many ? 1 : in.n_queries,
+                                 in.positions, attend, failure_of(error));
     });
 }
 
 extern "C" ggufx_status ggufx_kv_read(float *k, size_t n_k, float *v, size_t n_v,
-                                      const ggufx_kv *kv, uint32_t layer, uint32_t sequence,
-                                      uint64_t first, uint64_t n_tokens, ggufx_error *error) {
+                                      const ggufx_kv *kv, const ggufx_kv_range *range,
+                                      ggufx_error *error) {
     return guard(error, [&] {
         if (!alive(kv, Tag::kv)) return no_cache(error);
+        if (!range) return refuse(error, "range must be set");
+        const auto in = import_options(range, 0, "ggufx_kv_range");
         const kv::Config &c = kv->cache->config();
         Status status = Status::ok;
         if (k || n_k)
-            status = check_floats(k, n_k, "k", n_tokens, c.n_kv_heads, c.head_dim_k, error);
+            status = check_floats(k, n_k, "k", in.n_tokens, c.n_kv_heads, c.head_dim_k, error);
         if (status == Status::ok && (v || n_v))
-            status = check_floats(v, n_v, "v", n_tokens, c.n_kv_heads, c.head_dim_v, error);
+            status = check_floats(v, n_v, "v", in.n_tokens, c.n_kv_heads, c.head_dim_v, error);
         if (status != Status::ok) return status;
-        return kv->cache->read(k, v, layer, sequence, first, n_tokens, failure_of(error));
+        return kv->cache->read(k, v, in.layer, in.sequence, in.first, in.n_tokens,
+                               failure_of(error));
     });
 }
 
 extern "C" ggufx_status ggufx_kv_scores(float *out, size_t n_out, const ggufx_kv *kv,
-                                        uint32_t layer, uint32_t sequence, const float *q,
-                                        size_t n_q, size_t n_queries, float scale,
+                                        const ggufx_kv_queries *queries, float scale,
                                         ggufx_error *error) {
     return guard(error, [&] {
         if (!alive(kv, Tag::kv)) return no_cache(error);
-        const kv::Config &c = kv->cache->config();
-        const Status status =
-            check_floats(q, n_q, "q", n_queries, c.n_q_heads, c.head_dim_k, error);
+        ggufx_kv_queries in;
+        const Status status = import_queries(in, kv->cache->config(), queries, error);
         if (status != Status::ok) return status;
+        if (in.sequences || in.positions)
+            return refuse(error, "sequences and positions must be NULL");
         if (!out && n_out) return refuse(error, "out must be set");
-        return kv->cache->scores(out, n_out, layer, sequence, q, n_queries, scale,
+        return kv->cache->scores(out, n_out, in.layer, in.sequence, in.q, in.n_queries, scale,
                                  failure_of(error));
     });
 }

@@ -36,15 +36,4 @@ inline Status check_floats(const void *data, size_t given, const char *name, uin
     return Status::ok;
 }
 
-// Checks k and v of an append.
-inline Status check_k_and_v(const kv::Config &c, size_t n_tokens, const void *k, size_t n_k,
-                            const void *v, size_t n_v, ggufx_error *error) {
-    const Status status = check_floats(k, n_k, "k", n_tokens, c.n_kv_heads, c.head_dim_k, error);
-    if (status != Status::ok) return status;
-    if (c.v_in_k && (v || n_v))
-        return refuse(error, "v must be NULL and n_v 0: values are in keys");
-    if (c.v_in_k) return status;
-    return check_floats(v, n_v, "v", n_tokens, c.n_kv_heads, c.head_dim_v, error);
-}
-
 } // namespace ggufx::abi

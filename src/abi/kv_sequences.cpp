@@ -53,27 +53,27 @@ extern "C" ggufx_status ggufx_kv_rollback(ggufx_kv *kv, uint32_t sequence, ggufx
     });
 }
 
-extern "C" ggufx_status ggufx_kv_remove(ggufx_kv *kv, uint32_t sequence, int32_t p0, int32_t p1,
-                                        ggufx_error *error) {
+extern "C" ggufx_status ggufx_kv_remove(ggufx_kv *kv, uint32_t sequence, uint64_t first,
+                                        uint64_t n_tokens, ggufx_error *error) {
     return guard(error, [&] {
         if (!alive(kv, Tag::kv)) return no_cache(error);
-        return kv->cache->remove(sequence, p0, p1, failure_of(error));
+        return kv->cache->remove(sequence, {first, n_tokens}, failure_of(error));
     });
 }
 
-extern "C" ggufx_status ggufx_kv_copy(ggufx_kv *kv, uint32_t from, uint32_t to, int32_t p0,
-                                      int32_t p1, ggufx_error *error) {
+extern "C" ggufx_status ggufx_kv_copy(ggufx_kv *kv, uint32_t from, uint32_t to, uint64_t first,
+                                      uint64_t n_tokens, ggufx_error *error) {
     return guard(error, [&] {
         if (!alive(kv, Tag::kv)) return no_cache(error);
-        return kv->cache->copy(from, to, p0, p1, failure_of(error));
+        return kv->cache->copy(from, to, {first, n_tokens}, failure_of(error));
     });
 }
 
-extern "C" ggufx_status ggufx_kv_shift(ggufx_kv *kv, uint32_t sequence, int32_t p0, int32_t p1,
-                                       int32_t delta, ggufx_error *error) {
+extern "C" ggufx_status ggufx_kv_shift(ggufx_kv *kv, uint32_t sequence, uint64_t first,
+                                       uint64_t n_tokens, int32_t delta, ggufx_error *error) {
     return guard(error, [&] {
         if (!alive(kv, Tag::kv)) return no_cache(error);
-        return kv->cache->shift(sequence, p0, p1, delta, failure_of(error));
+        return kv->cache->shift(sequence, {first, n_tokens}, delta, failure_of(error));
     });
 }
 

@@ -65,22 +65,37 @@ size_t first_refused(const void *x, SourceType type, size_t n, uint32_t limit_bi
     return n;
 }
 
-Status check_values(const void *x, SourceType source, size_t n, const TypeOps &type,
-                    const char *name, Failure *failure) {
-    const size_t at = first_refused(x, source, n, type.limit_bits);
-    if (at == n) return Status::ok;
-    const bool finite = magnitude_of(x, source, at) < 0x7f800000u;
-    return set_failure(failure, Status::value, {.index = at}, "%s[%zu] %s", name, at,
-                       finite ? "is too large for its KV type" : "is NaN or infinite");
+const void *advance(const void *data, SourceType type, size_t n) {
+    const size_t bytes = type == SourceType::f32 ? sizeof(float) : sizeof(uint16_t);
+    return data ? static_cast<const uint8_t *>(data) + n * bytes : data;
+}
+
+// Checks `tokens` rows of `n` values; dense rows are one.
+Status check_values(const Source &source, Side side, size_t tokens, size_t n, size_t stride,
+                    const TypeOps &type, Failure *failure) {
+    const void *const rows = side == Side::k ? source.k : source.v;
+    const size_t n_rows = stride == n ? 1 : tokens, n_values = stride == n ? tokens * n : n;
+    for (size_t row = 0; row < n_rows; row++) {
+        const void *const x = advance(rows, source.type, row * stride);
+        const size_t at = first_refused(x, source.type, n_values, type.limit_bits);
+        if (at == n_values) continue;
+        const bool finite = magnitude_of(x, source.type, at) < 0x7f800000u;
+        const size_t token = row + at / n;
+        return set_failure(failure, Status::value, {.index = token}, "%s[%zu] of token %zu %s",
+                           side == Side::k ? "k" : "v", at % n, token,
+                           finite ? "is too large for its KV type" : "is NaN or infinite");
+    }
+    return Status::ok;
 }
 
 Status check_all_values(const Cache::State &s, const Layer &layer, const Source &source,
                         size_t n_tokens, Failure *failure) {
-    const size_t heads = n_tokens * s.config.n_kv_heads;
-    const Status status =
-        check_values(source.k, source.type, heads * s.config.head_dim_k, *layer.k, "k", failure);
-    if (status != Status::ok || s.config.v_in_k) return status;
-    return check_values(source.v, source.type, heads * s.config.head_dim_v, *layer.v, "v", failure);
+    const auto check = [&](Side side, const TypeOps &type) {
+        return check_values(source, side, n_tokens, s.head_dim(side) * size_t(s.config.n_kv_heads),
+                            source_stride(s.config, source, side), type, failure);
+    };
+    const Status status = check(Side::k, *layer.k);
+    return status != Status::ok || s.config.v_in_k ? status : check(Side::v, *layer.v);
 }
 
 // Returns the position of the last token held, or -1 for an empty track.
@@ -236,11 +251,6 @@ Status prepare_batch(const AppendBatch &b, Layer &layer) {
     return status;
 }
 
-const void *advance(const void *data, SourceType type, size_t n) {
-    const size_t bytes = type == SourceType::f32 ? sizeof(float) : sizeof(uint16_t);
-    return data ? static_cast<const uint8_t *>(data) + n * bytes : data;
-}
-
 } // namespace
 
 Status Cache::append_batch(uint32_t layer_index, size_t n_tokens, const uint32_t *sequences,
@@ -258,10 +268,10 @@ Status Cache::append_batch(uint32_t layer_index, size_t n_tokens, const uint32_t
     for (size_t i = 0; i < n_tokens; i++)
         if (batch.is_first(i)) begin_append(s, layer, batch.track(i));
     for (size_t i = 0; i < n_tokens;) {
-        const size_t end = batch.run_end(i), heads = i * s.config.n_kv_heads;
+        const size_t end = batch.run_end(i);
         Source part = source;
-        part.k = advance(source.k, source.type, heads * s.config.head_dim_k);
-        part.v = advance(source.v, source.type, heads * s.config.head_dim_v);
+        part.k = advance(source.k, source.type, i * source_stride(s.config, source, Side::k));
+        part.v = advance(source.v, source.type, i * source_stride(s.config, source, Side::v));
         AppendRun run(s, layer, batch.track(i), part, end - i);
         run.fill();
         run.commit({positions + i, 0});

@@ -115,6 +115,7 @@ enum class SourceType : uint8_t { f32, f16, bf16 };
 struct Source {
     const void *k, *v;
     SourceType type = SourceType::f32;
+    size_t k_stride = 0, v_stride = 0; // values from one token to the next; 0 = dense
 };
 
 constexpr uint32_t kAllLayers = UINT32_MAX, kAllSequences = UINT32_MAX, kKeepType = UINT32_MAX;
@@ -169,24 +170,27 @@ public:
     Status provide(uint32_t sequence, uint64_t n_tokens, Failure *failure);
     Status commit(uint32_t sequence, Failure *failure);
     Status rollback(uint32_t sequence, Failure *failure);
-    // Removes the tokens at positions p0 .. p1 - 1.
-    Status remove(uint32_t sequence, int32_t p0, int32_t p1, Failure *failure);
-    // Removal in two steps of tokens first .. first + n - 1, some of which a window may have
-    // dropped. `before` is the position of the last token that stays before them. After
-    // prepare_remove, remove cannot fail.
-    struct TokenRange {
-        int32_t p0, p1;
+    // Tokens first .. first + n - 1.
+    struct Range {
         uint64_t first, n;
-        int32_t before; // -1: none
+        uint64_t end() const { return first + n; }
+        bool holds(uint64_t token) const { return token >= first && token - first < n; }
     };
-    Status prepare_remove(uint32_t sequence, const TokenRange &part, Failure *failure);
-    void remove(uint32_t sequence, const TokenRange &part);
-    Status copy(uint32_t from, uint32_t to, int32_t p0, int32_t p1, Failure *failure);
-    Status shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta, Failure *failure);
+    Status remove(uint32_t sequence, const Range &range, Failure *failure);
+    // Removal in two steps of tokens some of which a window may have dropped, between tokens up to
+    // position `before` and from position `after` on. After prepare_remove, remove cannot fail.
+    struct Part {
+        Range range;
+        int32_t before; // -1: none
+        int32_t after;
+    };
+    Status prepare_remove(uint32_t sequence, const Part &part, Failure *failure);
+    void remove(uint32_t sequence, const Part &part);
+    Status copy(uint32_t from, uint32_t to, const Range &range, Failure *failure);
+    Status shift(uint32_t sequence, const Range &range, int32_t delta, Failure *failure);
     // Shift in two steps, of tokens some of which a window may have dropped.
-    Status prepare_shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta,
-                         Failure *failure);
-    void shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta);
+    Status prepare_shift(uint32_t sequence, const Range &range, int32_t delta, Failure *failure);
+    void shift(uint32_t sequence, const Range &range, int32_t delta);
     Status keep(uint32_t sequence, Failure *failure);
     // Null pointers: mu_k = 0, eq_k = 1, mu_v = 0.
     Status calibrate(uint32_t layer, const float *mu_k, const float *eq_k, const float *mu_v,

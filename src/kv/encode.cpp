@@ -78,11 +78,10 @@ void fill_codes(const Codes16 &from, Block &to, uint32_t begin, uint32_t end,
 // Writes f32 rows to an F16 page from `slot` on; `row` is the head in the first one. Keys are
 // transposed in whole groups of slots, values are copied. Returns the first slot that was not
 // written.
-uint32_t fill_halves(const Encoder &e, const float *row, uint8_t *page, Side side, uint32_t slot,
-                     uint32_t end) {
+uint32_t fill_halves(const Encoder &e, const float *row, size_t stride, uint8_t *page, Side side,
+                     uint32_t slot, uint32_t end) {
     const KvEncoders &kernels = *kv_pages_of(*e.state->kernels)->encoders;
     const uint32_t n = e.state->head_dim(side), piece = 64;
-    const size_t stride = size_t(e.state->config.n_kv_heads) * n;
     if (side == Side::v) {
         for (; n % kKvGroup == 0 && slot < end; slot++, row += stride)
             for (uint32_t c = 0; c < n; c += piece)
@@ -105,10 +104,9 @@ uint32_t fill_halves(const Encoder &e, const float *row, uint8_t *page, Side sid
 }
 
 // Writes f32 rows to an F32 page, on a little-endian host. Returns `end`: all slots are written.
-uint32_t fill_floats(const Encoder &e, const float *row, uint8_t *page, Side side, uint32_t slot,
-                     uint32_t end) {
+uint32_t fill_floats(const Encoder &e, const float *row, size_t stride, uint8_t *page, Side side,
+                     uint32_t slot, uint32_t end) {
     const uint32_t n = e.state->head_dim(side), piece = 64;
-    const size_t stride = size_t(e.state->config.n_kv_heads) * n;
     for (; slot < end; slot++, row += stride) {
         uint8_t *const key = page + 4 * size_t(k_float_at(n, slot, 0));
         for (uint32_t c = 0; side == Side::k && c < n; c++)
@@ -129,16 +127,14 @@ void store_side(const Encoder &e, Block &to, const Source &s, uint32_t slot, uin
     const TypeOps &type = side == Side::k ? *shape.k : *shape.v;
     uint8_t *page = page_of(to, shape, side, head);
     const void *data = side == Side::k ? s.k : s.v;
+    const size_t stride = source_stride(e.state->config, s, side);
     const bool to_halves = type.kind == KvKind::f16 && s.type == SourceType::f32;
     const bool to_floats = type.kind == KvKind::f32 && s.type == SourceType::f32 && !kBigEndianHost;
     for (; slot < end; slot++) {
-        const auto at = [&] {
-            return ((token0 + slot - begin) * e.state->config.n_kv_heads + head) * n;
-        };
-        if (to_halves)
-            slot = fill_halves(e, static_cast<const float *>(data) + at(), page, side, slot, end);
-        if (to_floats)
-            slot = fill_floats(e, static_cast<const float *>(data) + at(), page, side, slot, end);
+        const auto at = [&] { return (token0 + slot - begin) * stride + size_t(head) * n; };
+        const auto *const floats = static_cast<const float *>(data);
+        if (to_halves) slot = fill_halves(e, floats + at(), stride, page, side, slot, end);
+        if (to_floats) slot = fill_floats(e, floats + at(), stride, page, side, slot, end);
         if (slot < end) store_source(page, type.kind, side, n, slot, data, s.type, at());
     }
 }

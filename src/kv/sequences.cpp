@@ -51,14 +51,6 @@ uint64_t nearest_in(const Layer &layer, const Track &track, uint64_t n_tokens) {
     return behind_window(layer, track, nearest) ? 0 : nearest;
 }
 
-// Returns the number of tokens of a track before a position, dropped ones included.
-uint64_t tokens_before(const Track &track, int32_t p) {
-    uint64_t n = track.n_dropped;
-    for (size_t i = 0; i < track.n_pages; i++)
-        for (uint32_t t = 0; t < track.pages[i].n && position_at(track.pages[i], t) < p; t++) n++;
-    return n;
-}
-
 // Cuts all layers, or none.
 Status cut(Cache::State &s, uint32_t sequence, uint64_t n_tokens, const char *what,
            Failure *failure) {
@@ -74,22 +66,27 @@ Status cut(Cache::State &s, uint32_t sequence, uint64_t n_tokens, const char *wh
     return Status::ok;
 }
 
-// Returns whether a span of positions contains all tokens that the window has dropped. A span must
-// contain all of them or none.
-bool takes_dropped(const Track &track, int32_t p0, int32_t p1) {
-    return track.n_dropped && p0 <= track.dropped_first && p1 > track.dropped_last;
+using Range = Cache::Range;
+
+// Returns whether a range contains all tokens that the window has dropped. A range must contain all
+// of them or none.
+bool takes_dropped(const Track &track, const Range &range) {
+    return track.n_dropped && range.first == 0 && range.n >= track.n_dropped;
 }
-Status check_dropped(const Cache::State &s, uint32_t sequence, int32_t p0, int32_t p1,
-                     Failure *failure) {
+
+Status check_range(const Cache::State &s, uint32_t sequence, const Range &range, Failure *failure) {
+    const uint64_t length = common_length(s, sequence);
+    if (range.first > length || range.n > length - range.first)
+        return set_failure(failure, Status::argument, {.index = sequence},
+                           "%llu tokens from token %llu on: sequence %u has %llu", ull(range.n),
+                           ull(range.first), sequence, ull(length));
     for (uint32_t l = 0; l < s.config.n_layers; l++) {
         const Track &track = s.track(l, sequence);
-        if (track.n_dropped == 0 || takes_dropped(track, p0, p1) || p1 <= track.dropped_first ||
-            p0 > track.dropped_last)
-            continue;
+        if (range.n == 0 || range.first >= track.n_dropped || takes_dropped(track, range)) continue;
         return set_failure(failure, Status::state, {.index = l},
-                           "positions %d to %d hold a part of the tokens that the window of layer "
-                           "%u has dropped",
-                           p0, p1, l);
+                           "%llu tokens from token %llu on are a part of the %llu that the window "
+                           "of layer %u has dropped",
+                           ull(range.n), ull(range.first), ull(track.n_dropped), l);
     }
     return Status::ok;
 }
@@ -100,15 +97,16 @@ Status refuse_dropped(const char *call, uint32_t layer, Failure *failure) {
                        call, layer);
 }
 
-// Returns the position of the last token held outside p0 .. p1 - 1, else that of the last one
-// dropped.
-int32_t last_outside(const Track &track, int32_t p0, int32_t p1) {
-    for (size_t p = track.n_pages; p-- > 0;)
-        for (uint32_t i = track.pages[p].n; i-- > 0;) {
-            const int32_t position = position_at(track.pages[p], i);
-            if (position < p0 || position >= p1) return position;
-        }
-    return track.dropped_last;
+// Returns the position of a token that is held.
+int32_t position_of(const Track &track, uint64_t token) {
+    const PageRef &page = track.pages[page_of_token(track, token)];
+    return position_at(page, static_cast<uint32_t>(token - page.index));
+}
+
+// Returns the position of the last token held outside a range, else that of the last one dropped.
+int32_t last_outside(const Track &track, const Range &range) {
+    const uint64_t end = range.end() >= track.n_tokens ? range.first : track.n_tokens;
+    return end > track.n_dropped ? position_of(track, end - 1) : track.dropped_last;
 }
 
 // Merges a part with the one before it if they are adjacent in a page and have equal shifts. Thus
@@ -124,12 +122,6 @@ void merge_at(Track &track, size_t at) {
     if (page.plain) page.plain->n_owners--;
     for (size_t i = at; i + 1 < track.n_pages; i++) track.pages[i] = track.pages[i + 1];
     track.n_pages--;
-}
-
-Status check_span(int32_t p0, int32_t p1, Failure *failure) {
-    if (p0 <= p1) return Status::ok;
-    return set_failure(failure, Status::argument, {},
-                       "positions %d to %d: the end is before the start", p0, p1);
 }
 
 } // namespace
@@ -179,26 +171,25 @@ Status Cache::rollback(uint32_t sequence, Failure *failure) {
 namespace {
 
 // Removes the tokens of a part that the window has dropped, from counts and positions.
-void remove_dropped(Track &track, const Cache::TokenRange &part) {
-    const uint64_t dropped = track.n_dropped, end = part.first + part.n;
-    if (part.first >= dropped || part.n == 0) return;
-    const uint64_t n = (end < dropped ? end : dropped) - part.first;
+void remove_dropped(Track &track, const Cache::Part &part) {
+    const uint64_t dropped = track.n_dropped, end = part.range.end();
+    if (part.range.first >= dropped || part.range.n == 0) return;
+    const uint64_t n = (end < dropped ? end : dropped) - part.range.first;
     track.n_tokens -= n;
     track.n_dropped -= n;
-    if (part.first == 0) track.dropped_first = part.p1;
+    if (part.range.first == 0) track.dropped_first = part.after;
     if (end >= dropped) track.dropped_last = part.before;
 }
 
-void remove_part(const Cache::State &s, Layer &layer, Track &track, const Cache::TokenRange &part) {
-    const int32_t p0 = part.p0, p1 = part.p1;
-    remove_dropped(track, part);
-    if (track.n_pages && p1 > last_position(track)) // a cut at the end: see cut_track
-        for (size_t p = 0; p < track.n_pages; p++)
-            if (position_at(track.pages[p], 0) < p0 &&
-                position_at(track.pages[p], track.pages[p].n - 1u) >= p0)
-                take_plain(s, layer, track, track.pages[p]);
+void remove_part(const Cache::State &s, Layer &layer, Track &track, const Cache::Part &part) {
+    const Range &range = part.range;
+    const size_t cut = page_of_token(track, range.first);
+    if (range.n && range.end() == track.n_tokens && cut < track.n_pages &&
+        track.pages[cut].index < range.first) // a cut at the end: see cut_track
+        take_plain(s, layer, track, track.pages[cut]);
     end_rollback_point(s, layer, track, true);
-    const size_t first = split_at(track, p0), end = split_at(track, p1);
+    const size_t first = split_at(track, range.first), end = split_at(track, range.end());
+    remove_dropped(track, part);
     for (size_t i = first; i < end; i++) {
         track.n_tokens -= track.pages[i].n;
         release_page(*s.host, layer, track.pages[i], nullptr);
@@ -212,15 +203,10 @@ void remove_part(const Cache::State &s, Layer &layer, Track &track, const Cache:
     forget_learned(track);
 }
 
-// Returns the part for a span of positions that contains all dropped tokens, or none.
-Cache::TokenRange part_of(const Track &track, int32_t p0, int32_t p1) {
-    return {p0, p1, 0, takes_dropped(track, p0, p1) ? track.n_dropped : 0, -1};
-}
-
 // Checks that after the removal the next token sees none of the dropped tokens.
-Status prepare_layer(const Cache::State &s, uint32_t l, Track track, const Cache::TokenRange &part,
+Status prepare_layer(const Cache::State &s, uint32_t l, Track track, const Cache::Part &part,
                      Failure *failure) {
-    const int32_t last = last_outside(track, part.p0, part.p1);
+    const int32_t last = last_outside(track, part.range);
     remove_dropped(track, part);
     if (track.n_dropped == 0 || !sees_dropped(s.layers[l], track.dropped_last, last))
         return Status::ok;
@@ -229,7 +215,7 @@ Status prepare_layer(const Cache::State &s, uint32_t l, Track track, const Cache
 
 } // namespace
 
-Status Cache::prepare_remove(uint32_t sequence, const TokenRange &part, Failure *failure) {
+Status Cache::prepare_remove(uint32_t sequence, const Part &part, Failure *failure) {
     const State &s = *state_;
     Status status = Status::ok;
     for (uint32_t l = 0; status == Status::ok && l < s.config.n_layers; l++)
@@ -237,26 +223,19 @@ Status Cache::prepare_remove(uint32_t sequence, const TokenRange &part, Failure 
     return status == Status::ok ? grow_tables(s, sequence, 2, failure) : status;
 }
 
-void Cache::remove(uint32_t sequence, const TokenRange &part) {
+void Cache::remove(uint32_t sequence, const Part &part) {
     const State &s = *state_;
     for (uint32_t l = 0; l < s.config.n_layers; l++)
         remove_part(s, s.layers[l], s.track(l, sequence), part);
 }
 
-Status Cache::remove(uint32_t sequence, int32_t p0, int32_t p1, Failure *failure) {
+Status Cache::remove(uint32_t sequence, const Range &range, Failure *failure) {
     const State &s = *state_;
     Status status = check_sequence(s.config, sequence, failure);
-    if (status == Status::ok) status = check_span(p0, p1, failure);
-    if (status == Status::ok) status = check_dropped(s, sequence, p0, p1, failure);
-    for (uint32_t l = 0; status == Status::ok && l < s.config.n_layers; l++) {
-        const Track &track = s.track(l, sequence);
-        status = prepare_layer(s, l, track, part_of(track, p0, p1), failure);
-    }
-    if (status == Status::ok) status = grow_tables(s, sequence, 2, failure);
-    for (uint32_t l = 0; status == Status::ok && l < s.config.n_layers; l++) {
-        Track &track = s.track(l, sequence);
-        remove_part(s, s.layers[l], track, part_of(track, p0, p1));
-    }
+    if (status == Status::ok) status = check_range(s, sequence, range, failure);
+    const Part part = {range, -1, 0}; // takes all dropped tokens, or none
+    if (status == Status::ok) status = prepare_remove(sequence, part, failure);
+    if (status == Status::ok) remove(sequence, part);
     return status;
 }
 
@@ -271,24 +250,23 @@ void copy_calibration(const Config &config, const Track &source, Track &target) 
     target.learned_end = target.n_dropped ? source.learned_end : UINT64_MAX;
 }
 
-void copy_span(const Cache::State &s, Layer &layer, const Track &source, Track &target, int32_t p0,
-               int32_t p1) {
+void copy_range(const Cache::State &s, Layer &layer, const Track &source, Track &target,
+                const Range &range) {
     end_rollback_point(s, layer, target, true);
-    if (takes_dropped(source, p0, p1)) {
+    if (takes_dropped(source, range)) {
         target.n_tokens = target.n_dropped = source.n_dropped;
         target.dropped_first = source.dropped_first;
         target.dropped_last = source.dropped_last;
     }
     for (size_t i = 0; i < source.n_pages; i++) {
         PageRef page = source.pages[i];
-        while (page.n && position_at(page, 0) < p0) {
-            page.first++;
-            page.n--;
-        }
-        const uint16_t n = page.n;
-        while (page.n && position_at(page, page.n - 1u) >= p1) page.n--;
-        if (page.n == 0) continue;
-        Block *plain = page.n < n ? plain_of(source, source.pages[i]) : nullptr;
+        const uint64_t page_end = page.index + page.n;
+        const uint64_t begin = page.index > range.first ? page.index : range.first;
+        const uint64_t end = page_end < range.end() ? page_end : range.end();
+        if (begin >= end) continue;
+        page.first = static_cast<uint16_t>(page.first + (begin - page.index));
+        page.n = static_cast<uint16_t>(end - begin);
+        Block *plain = end < page_end ? plain_of(source, source.pages[i]) : nullptr;
         if (plain) page.block = plain; // cut: see cut_track
         page.plain = nullptr;
         page.block->n_owners++;
@@ -301,12 +279,11 @@ void copy_span(const Cache::State &s, Layer &layer, const Track &source, Track &
 
 } // namespace
 
-Status Cache::copy(uint32_t from, uint32_t to, int32_t p0, int32_t p1, Failure *failure) {
+Status Cache::copy(uint32_t from, uint32_t to, const Range &range, Failure *failure) {
     State &s = *state_;
     Status status = check_sequence(s.config, from, failure);
     if (status == Status::ok) status = check_sequence(s.config, to, failure);
-    if (status == Status::ok) status = check_span(p0, p1, failure);
-    if (status == Status::ok) status = check_dropped(s, from, p0, p1, failure);
+    if (status == Status::ok) status = check_range(s, from, range, failure);
     if (status != Status::ok) return status;
     for (uint32_t l = 0; l < s.config.n_layers; l++)
         if (from == to || s.track(l, to).n_tokens)
@@ -315,48 +292,28 @@ Status Cache::copy(uint32_t from, uint32_t to, int32_t p0, int32_t p1, Failure *
                                to);
     for (uint32_t l = 0; l < s.config.n_layers; l++) {
         const Track &track = s.track(l, from);
-        if (takes_dropped(track, p0, p1) &&
-            behind_window(s.layers[l], track, tokens_before(track, p1)))
-            return set_failure(failure, Status::state, {.index = l},
-                               "cannot copy positions %d to %d: the window of layer %u has dropped "
-                               "tokens that the next token sees",
-                               p0, p1, l);
+        if (takes_dropped(track, range) && behind_window(s.layers[l], track, range.n))
+            return refuse_dropped("copy", l, failure);
     }
     for (uint32_t l = 0; l < s.config.n_layers; l++)
         if (!grow_table(*s.host, s.track(l, to), s.track(l, from).n_pages))
             return set_failure(failure, Status::memory, {}, "no memory for a table of %zu pages",
                                s.track(l, from).n_pages);
     for (uint32_t l = 0; l < s.config.n_layers; l++)
-        copy_span(s, s.layers[l], s.track(l, from), s.track(l, to), p0, p1);
+        copy_range(s, s.layers[l], s.track(l, from), s.track(l, to), range);
     return Status::ok;
 }
 
 namespace {
 
-// Calls visit(position) for the held tokens on both sides of a position, as far as there are any.
-// Returns false if one of the calls does.
-template <class Visit> bool visit_beside(const Track &track, int32_t p, const Visit &visit) {
-    const size_t at = page_from(track, p);
-    const PageRef *const page = track.pages + at;
-    uint32_t t = 0;
-    if (at < track.n_pages)
-        while (position_at(*page, t) < p) t++;
-    if (t > 0 && !visit(position_at(*page, t - 1))) return false;
-    if (t == 0 && at > 0 && !visit(position_at(page[-1], page[-1].n - 1u))) return false;
-    return at == track.n_pages || visit(position_at(*page, t));
-}
-
-// Checks that positions still do not descend, and fit 32 bits, after a shift. Tokens within the span
-// keep their order, so those at its ends decide. Stored positions fit too, so the sums of shifts,
-// which are differences of the two, fit 32 bits.
-Status check_shift(const RopeShift &turn, const Track &track, int32_t p0, int32_t p1, int32_t delta,
+// Checks that positions still do not descend, and fit 32 bits, after a shift. Tokens within the
+// range keep their order, so those at its ends decide. Stored positions fit too, so the sums of
+// shifts, which are differences of the two, fit 32 bits.
+Status check_shift(const RopeShift &turn, const Track &track, const Range &range, int32_t delta,
                    Failure *failure) {
-    int64_t last = 0;      // positions are not negative
-    int32_t last_old = -1; // an empty span has the same tokens at both ends
-    const auto fits = [&](int32_t old) {
-        if (old < last_old) return true;
-        last_old = old;
-        const int64_t now = int64_t(old) + (old >= p0 && old < p1 ? delta : 0), before = last;
+    int64_t last = 0; // positions are not negative
+    const auto fits = [&](uint64_t token, int32_t old) {
+        const int64_t now = int64_t(old) + (range.holds(token) ? delta : 0), before = last;
         last = now;
         if (now >= before && now <= INT32_MAX) return true;
         set_failure(failure, Status::argument, {},
@@ -364,11 +321,17 @@ Status check_shift(const RopeShift &turn, const Track &track, int32_t p0, int32_
                     static_cast<long long>(now), static_cast<long long>(before));
         return false;
     };
-    if (track.n_dropped && !(fits(track.dropped_first) && fits(track.dropped_last)))
+    if (range.n == 0) return Status::ok;
+    if (track.n_dropped &&
+        !(fits(0, track.dropped_first) && fits(track.n_dropped - 1, track.dropped_last)))
         return Status::argument;
-    if (!visit_beside(track, p0, fits) || !visit_beside(track, p1, fits)) return Status::argument;
-    for (size_t i = page_from(track, p0); i < track.n_pages; i++) {
-        if (position_at(track.pages[i], 0) >= p1) break;
+    // both sides of the ends; unsigned: token 0 has none before it
+    for (const uint64_t token : {range.first - 1, range.first, range.end() - 1, range.end()})
+        if (token >= track.n_dropped && token < track.n_tokens &&
+            !fits(token, position_of(track, token)))
+            return Status::argument;
+    for (size_t i = page_of_token(track, range.first); i < track.n_pages; i++) {
+        if (track.pages[i].index >= range.end()) break;
         if (!can_turn(turn, int64_t(track.pages[i].delta) + delta))
             return set_failure(failure, Status::argument, {},
                                "cannot shift by %d: keys would rotate by more than 2^31 radians",
@@ -377,24 +340,19 @@ Status check_shift(const RopeShift &turn, const Track &track, int32_t p0, int32_
     return Status::ok;
 }
 
-// Returns a position after a shift of p0 .. p1 - 1 by `delta`.
-int32_t shifted(int32_t position, int32_t p0, int32_t p1, int32_t delta) {
-    return position >= p0 && position < p1 ? position + delta : position;
-}
-
 // Checks that the next token sees none of the dropped tokens, which the shift may bring nearer.
-Status check_shifted_window(const Cache::State &s, uint32_t l, const Track &track, int32_t p0,
-                            int32_t p1, int32_t delta, Failure *failure) {
+Status check_shifted_window(const Cache::State &s, uint32_t l, const Track &track,
+                            const Range &range, int32_t delta, Failure *failure) {
     if (track.n_dropped == 0 || track.n_pages == 0) return Status::ok;
-    const int32_t last = shifted(last_position(track), p0, p1, delta);
-    const int32_t behind = shifted(track.dropped_last, p0, p1, delta);
-    return sees_dropped(s.layers[l], behind, last) ? refuse_dropped("shift", l, failure)
-                                                   : Status::ok;
+    const int32_t last = last_position(track) + (range.holds(track.n_tokens - 1) ? delta : 0);
+    const int32_t dropped = track.dropped_last + (range.holds(track.n_dropped - 1) ? delta : 0);
+    return sees_dropped(s.layers[l], dropped, last) ? refuse_dropped("shift", l, failure)
+                                                    : Status::ok;
 }
 
 } // namespace
 
-Status Cache::prepare_shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta,
+Status Cache::prepare_shift(uint32_t sequence, const Range &range, int32_t delta,
                             Failure *failure) {
     const State &s = *state_;
     Status status = Status::ok;
@@ -403,36 +361,32 @@ Status Cache::prepare_shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t d
                              "cannot shift: rope_style of the cache is not set");
     for (uint32_t l = 0; status == Status::ok && l < s.config.n_layers; l++) {
         const Track &track = s.track(l, sequence);
-        status = check_shift(s.turn, track, p0, p1, delta, failure);
-        if (status == Status::ok)
-            status = check_shifted_window(s, l, track, p0, p1, delta, failure);
+        status = check_shift(s.turn, track, range, delta, failure);
+        if (status == Status::ok) status = check_shifted_window(s, l, track, range, delta, failure);
     }
     return status == Status::ok ? grow_tables(s, sequence, 2, failure) : status;
 }
 
-void Cache::shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta) {
+void Cache::shift(uint32_t sequence, const Range &range, int32_t delta) {
     const State &s = *state_;
     for (uint32_t l = 0; delta && l < s.config.n_layers; l++) {
         Track &track = s.track(l, sequence);
         end_rollback_point(s, s.layers[l], track, true);
-        const size_t first = split_at(track, p0), end = split_at(track, p1);
+        const size_t first = split_at(track, range.first), end = split_at(track, range.end());
         for (size_t i = first; i < end; i++) track.pages[i].delta += delta;
-        if (track.n_dropped) {
-            track.dropped_first = shifted(track.dropped_first, p0, p1, delta);
-            track.dropped_last = shifted(track.dropped_last, p0, p1, delta);
-        }
+        if (track.n_dropped && range.holds(0)) track.dropped_first += delta;
+        if (track.n_dropped && range.holds(track.n_dropped - 1)) track.dropped_last += delta;
         merge_at(track, end);
         merge_at(track, first);
     }
 }
 
-Status Cache::shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta, Failure *failure) {
+Status Cache::shift(uint32_t sequence, const Range &range, int32_t delta, Failure *failure) {
     const State &s = *state_;
     Status status = check_sequence(s.config, sequence, failure);
-    if (status == Status::ok) status = check_span(p0, p1, failure);
-    if (status == Status::ok) status = check_dropped(s, sequence, p0, p1, failure);
-    if (status == Status::ok) status = prepare_shift(sequence, p0, p1, delta, failure);
-    if (status == Status::ok) shift(sequence, p0, p1, delta);
+    if (status == Status::ok) status = check_range(s, sequence, range, failure);
+    if (status == Status::ok) status = prepare_shift(sequence, range, delta, failure);
+    if (status == Status::ok) shift(sequence, range, delta);
     return status;
 }
 

@@ -282,11 +282,11 @@ bool holds_encoded(const Track &track);
 void forget_learned(Track &track);
 int32_t position_at(const PageRef &page, uint32_t i);
 int32_t last_position(const Track &track);
-// Returns the first page that ends at position p or later. Positions do not descend.
-size_t page_from(const Track &track, int32_t p);
-// Splits a page so that one begins at the first token whose position is at least p; returns its
-// index. The table must have room for one more.
-size_t split_at(Track &track, int32_t p);
+// Returns the page of a token, the first page for a dropped one, n_pages for one after the last.
+size_t page_of_token(const Track &track, uint64_t token);
+// Splits a page so that one begins at a token; returns its index as page_of_token. The table must
+// have room for one more.
+size_t split_at(Track &track, uint64_t token);
 // Returns the number of blocks of a form that no other track holds.
 uint64_t own_blocks(const Track &track, Form form);
 void drop_window(const Cache::State &state, Layer &layer, Track &track, int64_t next_position);
@@ -327,6 +327,11 @@ struct HeadCalibration;
 void read_part(const Cache::State &state, const Layer &layer, const HeadCalibration &calibration,
                const Block &block, uint32_t slot, uint32_t head, Side side, uint32_t first,
                uint32_t n, float *out);
+// Returns the values from one token of a source to the next.
+inline size_t source_stride(const Config &c, const Source &source, Side side) {
+    const size_t given = side == Side::k ? source.k_stride : source.v_stride;
+    return given ? given : size_t(c.n_kv_heads) * (side == Side::k ? c.head_dim_k : c.head_dim_v);
+}
 // Stores an append's source values from index `at` on in slot `slot` of a float page.
 void store_source(uint8_t *page, KvKind kind, Side side, uint32_t n, uint32_t slot,
                   const void *data, SourceType type, size_t at);

@@ -1,4 +1,4 @@
-// Tracks: needs of appends, cuts, splits at a position, windows.
+// Tracks: needs of appends, cuts, splits at a token, windows.
 // SPDX-License-Identifier: MIT
 #include "kv/state.hpp"
 
@@ -302,19 +302,16 @@ int32_t last_position(const Track &track) {
     return position_at(page, page.n - 1u);
 }
 
-size_t page_from(const Track &track, int32_t p) {
+size_t page_of_token(const Track &track, uint64_t token) {
     const PageRef *const begin = track.pages, *const end = begin + track.n_pages;
-    const auto is_before = [&](const PageRef &page) { return position_at(page, page.n - 1u) < p; };
+    const auto is_before = [&](const PageRef &page) { return page.index + page.n <= token; };
     return static_cast<size_t>(std::partition_point(begin, end, is_before) - begin);
 }
 
-size_t split_at(Track &track, int32_t p) {
-    const size_t at = page_from(track, p);
-    if (at == track.n_pages) return at;
-    PageRef &page = track.pages[at];
-    uint32_t head = 0;
-    while (position_at(page, head) < p) head++;
-    if (head == 0) return at;
+size_t split_at(Track &track, uint64_t token) {
+    const size_t at = page_of_token(track, token);
+    if (at == track.n_pages || token <= track.pages[at].index) return at;
+    const auto head = static_cast<uint32_t>(token - track.pages[at].index);
     for (size_t i = track.n_pages++; i > at; i--) track.pages[i] = track.pages[i - 1];
     PageRef &tail = track.pages[at + 1];
     tail.first = static_cast<uint16_t>(tail.first + head);

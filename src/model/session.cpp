@@ -291,8 +291,7 @@ Status Session::copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *fai
     uint64_t held = 0;
     status = nearest(&held, from, n_tokens < source.held ? n_tokens : source.held, failure);
     if (status != Status::ok) return status;
-    const int32_t end = held ? source.positions[held - 1] + 1 : 0;
-    if (held) status = caches_.copy(from, to, held, end, failure);
+    if (held) status = caches_.copy(from, to, held, failure);
     if (status != Status::ok) return status;
     memcpy(sequence.ids, source.ids, n_tokens * sizeof *source.ids);
     memcpy(sequence.positions, source.positions, n_tokens * sizeof *source.positions);
@@ -329,8 +328,7 @@ Status Session::remove_held(uint32_t index, uint64_t first, uint64_t n, Failure 
     if (first >= sequence.held) return Status::ok;
     if (n < sequence.held - first) {
         const int32_t *const p = sequence.positions;
-        const kv::Cache::TokenRange part = {p[first], p[first + n - 1] + 1, first, n,
-                                            first ? p[first - 1] : -1};
+        const kv::Cache::Part part = {{first, n}, first ? p[first - 1] : -1, p[first + n - 1] + 1};
         Status status = caches_.prepare_remove(index, part, failure);
         status = agree_on_edit(model_, status, failure);
         if (status != Status::ok) return status;
@@ -399,9 +397,10 @@ Status Session::shift(uint32_t index, uint64_t first, uint64_t n, int32_t delta,
     status = check_shift(p, sequence.length, first, n, delta, failure);
     const uint64_t held = first + n < sequence.held ? first + n : sequence.held;
     if (status == Status::ok && first < held) {
-        status = caches_.prepare_shift(index, p[first], p[held - 1] + 1, delta, failure);
+        const kv::Cache::Range range = {first, held - first};
+        status = caches_.prepare_shift(index, range, delta, failure);
         status = agree_on_edit(model_, status, failure);
-        if (status == Status::ok) caches_.shift(index, p[first], p[held - 1] + 1, delta);
+        if (status == Status::ok) caches_.shift(index, range, delta);
     }
     if (status != Status::ok) return status;
     sequence.edited = sequence.edited || first < held;

@@ -3,6 +3,8 @@
  * PATH alone loads the snapshot.
  * SPDX-License-Identifier: MIT
  */
+#include "../unit/kv_calls.h"
+
 #include <ggufx/ggufx.h>
 
 #include <stdio.h>
@@ -22,7 +24,7 @@ int main(int argc, char **argv) {
     shape.type_k = shape.type_v = GGUFX_KV_F32;
     s = ggufx_runtime_create(&rt, NULL, &e);
     if (s == GGUFX_OK) s = ggufx_kv_create(&kv, rt, &shape, &e);
-    if (s == GGUFX_OK && argc > 2) s = ggufx_kv_append(kv, 0, 0, 2, NULL, x, 128, x, 128, &e);
+    if (s == GGUFX_OK && argc > 2) s = kv_append_rows(kv, 0, 0, 2, NULL, x, 128, x, 128, &e);
     if (s == GGUFX_OK && argc > 2) s = ggufx_kv_save_path(kv, 0, argv[1], &e);
     if (s == GGUFX_OK && argc == 2) s = ggufx_kv_load_path(kv, 0, argv[1], &e);
     if (s != GGUFX_OK) fprintf(stderr, "%s\n", e.message);

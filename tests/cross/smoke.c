@@ -4,6 +4,8 @@
  * usage: smoke MODEL FOLDER
  * SPDX-License-Identifier: MIT
  */
+#include "../unit/kv_calls.h"
+
 #include <ggufx/ggufx.h>
 
 #include <inttypes.h>
@@ -91,13 +93,15 @@ static void remember(const ggufx_runtime *rt, const char *path) {
     check(ggufx_kv_create(&kv, rt, &options, &error), "cache");
     for (int token = 0; token < 100; token++) {
         for (int i = 0; i < 128; i++) k[i / 64][i % 64] = (float)((i * 7 + token * 13) % 29 - 14);
-        check(ggufx_kv_append(kv, 0, 0, 1, NULL, k[0], 128, k[0], 128, &error), "append");
+        check(kv_append_rows(kv, 0, 0, 1, NULL, k[0], 128, k[0], 128, &error), "append");
     }
-    check(ggufx_kv_attend(out[0], 128, NULL, kv, 0, 0, k[0], 128, 1, NULL, NULL, &error), "attend");
+    check(kv_attend_rows(out[0], 128, NULL, 0, kv, 0, 0, k[0], 128, 1, NULL, NULL, &error),
+          "attend");
     check(ggufx_kv_save_path(kv, 0, path, &error), "save");
     check(ggufx_kv_clear(kv, &error), "clear");
     check(ggufx_kv_load_path(kv, 0, path, &error), "load");
-    check(ggufx_kv_attend(back[0], 128, NULL, kv, 0, 0, k[0], 128, 1, NULL, NULL, &error), "again");
+    check(kv_attend_rows(back[0], 128, NULL, 0, kv, 0, 0, k[0], 128, 1, NULL, NULL, &error),
+          "again");
     printf("kv %016" PRIx64 " %d\n", hash(out, sizeof out), memcmp(out, back, sizeof out));
     ggufx_kv_destroy(kv);
 }

@@ -3,6 +3,7 @@
 // have the same result. Long, as it is one table of cases and their generators.
 // usage: counted-costs [CASE]
 // SPDX-License-Identifier: MIT
+#include "../unit/kv_calls.h"
 #include "../unit/made_vocab.hpp"
 #include "convert/safetensors.hpp"
 #include "convert/vocabulary.hpp"
@@ -389,11 +390,10 @@ template <bool kCut> std::string snapshot(size_t n) {
     const auto must = [](ggufx_status status) {
         if (status != GGUFX_OK) abort();
     };
-    must(ggufx_kv_append(kv, 0, 0, static_cast<uint32_t>(n), nullptr, rows.data(), rows.size(),
-                         rows.data(), rows.size(), nullptr));
-    for (int32_t at = 0; kCut && at + 3 < static_cast<int32_t>(n); at += 3)
-        must(ggufx_kv_remove(kv, 0, at, at + 2, nullptr));
-    must(ggufx_kv_copy(kv, 0, 1, 0, static_cast<int32_t>(n / 2), nullptr));
+    must(kv_append_rows(kv, 0, 0, static_cast<uint32_t>(n), nullptr, rows.data(), rows.size(),
+                        rows.data(), rows.size(), nullptr));
+    for (size_t i = 0; kCut && 3 * i + 3 < n; i++) must(ggufx_kv_remove(kv, 0, i, 2, nullptr));
+    must(ggufx_kv_copy(kv, 0, 1, 0, n / (kCut ? 6 : 2), nullptr));
     must(ggufx_kv_save(kv, GGUFX_KV_ALL_SEQUENCES, write_piece, &out, nullptr));
     ggufx_kv_destroy(kv);
     return out;

@@ -4,6 +4,7 @@
  * pieces that the library writes locate the numbers: a piece of four bytes is a number.
  * SPDX-License-Identifier: MIT
  */
+#include "../unit/kv_calls.h"
 #include "replay.h"
 #include "snapshot_seeds.h"
 
@@ -166,8 +167,8 @@ static void call_append(ggufx_kv *kv, const ggufx_kv_options *o, uint32_t sequen
         positions[i] = p < INT32_MAX - (int32_t)i / 2 ? p + (int32_t)i / 2 : p;
     float *k = values(nk, n), *v = values(nv, n + 1);
     for (uint32_t layer = 0; layer < o->n_layers; layer++)
-        if (ggufx_kv_append(kv, layer, sequence, n, given ? positions : NULL, k, nk, nv ? v : NULL,
-                            nv, NULL) != GGUFX_OK)
+        if (kv_append_rows(kv, layer, sequence, n, given ? positions : NULL, k, nk, nv ? v : NULL,
+                           nv, NULL) != GGUFX_OK)
             break;
     free(k);
     free(v);
@@ -185,8 +186,8 @@ static void call_attend(ggufx_kv *kv, const ggufx_kv_options *o, uint32_t sequen
     options.window = take(in, 3) == 0 ? take(in, 100) : 0;
     const bool given = take(in, 2) != 0;
     for (uint32_t i = 0; i < n; i++) positions[i] = (int32_t)odd_number(in);
-    (void)ggufx_kv_attend(out, n_out, NULL, kv, layer, sequence, q, nq, n, given ? positions : NULL,
-                          &options, NULL);
+    (void)kv_attend_rows(out, n_out, NULL, 0, kv, layer, sequence, q, nq, n,
+                         given ? positions : NULL, &options, NULL);
     free(q);
     free(out);
 }
@@ -197,7 +198,7 @@ static void call_scores(ggufx_kv *kv, const ggufx_kv_options *o, uint32_t sequen
     if (length > 1u << 16) return; /* too much memory */
     const size_t n_out = (size_t)length * o->n_q_heads, nq = (size_t)o->n_q_heads * o->head_dim_k;
     float *q = values(nq, 1), *out = values(n_out, 2);
-    (void)ggufx_kv_scores(out, n_out, kv, layer, sequence, q, nq, 1, 0, NULL);
+    (void)kv_score_rows(out, n_out, kv, layer, sequence, q, nq, 1, 0, NULL);
     free(q);
     free(out);
 }
@@ -211,7 +212,7 @@ static void call_read(ggufx_kv *kv, const ggufx_kv_options *o, uint32_t sequence
     float *k = values(nk, 1), *v = values(nv, 2);
     int32_t *positions = malloc(n * sizeof *positions);
     if (!positions) abort();
-    (void)ggufx_kv_read(k, nk, v, nv, kv, layer, sequence, first, n, NULL);
+    (void)kv_read_rows(k, nk, v, nv, kv, layer, sequence, first, n, NULL);
     (void)ggufx_kv_positions(positions, kv, sequence, first, n, NULL);
     free(positions);
     free(k);
@@ -220,8 +221,8 @@ static void call_read(ggufx_kv *kv, const ggufx_kv_options *o, uint32_t sequence
 
 static void call_sequences(ggufx_kv *kv, const ggufx_kv_options *o, uint32_t sequence, bytes *in) {
     const uint32_t what = take(in, 8), to = take(in, o->n_sequences);
-    const int32_t p0 = (int32_t)(take(in, 2) ? take(in, 400) : odd_number(in));
-    const int32_t p1 = (int32_t)(take(in, 2) ? take(in, 400) : odd_number(in));
+    const uint64_t first = take(in, 2) ? take(in, 400) : odd_number(in);
+    const uint64_t n = take(in, 2) ? take(in, 400) : odd_number(in);
     const int32_t delta = (int32_t)(take(in, 2) ? take(in, 200) - 100 : odd_number(in));
     const uint64_t length = length_of(kv, sequence), less = take(in, 300);
     switch (what) {
@@ -233,14 +234,14 @@ static void call_sequences(ggufx_kv *kv, const ggufx_kv_options *o, uint32_t seq
         break;
     case 2:
     case 3:
-        (void)ggufx_kv_remove(kv, sequence, p0, p1, NULL);
+        (void)ggufx_kv_remove(kv, sequence, first, n, NULL);
         break;
     case 4:
-        (void)ggufx_kv_copy(kv, sequence, to, p0, p1, NULL);
+        (void)ggufx_kv_copy(kv, sequence, to, first, n, NULL);
         break;
     case 5:
     case 6:
-        (void)ggufx_kv_shift(kv, sequence, p0, p1, delta, NULL);
+        (void)ggufx_kv_shift(kv, sequence, first, n, delta, NULL);
         break;
     default:
         (void)ggufx_kv_keep(kv, sequence, NULL);

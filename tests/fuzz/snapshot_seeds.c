@@ -4,6 +4,8 @@
  */
 #include "snapshot_seeds.h"
 
+#include "../unit/kv_calls.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -213,14 +215,14 @@ static void fill(ggufx_kv *kv, const ggufx_kv_options *o, size_t index) {
     for (size_t step = 0; step < 5; step++) {
         const uint32_t n = steps[(index + step) % 6];
         for (uint32_t layer = 0; layer < 2; layer++)
-            if (ggufx_kv_append(kv, layer, 0, n, NULL, x, n * row, row_v ? x : NULL, n * row_v,
-                                NULL) != GGUFX_OK)
+            if (kv_append_rows(kv, layer, 0, n, NULL, x, n * row, row_v ? x : NULL, n * row_v,
+                               NULL) != GGUFX_OK)
                 abort();
-        if (step == 1 && index % 2) (void)ggufx_kv_remove(kv, 0, 20, 30, NULL);
+        if (step == 1 && index % 2) (void)ggufx_kv_remove(kv, 0, 20, 10, NULL);
         if (step == 1 && index % 4 == 1) (void)ggufx_kv_copy(kv, 0, 1, 0, 60, NULL);
     }
-    if (index % 3 == 1) (void)ggufx_kv_shift(kv, 0, 100, INT32_MAX, 5, NULL);
-    (void)ggufx_kv_copy(kv, 0, 1, index % 2 ? 0 : 10, 150, NULL);
+    if (index % 3 == 1) (void)ggufx_kv_shift(kv, 0, 90, kv_rest(kv, 0, 90), 5, NULL);
+    (void)ggufx_kv_copy(kv, 0, 1, index % 2 ? 0 : 10, 140, NULL);
     free(x);
 }
 

@@ -3,6 +3,7 @@
  * own tokens, conversion to other types.
  * SPDX-License-Identifier: MIT
  */
+#include "../unit/kv_calls.h"
 #include "frames.h"
 
 #include <stdio.h>
@@ -22,14 +23,14 @@ static ggufx_status append(void *user) {
     const cache *c = user;
     const ggufx_status status = ggufx_kv_truncate(c->kv, 0, 0, NULL);
     if (status != GGUFX_OK) return status;
-    return ggufx_kv_append(c->kv, 0, 0, c->n_tokens, NULL, c->x, c->n_tokens * kRow, c->x,
-                           c->n_tokens * kRow, NULL);
+    return kv_append_rows(c->kv, 0, 0, c->n_tokens, NULL, c->x, c->n_tokens * kRow, c->x,
+                          c->n_tokens * kRow, NULL);
 }
 
 static ggufx_status attend(void *user) {
     const cache *c = user;
-    return ggufx_kv_attend(c->out, c->n_q * kQueryRow, NULL, c->kv, 0, 0, c->x, c->n_q * kQueryRow,
-                           c->n_q, NULL, NULL, NULL);
+    return kv_attend_rows(c->out, c->n_q * kQueryRow, NULL, 0, c->kv, 0, 0, c->x,
+                          c->n_q * kQueryRow, c->n_q, NULL, NULL, NULL);
 }
 
 static ggufx_status requantize(void *user) {

@@ -154,9 +154,8 @@ void World::remove() {
     if (tokens_.size() < 2) return;
     const size_t first = random_.below(tokens_.size() - 1);
     const size_t n = 1 + random_.below(std::min<size_t>(tokens_.size() - first - 1, 90));
-    const kv::Cache::TokenRange part = {tokens_[first].position,
-                                        tokens_[first + n - 1].position + 1, first, n,
-                                        first ? tokens_[first - 1].position : -1};
+    const kv::Cache::Part part = {
+        {first, n}, first ? tokens_[first - 1].position : -1, tokens_[first + n - 1].position + 1};
     Failure failure{};
     const Status status = cache_->prepare_remove(0, part, &failure);
     CHECK(status == Status::ok || (status == Status::state && failure.message[0]));
@@ -182,15 +181,15 @@ void World::shift() {
     const int32_t before = first ? tokens_[first - 1].position + 1 : 0,
                   at = tokens_[first].position;
     const int32_t delta = closes ? before - at : static_cast<int32_t>(random_.below(30));
-    const int32_t p1 = tokens_.back().position + 1;
+    const kv::Cache::Range range = {first, tokens_.size() - first};
     Failure failure{};
-    const Status status = cache_->prepare_shift(0, at, p1, delta, &failure);
+    const Status status = cache_->prepare_shift(0, range, delta, &failure);
     CHECK(status == Status::ok || (status == Status::state && failure.message[0]));
     if (status != Status::ok) {
         n_refused++;
         return;
     }
-    cache_->shift(0, at, p1, delta);
+    cache_->shift(0, range, delta);
     for (; first < tokens_.size(); first++) tokens_[first].position += delta;
     n_shifted++;
 }

@@ -152,8 +152,8 @@ void batches_take_pages_for_all_or_for_none() {
 void shared_pages_count_once_until_somebody_writes() {
     World w(kF16, 4);
     CHECK(w.append(0, 100) == Status::ok && w.pages(0) == 2);
-    CHECK(w.cache->copy(0, 1, 0, INT32_MAX, nullptr) == Status::ok);
-    CHECK(w.cache->copy(0, 2, 0, INT32_MAX, nullptr) == Status::ok && w.pages(0) == 2);
+    CHECK(w.cache->copy(0, 1, {0, 100}, nullptr) == Status::ok);
+    CHECK(w.cache->copy(0, 2, {0, 100}, nullptr) == Status::ok && w.pages(0) == 2);
     CHECK(w.append(0, 1) == Status::ok && w.append(1, 1) == Status::ok && w.pages(0) == 4);
     CHECK(w.append(2, 1) == Status::ok); // no other sequence shares its page any more
     CHECK(w.pages(0) == 4 && w.append(2, 30) == Status::capacity);
@@ -189,8 +189,8 @@ void parts_of_pages_count_once() {
     for (const uint32_t type : {kF16, kQ8_0}) {
         World w(type, 8);
         CHECK(w.append(0, 64 * 4) == Status::ok && w.append(1, 64 * 3) == Status::ok);
-        for (const int32_t p : {20, 30, 100, 110, 220})
-            CHECK(w.cache->remove(0, p, p + 5, nullptr) == Status::ok);
+        for (const uint64_t first : {20, 25, 90, 95, 200})
+            CHECK(w.cache->remove(0, {first, 5}, nullptr) == Status::ok);
         CHECK(w.cache->commit(0, nullptr) == Status::ok);
         const uint64_t n = w.counted(0);
         const auto one = w.saved(0), all = w.saved(kv::kAllSequences);

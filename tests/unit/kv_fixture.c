@@ -92,8 +92,8 @@ void kv_fill(ggufx_kv *kv, const ggufx_kv_options *shape, uint32_t sequence, siz
     for (size_t i = 0; i < n; i += step) {
         const size_t m = n - i < step ? n - i : step;
         ggufx_error error;
-        if (ggufx_kv_append(kv, 0, sequence, m, positions ? positions + i : NULL, k + i * row_k,
-                            m * row_k, v + i * row_v, m * row_v, &error) != GGUFX_OK)
+        if (kv_append_rows(kv, 0, sequence, m, positions ? positions + i : NULL, k + i * row_k,
+                           m * row_k, v + i * row_v, m * row_v, &error) != GGUFX_OK)
             fail_msg("%s", error.message);
     }
     OK(ggufx_kv_commit(kv, sequence, ok_error()));
@@ -107,9 +107,9 @@ void kv_attend(float *out, float *lse, const ggufx_kv *kv, const ggufx_kv_option
     options.flags = flags;
     options.scale = scale;
     ggufx_error error;
-    if (ggufx_kv_attend(out, heads * shape->head_dim_v, lse, kv, 0, sequence, q,
-                        heads * shape->head_dim_k, n_queries, positions, &options,
-                        &error) != GGUFX_OK)
+    if (kv_attend_rows(out, heads * shape->head_dim_v, lse, lse ? heads : 0, kv, 0, sequence, q,
+                       heads * shape->head_dim_k, n_queries, positions, &options,
+                       &error) != GGUFX_OK)
         fail_msg("%s", error.message);
 }
 
@@ -170,7 +170,7 @@ void kv_check(const float *out, const float *lse, const ggufx_kv *kv, const gguf
     float *k = malloc((n ? n : 1) * row_k * sizeof *k),
           *v = malloc((n ? n : 1) * row_v * sizeof *v);
     assert_true(k && v);
-    OK(ggufx_kv_read(k, n * row_k, v, n * row_v, kv, 0, sequence, 0, length, ok_error()));
+    OK(kv_read_rows(k, n * row_k, v, n * row_v, kv, 0, sequence, 0, length, ok_error()));
     if (scale == 0) scale = 1 / sqrt((double)dk);
     for (size_t i = 0; i < n_queries * shape->n_q_heads; i++) {
         const size_t query = i / shape->n_q_heads, head = i % shape->n_q_heads;

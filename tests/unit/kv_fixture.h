@@ -16,6 +16,8 @@
 #include <cmocka.h>
 #include <ggufx/kv.h>
 
+#include "kv_calls.h"
+
 /* Counting allocator: the fail_at-th request from now on gets NULL (0 = never). */
 typedef struct kv_memory {
     long live, requests, fail_at;

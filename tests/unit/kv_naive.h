@@ -125,7 +125,7 @@ static inline filled fill(const ggufx_runtime *rt, const ggufx_kv_options *shape
     filled f = {kv_make(rt, shape), kv_random(nk, 5), kv_random(nv, 6)};
     for (size_t i = 0; i < nk; i++) f.k[i] = f.k[i] * 2.0f + (i % 7 == 0 ? 0.5f : 0.0f);
     kv_fill(f.kv, shape, 0, kTokens, 100, NULL, f.k, f.v);
-    assert_int_equal(ggufx_kv_read(f.k, nk, f.v, nv, f.kv, 0, 0, 0, kTokens, NULL), GGUFX_OK);
+    assert_int_equal(kv_read_rows(f.k, nk, f.v, nv, f.kv, 0, 0, 0, kTokens, NULL), GGUFX_OK);
     return f;
 }
 
@@ -155,7 +155,8 @@ static inline void check_attend(const filled *f, const ggufx_kv_options *shape, 
     options.sink_logits = m->sinks;
     options.n_sink_logits = m->sinks ? shape->n_q_heads : 0;
     ggufx_error error;
-    if (ggufx_kv_attend(out, n_out, lse, f->kv, 0, 0, q, nq, n_queries, at, &options, &error))
+    if (kv_attend_rows(out, n_out, lse, lse ? rows : 0, f->kv, 0, 0, q, nq, n_queries, at, &options,
+                       &error))
         fail_msg("%s", error.message);
     const naive a = {shape, f->k, f->v, m};
     for (size_t r = 0; r<rows; r += n_queries> 3 ? 5 : 1) /* every remainder of rows */

@@ -19,7 +19,7 @@ static inline ggufx_kv_options shape_of(uint32_t type_k, uint32_t type_v, uint32
 static inline void read_all(const ggufx_kv *kv, uint32_t sequence, size_t first, size_t n, float *k,
                             float *v) {
     ggufx_error error;
-    if (ggufx_kv_read(k, n * kRow, v, n * kRow, kv, 0, sequence, first, n, &error) != GGUFX_OK)
+    if (kv_read_rows(k, n * kRow, v, n * kRow, kv, 0, sequence, first, n, &error) != GGUFX_OK)
         fail_msg("%s", error.message);
 }
 

@@ -3,6 +3,7 @@
  * stop a decode, which then changes nothing.
  * SPDX-License-Identifier: MIT
  */
+#include "kv_calls.h"
 #include "model_fixture.h"
 
 #include <string.h>
@@ -32,10 +33,10 @@ static int32_t look(void *user, uint32_t layer, uint64_t first, size_t n, const 
     self->seen[layer] += n;
     if (++self->calls == self->stop_at) return GGUFX_E_IO;
     if (!self->kv) return 0;
-    MUST(self->f, ggufx_kv_append(self->kv, layer, 0, n, NULL, k, n * WIDTH_K, v, n * WIDTH_K,
-                                  &self->f->error));
-    MUST(self->f, ggufx_kv_attend(mine, n * WIDTH_Q, NULL, self->kv, layer, 0, q, n * WIDTH_Q, n,
-                                  NULL, NULL, &self->f->error));
+    MUST(self->f, kv_append_rows(self->kv, layer, 0, n, NULL, k, n * WIDTH_K, v, n * WIDTH_K,
+                                 &self->f->error));
+    MUST(self->f, kv_attend_rows(mine, n * WIDTH_Q, NULL, 0, self->kv, layer, 0, q, n * WIDTH_Q, n,
+                                 NULL, NULL, &self->f->error));
     assert_memory_equal(mine, out, n * WIDTH_Q * sizeof *mine);
     return 0;
 }

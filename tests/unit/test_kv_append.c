@@ -79,17 +79,17 @@ static void test_length_is_the_shortest_layer_and_rollback_cuts_to_it(void **sta
         OK(ggufx_kv_length(&length, kv, 0, ok_error()));
         assert_int_equal(length, 0);
         const size_t n = counts[layer];
-        OK(ggufx_kv_append(kv, layer, 0, n, NULL, x, n * 4, x, n * 4, ok_error()));
+        OK(kv_append_rows(kv, layer, 0, n, NULL, x, n * 4, x, n * 4, ok_error()));
     }
     OK(ggufx_kv_length(&length, kv, 0, ok_error()));
     assert_int_equal(length, 65);
     assert_int_equal(ggufx_kv_truncate(kv, 0, 66, NULL), GGUFX_E_ARGUMENT);
-    OK(ggufx_kv_read(back, 4, NULL, 0, kv, 0, 0, 69, 1, ok_error()));
+    OK(kv_read_rows(back, 4, NULL, 0, kv, 0, 0, 69, 1, ok_error()));
     OK(ggufx_kv_rollback(kv, 0, ok_error()));
     for (uint32_t layer = 0; layer < 3; layer++) {
-        assert_int_equal(ggufx_kv_read(back, 4, NULL, 0, kv, layer, 0, 65, 1, NULL),
+        assert_int_equal(kv_read_rows(back, 4, NULL, 0, kv, layer, 0, 65, 1, NULL),
                          GGUFX_E_ARGUMENT);
-        OK(ggufx_kv_read(NULL, 0, back, 4, kv, layer, 0, 64, 1, ok_error()));
+        OK(kv_read_rows(NULL, 0, back, 4, kv, layer, 0, 64, 1, ok_error()));
         assert_memory_equal(back, x + 64 * 4, sizeof back);
     }
     ggufx_kv_destroy(kv);
@@ -109,7 +109,7 @@ static void test_sequences_and_layers_do_not_see_each_other(void **state) {
         for (uint32_t s = 0; s < 2; s++)
             for (uint32_t layer = 0; layer < 2; layer++) {
                 const float *row = x[s ^ layer] + i * 8;
-                OK(ggufx_kv_append(both, layer, s, 1, NULL, row, 8, row, 8, ok_error()));
+                OK(kv_append_rows(both, layer, s, 1, NULL, row, 8, row, 8, ok_error()));
             }
     for (uint32_t s = 0; s < 2; s++) {
         float want[16], got[16];
@@ -118,7 +118,7 @@ static void test_sequences_and_layers_do_not_see_each_other(void **state) {
         kv_attend(want, NULL, alone, &shape, 0, q, 1, NULL, 0, 0);
         kv_attend(got, NULL, both, &shape, s, q, 1, NULL, 0, 0);
         assert_memory_equal(got, want, sizeof got);
-        OK(ggufx_kv_attend(got, 16, NULL, both, 1, 1 - s, q, 16, 1, NULL, NULL, ok_error()));
+        OK(kv_attend_rows(got, 16, NULL, 0, both, 1, 1 - s, q, 16, 1, NULL, NULL, ok_error()));
         assert_memory_equal(got, want, sizeof got);
         ggufx_kv_destroy(alone);
     }

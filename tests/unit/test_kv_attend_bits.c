@@ -94,9 +94,8 @@ static void *attend_repeatedly(void *user) {
     worker *w = user;
     for (int i = 0; i < 6; i++) {
         memset(w->out, 0, w->d->n_out * sizeof *w->out);
-        if (ggufx_kv_attend(w->out, w->d->n_out, NULL, w->kv, 0, 0, w->d->q,
-                            w->d->n_queries * 4 * 32, w->d->n_queries, NULL, NULL,
-                            NULL) != GGUFX_OK)
+        if (kv_attend_rows(w->out, w->d->n_out, NULL, 0, w->kv, 0, 0, w->d->q,
+                           w->d->n_queries * 4 * 32, w->d->n_queries, NULL, NULL, NULL) != GGUFX_OK)
             return NULL;
         if (memcmp(w->out, w->d->out, w->d->n_out * sizeof *w->out) != 0) return NULL;
     }
@@ -157,7 +156,7 @@ static void check_text(const ggufx_kv *kv, const data *d) {
     const size_t row_k = 2 * dk, row_v = 2 * dv, n = d->n;
     float *k = malloc(n * row_k * sizeof *k), *v = malloc(n * row_v * sizeof *v), out[40], m, l;
     assert_true(k && v && dv == 40);
-    OK(ggufx_kv_read(k, n * row_k, v, n * row_v, kv, 0, 0, 0, n, ok_error()));
+    OK(kv_read_rows(k, n * row_k, v, n * row_v, kv, 0, 0, 0, n, ok_error()));
     for (size_t i = 0; i < 2 * 4; i++) {
         const size_t head = i % 4 / 2, visible = n - 1 + i / 4;
         kv_reference(out, &m, &l, d->q + i * dk, k + head * dk, row_k, v + head * dv, row_v,

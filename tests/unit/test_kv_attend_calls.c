@@ -57,20 +57,20 @@ static void check_batch(const ggufx_runtime *rt, uint32_t kv_heads) {
     const uint32_t sequences[5] = {1, 0, 0, 2, 1}; /* one twice in a row */
     const int32_t positions[5] = {69, 300, 699, 10, 3};
     float batch[5 * 6 * 64], batch_lse[5 * 6], single[6 * 64], lse[6];
-    OK(ggufx_kv_attend_batch(batch, 5 * 6 * 64, batch_lse, kv, 0, sequences, q, 5 * 6 * 64, 5,
-                             positions, NULL, ok_error()));
+    OK(kv_attend_batch(batch, 5 * 6 * 64, batch_lse, 5 * 6, kv, 0, sequences, q, 5 * 6 * 64, 5,
+                       positions, NULL, ok_error()));
     for (size_t i = 0; i < 5; i++) {
         kv_attend(single, lse, kv, &shape, sequences[i], q + i * 6 * 64, 1, positions + i, 0, 0);
         assert_memory_equal(single, batch + i * 6 * 64, sizeof single);
         assert_memory_equal(lse, batch_lse + i * 6, sizeof lse);
     }
     ggufx_error error; /* the last token of an empty sequence */
-    assert_int_equal(ggufx_kv_attend_batch(batch, 4 * 6 * 64, NULL, kv, 0, sequences, q, 4 * 6 * 64,
-                                           4, NULL, NULL, &error),
+    assert_int_equal(kv_attend_batch(batch, 4 * 6 * 64, NULL, 0, kv, 0, sequences, q, 4 * 6 * 64, 4,
+                                     NULL, NULL, &error),
                      GGUFX_E_ARGUMENT);
     const uint32_t wrong[1] = {3};
-    assert_int_equal(ggufx_kv_attend_batch(batch, 6 * 64, NULL, kv, 0, wrong, q, 6 * 64, 1,
-                                           positions, NULL, &error),
+    assert_int_equal(kv_attend_batch(batch, 6 * 64, NULL, 0, kv, 0, wrong, q, 6 * 64, 1, positions,
+                                     NULL, &error),
                      GGUFX_E_ARGUMENT);
     ggufx_kv_destroy(kv);
     free(x);
@@ -96,11 +96,11 @@ static void test_a_large_batch_over_shifted_pages_gives_the_bits_of_single_calls
     float *out = calloc(kN * kDim, sizeof *out), one[kDim];
     assert_non_null(out);
     for (uint32_t i = 0; i < 2; i++) kv_fill(kv, &shape, i, kLong, 100, NULL, x, x);
-    OK(ggufx_kv_shift(kv, 0, 128, kLong, 5, ok_error()));
+    OK(ggufx_kv_shift(kv, 0, 128, kLong - 128, 5, ok_error()));
     uint32_t sequences[kN];
     for (uint32_t i = 0; i < kN; i++) sequences[i] = i % 32 != 0;
-    OK(ggufx_kv_attend_batch(out, kN * kDim, NULL, kv, 0, sequences, q, kN * kDim, kN, NULL, NULL,
-                             ok_error()));
+    OK(kv_attend_batch(out, kN * kDim, NULL, 0, kv, 0, sequences, q, kN * kDim, kN, NULL, NULL,
+                       ok_error()));
     for (size_t i = 0; i < kN; i++) {
         kv_attend(one, NULL, kv, &shape, sequences[i], q + i * kDim, 1, NULL, 0, 0);
         assert_memory_equal(one, out + i * kDim, sizeof one);
@@ -130,17 +130,17 @@ static void test_dropped_pages_change_no_bit(void **state) {
         for (size_t n = 0; n < kLong; n += 70) {
             const float *now = x + n * kDim;
             for (int i = 0; i < 2; i++)
-                OK(ggufx_kv_append(i ? b : a, 0, 0, 70, NULL, now, 70 * kDim, now, 70 * kDim,
-                                   ok_error()));
-            OK(ggufx_kv_attend(want, 3 * kDim, lse[0], a, 0, 0, q, 3 * kDim, 1, NULL, &options,
-                               ok_error()));
-            OK(ggufx_kv_attend(got, 3 * kDim, lse[1], b, 0, 0, q, 3 * kDim, 1, NULL, NULL,
-                               ok_error()));
+                OK(kv_append_rows(i ? b : a, 0, 0, 70, NULL, now, 70 * kDim, now, 70 * kDim,
+                                  ok_error()));
+            OK(kv_attend_rows(want, 3 * kDim, lse[0], 3, a, 0, 0, q, 3 * kDim, 1, NULL, &options,
+                              ok_error()));
+            OK(kv_attend_rows(got, 3 * kDim, lse[1], 3, b, 0, 0, q, 3 * kDim, 1, NULL, NULL,
+                              ok_error()));
             assert_memory_equal(want, got, sizeof want);
             assert_memory_equal(lse[0], lse[1], sizeof lse[0]);
         }
         float k[kDim]; /* the first token was dropped there */
-        assert_int_equal(ggufx_kv_read(k, kDim, NULL, 0, b, 0, 0, 0, 1, NULL), GGUFX_E_ARGUMENT);
+        assert_int_equal(kv_read_rows(k, kDim, NULL, 0, b, 0, 0, 0, 1, NULL), GGUFX_E_ARGUMENT);
         ggufx_kv_destroy(a);
         ggufx_kv_destroy(b);
         free(x);
@@ -161,11 +161,11 @@ static void test_the_way_pages_came_changes_no_bit(void **state) {
         float want[kOut], got[kOut], lse[2][3];
         kv_fill(kv, &shape, 0, kLong, 170, NULL, x, x);
         kv_attend(want, lse[0], kv, &shape, 0, q, 1, NULL, 0, 0);
-        OK(ggufx_kv_copy(kv, 0, 1, 0, INT32_MAX, ok_error()));
+        OK(ggufx_kv_copy(kv, 0, 1, 0, kv_rest(kv, 0, 0), ok_error()));
         kv_bytes saved = kv_saved(kv, 0);
         OK(ggufx_kv_load(kv, 2, kv_bytes_read, &saved, ok_error()));
-        OK(ggufx_kv_shift(kv, 0, 700, INT32_MAX, 3, ok_error()));
-        OK(ggufx_kv_shift(kv, 0, 700, INT32_MAX, -3, ok_error()));
+        OK(ggufx_kv_shift(kv, 0, 700, kv_rest(kv, 0, 700), 3, ok_error()));
+        OK(ggufx_kv_shift(kv, 0, 700, kv_rest(kv, 0, 700), -3, ok_error()));
         for (uint32_t s = 0; s < 3; s++) {
             kv_attend(got, lse[1], kv, &shape, s, q, 1, NULL, 0, 0);
             assert_memory_equal(want, got, sizeof want);
@@ -201,7 +201,7 @@ static void test_an_attention_is_cancelled_at_any_poll(void **state) {
         left = ++polls;
         ggufx_error error;
         status =
-            ggufx_kv_attend(out, 8 * 128, NULL, kv, 0, 0, q, 8 * 128, 1, NULL, &options, &error);
+            kv_attend_rows(out, 8 * 128, NULL, 0, kv, 0, 0, q, 8 * 128, 1, NULL, &options, &error);
         if (status != GGUFX_OK) assert_int_equal(status, GGUFX_E_CANCELLED);
         if (status != GGUFX_OK) assert_non_null(strstr(error.message, "progress"));
     }
@@ -229,7 +229,7 @@ static void test_options_that_mean_nothing_are_refused(void **state) {
         if (i == 6) o.sink_logits = bad;
         if (i == 6) o.n_sink_logits = 2;
         ggufx_error error;
-        assert_int_equal(ggufx_kv_attend(out, 16, NULL, kv, 0, 0, x, 16, 1, NULL, &o, &error),
+        assert_int_equal(kv_attend_rows(out, 16, NULL, 0, kv, 0, 0, x, 16, 1, NULL, &o, &error),
                          i ? GGUFX_E_ARGUMENT : GGUFX_OK);
     }
     ggufx_kv_destroy(kv);

@@ -38,8 +38,8 @@ static void ask(float *out, const ggufx_kv *kv, const inputs *in, size_t first, 
 }
 
 static void append(ggufx_kv *kv, const inputs *in, size_t first, size_t n) {
-    OK(ggufx_kv_append(kv, 0, 0, n, NULL, in->k + first * kRow, n * kRow, in->v + first * kRow,
-                       n * kRow, ok_error()));
+    OK(kv_append_rows(kv, 0, 0, n, NULL, in->k + first * kRow, n * kRow, in->v + first * kRow,
+                      n * kRow, ok_error()));
 }
 
 static ggufx_kv *append_in_steps(const inputs *in, size_t step, float *asked) {
@@ -54,8 +54,8 @@ static ggufx_kv *append_in_steps(const inputs *in, size_t step, float *asked) {
 
 static void look(results *r, size_t at, const ggufx_kv *kv, const inputs *in) {
     read_all(kv, 0, 0, kTokens, r->stored[at], r->stored[at] + kTokens * kRow);
-    OK(ggufx_kv_scores(r->scores[at], kQHeads * kTokens, kv, 0, 0, in->q + (kTokens - 1) * kOut,
-                       kOut, 1, 0, ok_error()));
+    OK(kv_score_rows(r->scores[at], kQHeads * kTokens, kv, 0, 0, in->q + (kTokens - 1) * kOut, kOut,
+                     1, 0, ok_error()));
     r->saved[at] = kv_saved(kv, 0);
 }
 
@@ -124,12 +124,13 @@ static void cut(float *out, const inputs *in, size_t step, int how, int commit) 
     ggufx_kv *kv = append_in_steps(in, step, NULL);
     if (commit) OK(ggufx_kv_commit(kv, 0, ok_error()));
     const ggufx_status status = how == kTruncate ? ggufx_kv_truncate(kv, 0, kLeft, NULL)
-                                : how == kRemove ? ggufx_kv_remove(kv, 0, kLeft, kTokens, NULL)
-                                                 : ggufx_kv_copy(kv, 0, 1, 0, kLeft, NULL);
+                                : how == kRemove
+                                    ? ggufx_kv_remove(kv, 0, kLeft, kTokens - kLeft, NULL)
+                                    : ggufx_kv_copy(kv, 0, 1, 0, kLeft, NULL);
     assert_int_equal(status, GGUFX_OK);
     const uint32_t sequence = how == kCopy;
-    OK(ggufx_kv_append(kv, 0, sequence, 1, NULL, in->k + kLeft * kRow, kRow, in->v + kLeft * kRow,
-                       kRow, ok_error()));
+    OK(kv_append_rows(kv, 0, sequence, 1, NULL, in->k + kLeft * kRow, kRow, in->v + kLeft * kRow,
+                      kRow, ok_error()));
     kv_attend(out, NULL, kv, &in->shape, sequence, in->q + kLeft * kOut, 1, NULL, 0, 0);
     ggufx_kv_destroy(kv);
 }

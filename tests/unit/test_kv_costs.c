@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "cost.h"
+#include "kv_calls.h"
 #include "ok.h"
 
 #include <ggufx/kv.h>
@@ -33,15 +34,15 @@ static void *with_sequences(size_t n) {
     assert_true(b->sequences && b->positions && b->values);
     for (size_t i = 0; i < n; i++) b->sequences[i] = (uint32_t)((i * 2654435761u) % n);
     OK(ggufx_kv_create(&b->kv, rt, &options, ok_error()));
-    OK(ggufx_kv_append_batch(b->kv, 0, n, b->sequences, b->positions, b->values, n * kDim,
-                             b->values, n * kDim, ok_error()));
+    OK(kv_append_batch(b->kv, 0, n, b->sequences, b->positions, b->values, n * kDim, b->values,
+                       n * kDim, ok_error()));
     return b;
 }
 
 static void append(void *work) {
     batch *b = work;
-    OK(ggufx_kv_append_batch(b->kv, 0, b->n, b->sequences, b->positions, b->values, b->n * kDim,
-                             b->values, b->n * kDim, ok_error()));
+    OK(kv_append_batch(b->kv, 0, b->n, b->sequences, b->positions, b->values, b->n * kDim,
+                       b->values, b->n * kDim, ok_error()));
 }
 
 static void finish(void *work) {
@@ -65,15 +66,14 @@ static void *sequence_of(size_t n) {
     b->values = calloc(n, kDim * sizeof *b->values);
     assert_non_null(b->values);
     OK(ggufx_kv_create(&b->kv, rt, &options, ok_error()));
-    OK(ggufx_kv_append(b->kv, 0, 0, n, NULL, b->values, n * kDim, b->values, n * kDim, ok_error()));
+    OK(kv_append_rows(b->kv, 0, 0, n, NULL, b->values, n * kDim, b->values, n * kDim, ok_error()));
     return b;
 }
 
 /* Each token is moved by one, from the last to the first. */
 static void shift_each(void *work) {
     batch *b = work;
-    for (size_t i = b->n; i-- > 0;)
-        OK(ggufx_kv_shift(b->kv, 0, (int32_t)i, (int32_t)i + 1, 1, ok_error()));
+    for (size_t i = b->n; i-- > 0;) OK(ggufx_kv_shift(b->kv, 0, i, 1, 1, ok_error()));
 }
 
 int main(void) {

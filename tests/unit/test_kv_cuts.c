@@ -63,7 +63,7 @@ static ggufx_status put(const world *w, ggufx_kv *kv, uint32_t sequence, uint32_
     static float k[kMost * kRow], v[kMost * kRow];
     gather(k, w, names, n, layer, 0, kRow);
     gather(v, w, names, n, layer, 1, kRow);
-    return ggufx_kv_append(kv, layer, sequence, n, NULL, k, n * kRow, v, n * kRow, NULL);
+    return kv_append_rows(kv, layer, sequence, n, NULL, k, n * kRow, v, n * kRow, NULL);
 }
 
 static ggufx_status ask(const world *w, const ggufx_kv *kv, uint32_t layer, const uint32_t *names,
@@ -72,7 +72,8 @@ static ggufx_status ask(const world *w, const ggufx_kv *kv, uint32_t layer, cons
     gather(q, w, names, n, layer, 2, kOut);
     ggufx_attend_options options = {.struct_size = sizeof options};
     options.progress = progress;
-    return ggufx_kv_attend(out, n * kOut, NULL, kv, layer, 0, q, n * kOut, n, NULL, &options, NULL);
+    return kv_attend_rows(out, n * kOut, NULL, 0, kv, layer, 0, q, n * kOut, n, NULL, &options,
+                          NULL);
 }
 
 static int32_t stop(void *user, uint64_t done, uint64_t total) {
@@ -157,7 +158,7 @@ static void neighbour(world *w) {
     for (size_t i = 0; i < n; i++) names[i] = 100000 + draw(w, 5000);
     const uint32_t s = 1 + draw(w, 2), what = draw(w, 4);
     if (what == 0) OK(ggufx_kv_truncate(w->kv, s, 0, ok_error()));
-    if (what == 1) (void)ggufx_kv_copy(w->kv, 0, s, 0, (int32_t)draw(w, kLongest), NULL);
+    if (what == 1) (void)ggufx_kv_copy(w->kv, 0, s, 0, draw(w, (uint32_t)w->n + 1), NULL);
     for (uint32_t layer = 0; what > 1 && layer < kLayers; layer++)
         assert_int_equal(put(w, w->kv, s, layer, names, n), GGUFX_OK);
 }

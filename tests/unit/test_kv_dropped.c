@@ -18,8 +18,8 @@ static ggufx_kv *filled(const ggufx_runtime *rt, size_t n0, size_t n1) {
     float *x = kv_random((n0 + n1) * kDim, 1);
     for (uint32_t layer = 0; layer < 2; layer++)
         for (size_t i = 0; i < (layer ? n1 : n0); i++)
-            OK(ggufx_kv_append(kv, layer, 0, 1, NULL, x + i * kDim, kDim, x + i * kDim, kDim,
-                               ok_error()));
+            OK(kv_append_rows(kv, layer, 0, 1, NULL, x + i * kDim, kDim, x + i * kDim, kDim,
+                              ok_error()));
     free(x);
     return kv;
 }
@@ -59,33 +59,33 @@ static void test_shifts_keep_what_is_held_after_dropped_tokens(void **state) {
     ggufx_kv *kv = filled(rt, kTokens, kTokens);
     kv_bytes before = kv_saved(kv, 0);
     /* 260 were dropped: the held tokens would move before them */
-    assert_int_equal(ggufx_kv_shift(kv, 0, 260, INT32_MAX, -100, NULL), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_kv_shift(kv, 0, 260, kv_rest(kv, 0, 260), -100, NULL), GGUFX_E_ARGUMENT);
     /* the dropped tokens alone would move after the held ones */
     assert_int_equal(ggufx_kv_shift(kv, 0, 0, 260, 100, NULL), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_kv_shift(kv, 0, 0, 300, INT32_MAX - 298, NULL), GGUFX_E_ARGUMENT);
     assert_unchanged(kv, &before);
     OK(ggufx_kv_shift(kv, 0, 0, 300, 100, ok_error()));
-    OK(ggufx_kv_shift(kv, 0, 0, 400, -100, ok_error()));
+    OK(ggufx_kv_shift(kv, 0, 0, 300, -100, ok_error()));
     assert_unchanged(kv, &before);
     free(before.data);
     ggufx_kv_destroy(kv);
     ggufx_runtime_destroy(rt);
 }
 
-/* Ranges that end at the first dropped token, or start after the last, contain none of them. */
-static void test_spans_beside_what_was_dropped_are_as_any_other(void **state) {
+/* Ranges that start after the last dropped token, and empty ones, contain none of them. */
+static void test_ranges_beside_what_was_dropped_are_as_any_other(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     ggufx_kv *kv = filled(rt, kTokens, kTokens);
-    OK(ggufx_kv_shift(kv, 0, 0, 300, 100, ok_error()));
-    kv_bytes before = kv_saved(kv, 0); /* 100 to 359 were dropped */
-    OK(ggufx_kv_remove(kv, 0, 0, 100, ok_error()));
-    OK(ggufx_kv_shift(kv, 0, 50, 100, 7, ok_error()));
+    kv_bytes before = kv_saved(kv, 0); /* 260 were dropped */
+    OK(ggufx_kv_remove(kv, 0, 0, 0, ok_error()));
+    OK(ggufx_kv_shift(kv, 0, 50, 0, 7, ok_error()));
     assert_unchanged(kv, &before);
-    assert_int_equal(ggufx_kv_remove(kv, 0, 0, 101, NULL), GGUFX_E_STATE);
-    assert_int_equal(ggufx_kv_remove(kv, 0, 359, 400, NULL), GGUFX_E_STATE);
+    assert_int_equal(ggufx_kv_remove(kv, 0, 0, 1, NULL), GGUFX_E_STATE);
+    assert_int_equal(ggufx_kv_remove(kv, 0, 0, 259, NULL), GGUFX_E_STATE);
+    assert_int_equal(ggufx_kv_remove(kv, 0, 259, 41, NULL), GGUFX_E_STATE);
     assert_unchanged(kv, &before);
-    OK(ggufx_kv_remove(kv, 0, 398, 400, ok_error()));
+    OK(ggufx_kv_remove(kv, 0, 298, 2, ok_error()));
     uint64_t length = 0;
     OK(ggufx_kv_length(&length, kv, 0, ok_error()));
     assert_int_equal(length, kTokens - 2);
@@ -101,7 +101,7 @@ static void test_copies_that_would_need_dropped_tokens_are_refused(void **state)
     kv_bytes before = kv_saved(kv, GGUFX_KV_ALL_SEQUENCES);
     ggufx_error error;
     /* 260 were dropped: the token at 275 is the first that sees none of them */
-    const int32_t ends[] = {260, 261, 273, 274};
+    const uint64_t ends[] = {260, 261, 273, 274};
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(ggufx_kv_copy(kv, 0, 1, 0, ends[i], &error), GGUFX_E_STATE);
         assert_int_equal(error.index, 0);
@@ -121,8 +121,8 @@ static ggufx_status attend_at(const ggufx_kv *kv, uint32_t layer, size_t n,
                               ggufx_error *error) {
     float q[8 * kDim], out[8 * kDim];
     for (size_t i = 0; i < 8 * kDim; i++) q[i] = 0.25f;
-    return ggufx_kv_attend(out, n * kDim, NULL, kv, layer, 0, q, n * kDim, n, positions, options,
-                           error);
+    return kv_attend_rows(out, n * kDim, NULL, 0, kv, layer, 0, q, n * kDim, n, positions, options,
+                          error);
 }
 
 static void test_queries_that_would_see_dropped_tokens_are_refused(void **state) {
@@ -150,17 +150,17 @@ static void test_queries_that_would_see_dropped_tokens_are_refused(void **state)
     float *q = kv_random(301 * kDim, 1), *out = kv_random(301 * kDim, 2);
     for (size_t n = 1; n <= 301; n++)
         assert_int_equal(
-            ggufx_kv_attend(out, n * kDim, NULL, kv, 0, 0, q, n * kDim, n, NULL, NULL, NULL),
+            kv_attend_rows(out, n * kDim, NULL, 0, kv, 0, 0, q, n * kDim, n, NULL, NULL, NULL),
             n <= 25        ? GGUFX_OK
             : n <= kTokens ? GGUFX_E_STATE
                            : GGUFX_E_ARGUMENT);
     const uint32_t sequences[] = {0, 0};
-    assert_int_equal(ggufx_kv_attend_batch(out, 2 * kDim, NULL, kv, 0, sequences, q, 2 * kDim, 2,
-                                           hidden, NULL, &error),
+    assert_int_equal(kv_attend_batch(out, 2 * kDim, NULL, 0, kv, 0, sequences, q, 2 * kDim, 2,
+                                     hidden, NULL, &error),
                      GGUFX_E_STATE);
     assert_int_equal(error.index, 1);
-    OK(ggufx_kv_attend_batch(out, 2 * kDim, NULL, kv, 0, sequences, q, 2 * kDim, 2, seen, NULL,
-                             ok_error()));
+    OK(kv_attend_batch(out, 2 * kDim, NULL, 0, kv, 0, sequences, q, 2 * kDim, 2, seen, NULL,
+                       ok_error()));
     free(q);
     free(out);
     ggufx_kv_destroy(kv);
@@ -187,10 +187,10 @@ static void test_queries_of_the_tokens_of_an_append_are_answered(void **state) {
             const size_t n = kTokens - i < steps[s] ? kTokens - i : steps[s];
             for (uint32_t layer = 0; layer < 2; layer++) {
                 float *to = (layer ? want : out) + i * kDim;
-                OK(ggufx_kv_append(kv, layer, 0, n, NULL, x + i * kDim, n * kDim, x + i * kDim,
-                                   n * kDim, ok_error()));
-                OK(ggufx_kv_attend(to, n * kDim, NULL, kv, layer, 0, x + i * kDim, n * kDim, n,
-                                   NULL, &options, ok_error()));
+                OK(kv_append_rows(kv, layer, 0, n, NULL, x + i * kDim, n * kDim, x + i * kDim,
+                                  n * kDim, ok_error()));
+                OK(kv_attend_rows(to, n * kDim, NULL, 0, kv, layer, 0, x + i * kDim, n * kDim, n,
+                                  NULL, &options, ok_error()));
             }
         }
         assert_memory_equal(out, want, kTokens * kDim * sizeof *out);
@@ -212,23 +212,23 @@ static void test_negative_positions_are_refused_everywhere(void **state) {
     const uint32_t sequences[] = {1, 1};
     for (size_t i = 0; i < 2; i++) {
         const int32_t *at = i ? far : negative;
-        assert_int_equal(ggufx_kv_append(kv, 0, 0, 2, at, x, 2 * kDim, x, 2 * kDim, &error),
+        assert_int_equal(kv_append_rows(kv, 0, 0, 2, at, x, 2 * kDim, x, 2 * kDim, &error),
                          GGUFX_E_ARGUMENT);
         assert_int_equal(error.index, 0);
         assert_non_null(strstr(error.message, "must not be negative"));
-        assert_int_equal(
-            ggufx_kv_append_batch(kv, 0, 2, sequences, at, x, 2 * kDim, x, 2 * kDim, &error),
-            GGUFX_E_ARGUMENT);
+        assert_int_equal(kv_append_batch(kv, 0, 2, sequences, at, x, 2 * kDim, x, 2 * kDim, &error),
+                         GGUFX_E_ARGUMENT);
         assert_non_null(strstr(error.message, i ? "-2147483648" : "is -1"));
     }
     for (uint32_t layer = 0; layer < 2; layer++)
-        OK(ggufx_kv_append(kv, layer, 0, 2, good, x, 2 * kDim, x, 2 * kDim, ok_error()));
+        OK(kv_append_rows(kv, layer, 0, 2, good, x, 2 * kDim, x, 2 * kDim, ok_error()));
     assert_int_equal(attend_at(kv, 0, 2, negative, NULL, &error), GGUFX_E_ARGUMENT);
     assert_int_equal(error.index, 0);
     assert_int_equal(ggufx_kv_shift(kv, 0, 0, 1, -1, &error), GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_kv_shift(kv, 0, 5, 6, -5, &error), GGUFX_OK); /* to another's position */
-    assert_int_equal(ggufx_kv_shift(kv, 0, 0, 1, INT32_MAX, &error), GGUFX_OK);
-    assert_int_equal(ggufx_kv_shift(kv, 0, 0, INT32_MAX, 1, &error), GGUFX_OK); /* no token there */
+    assert_int_equal(ggufx_kv_shift(kv, 0, 1, 1, -5, &error), GGUFX_OK); /* to another's position */
+    assert_int_equal(ggufx_kv_shift(kv, 0, 1, 1, INT32_MAX, &error), GGUFX_OK);
+    assert_int_equal(ggufx_kv_shift(kv, 0, 0, 2, 1, &error), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_kv_shift(kv, 0, 2, 0, 1, &error), GGUFX_OK); /* no token */
     ggufx_kv_destroy(kv);
     ggufx_runtime_destroy(rt);
 }
@@ -251,8 +251,8 @@ static void test_a_truncated_window_keeps_its_memory(void **state) {
         for (int again = 0; again < 2; again++) {
             memory.requests = 0;
             for (size_t i = 0; i < kTokens; i++)
-                OK(ggufx_kv_append(kv, 0, 0, 1, NULL, x + i * kDim, kDim, x + i * kDim, kDim,
-                                   ok_error()));
+                OK(kv_append_rows(kv, 0, 0, 1, NULL, x + i * kDim, kDim, x + i * kDim, kDim,
+                                  ok_error()));
             assert_true(again ? memory.requests == 0 : memory.requests >= kTokens / 64);
             OK(ggufx_kv_truncate(kv, 0, 0, ok_error()));
         }
@@ -269,7 +269,7 @@ int main(void) {
         cmocka_unit_test(test_queries_of_the_tokens_of_an_append_are_answered),
         cmocka_unit_test(test_negative_positions_are_refused_everywhere),
         cmocka_unit_test(test_rollback_after_a_window_is_refused),
-        cmocka_unit_test(test_spans_beside_what_was_dropped_are_as_any_other),
+        cmocka_unit_test(test_ranges_beside_what_was_dropped_are_as_any_other),
         cmocka_unit_test(test_copies_that_would_need_dropped_tokens_are_refused),
         cmocka_unit_test(test_shifts_keep_what_is_held_after_dropped_tokens),
         cmocka_unit_test(test_a_truncated_window_keeps_its_memory),

@@ -91,33 +91,33 @@ static void test_append_refuses_bad_arguments_and_changes_nothing(void **state) 
     const int32_t two[2] = {2, 2};
     kv_fill(kv, &shape, 0, 2, 2, two, k, v);
     EXPECT(GGUFX_E_ARGUMENT, "live cache",
-           ggufx_kv_append(NULL, 0, 0, 2, NULL, k, 16, v, 24, error));
-    EXPECT(GGUFX_E_ARGUMENT, "layer 2", ggufx_kv_append(kv, 2, 0, 2, NULL, k, 16, v, 24, error));
-    EXPECT(GGUFX_E_ARGUMENT, "sequence 3", ggufx_kv_append(kv, 0, 3, 2, NULL, k, 16, v, 24, error));
-    EXPECT(GGUFX_E_ARGUMENT, "k has 15", ggufx_kv_append(kv, 0, 0, 2, NULL, k, 15, v, 24, error));
-    EXPECT(GGUFX_E_ARGUMENT, "v has 25", ggufx_kv_append(kv, 0, 0, 2, NULL, k, 16, v, 25, error));
-    EXPECT(GGUFX_E_ARGUMENT, "k must", ggufx_kv_append(kv, 0, 0, 2, NULL, NULL, 16, v, 24, error));
-    EXPECT(GGUFX_E_ARGUMENT, "v must", ggufx_kv_append(kv, 0, 0, 2, NULL, k, 16, NULL, 24, error));
-    EXPECT(GGUFX_E_ARGUMENT, "k has",
-           ggufx_kv_append(kv, 0, 0, SIZE_MAX, NULL, k, 8, v, 12, error));
+           kv_append_rows(NULL, 0, 0, 2, NULL, k, 16, v, 24, error));
+    EXPECT(GGUFX_E_ARGUMENT, "layer 2", kv_append_rows(kv, 2, 0, 2, NULL, k, 16, v, 24, error));
+    EXPECT(GGUFX_E_ARGUMENT, "sequence 3", kv_append_rows(kv, 0, 3, 2, NULL, k, 16, v, 24, error));
+    EXPECT(GGUFX_E_ARGUMENT, "n_k is 15", kv_append_rows(kv, 0, 0, 2, NULL, k, 15, v, 24, error));
+    EXPECT(GGUFX_E_ARGUMENT, "n_v is 25", kv_append_rows(kv, 0, 0, 2, NULL, k, 16, v, 25, error));
+    EXPECT(GGUFX_E_ARGUMENT, "k must", kv_append_rows(kv, 0, 0, 2, NULL, NULL, 16, v, 24, error));
+    EXPECT(GGUFX_E_ARGUMENT, "v must", kv_append_rows(kv, 0, 0, 2, NULL, k, 16, NULL, 24, error));
+    EXPECT(GGUFX_E_ARGUMENT, "n_k is 8",
+           kv_append_rows(kv, 0, 0, SIZE_MAX, NULL, k, 8, v, 12, error));
     EXPECT(GGUFX_E_ARGUMENT, "positions[1] is 4 after 5",
-           ggufx_kv_append(kv, 0, 0, 2, down, k, 16, v, 24, error));
+           kv_append_rows(kv, 0, 0, 2, down, k, 16, v, 24, error));
     assert_int_equal(last_index, 1);
     EXPECT(GGUFX_E_ARGUMENT, "positions[0] is 1 after 2",
-           ggufx_kv_append(kv, 0, 0, 2, before, k, 16, v, 24, error));
+           kv_append_rows(kv, 0, 0, 2, before, k, 16, v, 24, error));
     EXPECT(GGUFX_E_CAPACITY, "max_tokens of the cache is 5",
-           ggufx_kv_append(kv, 0, 0, 4, NULL, k, 32, v, 48, error));
+           kv_append_rows(kv, 0, 0, 4, NULL, k, 32, v, 48, error));
     uint64_t length = 0;
     int32_t positions[2];
     OK(ggufx_kv_positions(positions, kv, 0, 0, 2, ok_error()));
     assert_memory_equal(positions, two, sizeof two);
     EXPECT(GGUFX_E_ARGUMENT, "tokens 0 + 3", ggufx_kv_positions(positions, kv, 0, 0, 3, error));
-    OK(ggufx_kv_append(kv, 0, 1, 2, last, k, 16, v, 24, ok_error()));
+    OK(kv_append_rows(kv, 0, 1, 2, last, k, 16, v, 24, ok_error()));
     EXPECT(GGUFX_E_ARGUMENT, "largest position",
-           ggufx_kv_append(kv, 0, 1, 1, NULL, k, 8, v, 12, error));
-    OK(ggufx_kv_append(kv, 0, 0, 0, NULL, NULL, 0, NULL, 0, ok_error()));
+           kv_append_rows(kv, 0, 1, 1, NULL, k, 8, v, 12, error));
+    OK(kv_append_rows(kv, 0, 0, 0, NULL, NULL, 0, NULL, 0, ok_error()));
     kv_fill(kv, &shape, 0, 3, 3, NULL, k, v); /* exactly full */
-    EXPECT(GGUFX_E_CAPACITY, "max_tokens", ggufx_kv_append(kv, 0, 0, 1, NULL, k, 8, v, 12, error));
+    EXPECT(GGUFX_E_CAPACITY, "max_tokens", kv_append_rows(kv, 0, 0, 1, NULL, k, 8, v, 12, error));
     EXPECT(GGUFX_E_CAPACITY, "max_tokens", ggufx_kv_reserve(kv, 0, 6, error));
     EXPECT(GGUFX_E_ARGUMENT, "sequence 3", ggufx_kv_reserve(kv, 3, 1, error));
     EXPECT(GGUFX_E_ARGUMENT, "live", ggufx_kv_reserve(NULL, 0, 1, error));
@@ -146,14 +146,14 @@ static void test_values_that_a_stream_cannot_hold_are_refused_with_their_index(v
         const float bad[] = {NAN, -INFINITY, limits[i].refused, -limits[i].refused};
         for (size_t j = 0; j < 4; j++) {
             k[577] = bad[j];
-            EXPECT(GGUFX_E_VALUE, "k[577]",
-                   ggufx_kv_append(kv, 0, 0, 2, NULL, k, 600, v, 20, error));
-            assert_int_equal(last_index, 577);
+            EXPECT(GGUFX_E_VALUE, "k[277] of token 1 ",
+                   kv_append_rows(kv, 0, 0, 2, NULL, k, 600, v, 20, error));
+            assert_int_equal(last_index, 1);
             k[577] = 0;
             v[19] = bad[j];
-            EXPECT(GGUFX_E_VALUE, "v[19]",
-                   ggufx_kv_append(kv, 0, 0, 2, NULL, k, 600, v, 20, error));
-            assert_int_equal(last_index, 19);
+            EXPECT(GGUFX_E_VALUE, "v[9] of token 1 ",
+                   kv_append_rows(kv, 0, 0, 2, NULL, k, 600, v, 20, error));
+            assert_int_equal(last_index, 1);
             v[19] = 0;
         }
         uint64_t length = 99;
@@ -162,7 +162,7 @@ static void test_values_that_a_stream_cannot_hold_are_refused_with_their_index(v
         k[577] = limits[i].largest;
         v[19] = -limits[i].largest;
         kv_fill(kv, &shape, 0, 2, 2, NULL, k, v);
-        OK(ggufx_kv_read(NULL, 0, back, 10, kv, 0, 0, 1, 1, ok_error()));
+        OK(kv_read_rows(NULL, 0, back, 10, kv, 0, 0, 1, 1, ok_error()));
         assert_true(isfinite(back[9]) && back[9] < -1);
         ggufx_kv_destroy(kv);
         free(k);
@@ -182,8 +182,8 @@ static void test_questions_refuse_bad_arguments(void **state) {
     kv_fill(kv, &shape, 0, 2, 2, NULL, k, k);
     ggufx_attend_options options = {.struct_size = sizeof options};
 #define ATTEND(n_out, cache, layer, sequence, q, n_q, n_queries)                                   \
-    ggufx_kv_attend(out, n_out, NULL, cache, layer, sequence, q, n_q, n_queries, NULL, &options,   \
-                    error)
+    kv_attend_rows(out, n_out, NULL, 0, cache, layer, sequence, q, n_q, n_queries, NULL, &options, \
+                   error)
     EXPECT(GGUFX_E_ARGUMENT, "live", ATTEND(12, NULL, 0, 0, k, 8, 1));
     EXPECT(GGUFX_E_ARGUMENT, "layer 1", ATTEND(12, kv, 1, 0, k, 8, 1));
     EXPECT(GGUFX_E_ARGUMENT, "sequence 1", ATTEND(12, kv, 0, 1, k, 8, 1));
@@ -191,7 +191,7 @@ static void test_questions_refuse_bad_arguments(void **state) {
     EXPECT(GGUFX_E_ARGUMENT, "out has 11", ATTEND(11, kv, 0, 0, k, 8, 1));
     EXPECT(GGUFX_E_ARGUMENT, "q must", ATTEND(12, kv, 0, 0, NULL, 8, 1));
     EXPECT(GGUFX_E_ARGUMENT, "out must",
-           ggufx_kv_attend(NULL, 12, NULL, kv, 0, 0, k, 8, 1, NULL, NULL, error));
+           kv_attend_rows(NULL, 12, NULL, 0, kv, 0, 0, k, 8, 1, NULL, NULL, error));
     EXPECT(GGUFX_E_ARGUMENT, "3 queries without positions", ATTEND(36, kv, 0, 0, k, 24, 3));
     options.flags = 2;
     EXPECT(GGUFX_E_ARGUMENT, "flags", ATTEND(12, kv, 0, 0, k, 8, 1));
@@ -199,15 +199,15 @@ static void test_questions_refuse_bad_arguments(void **state) {
     options.scale = NAN;
     EXPECT(GGUFX_E_ARGUMENT, "scale", ATTEND(12, kv, 0, 0, k, 8, 1));
     options.scale = 0;
-    OK(ggufx_kv_attend(NULL, 0, NULL, kv, 0, 0, NULL, 0, 0, NULL, NULL, ok_error()));
-    EXPECT(GGUFX_E_ARGUMENT, "live", ggufx_kv_read(out, 4, NULL, 0, NULL, 0, 0, 0, 1, error));
-    EXPECT(GGUFX_E_ARGUMENT, "k has 5", ggufx_kv_read(out, 5, NULL, 0, kv, 0, 0, 0, 1, error));
-    EXPECT(GGUFX_E_ARGUMENT, "v has 5", ggufx_kv_read(NULL, 0, out, 5, kv, 0, 0, 0, 1, error));
-    EXPECT(GGUFX_E_ARGUMENT, "tokens 1 + 2", ggufx_kv_read(out, 8, NULL, 0, kv, 0, 0, 1, 2, error));
+    OK(kv_attend_rows(NULL, 0, NULL, 0, kv, 0, 0, NULL, 0, 0, NULL, NULL, ok_error()));
+    EXPECT(GGUFX_E_ARGUMENT, "live", kv_read_rows(out, 4, NULL, 0, NULL, 0, 0, 0, 1, error));
+    EXPECT(GGUFX_E_ARGUMENT, "k has 5", kv_read_rows(out, 5, NULL, 0, kv, 0, 0, 0, 1, error));
+    EXPECT(GGUFX_E_ARGUMENT, "v has 5", kv_read_rows(NULL, 0, out, 5, kv, 0, 0, 0, 1, error));
+    EXPECT(GGUFX_E_ARGUMENT, "tokens 1 + 2", kv_read_rows(out, 8, NULL, 0, kv, 0, 0, 1, 2, error));
     EXPECT(GGUFX_E_ARGUMENT, "tokens 18446744073709551615",
-           ggufx_kv_read(out, 4, NULL, 0, kv, 0, 0, UINT64_MAX, 1, error));
-    EXPECT(GGUFX_E_ARGUMENT, "layer 1", ggufx_kv_read(out, 4, NULL, 0, kv, 1, 0, 0, 1, error));
-    EXPECT(GGUFX_E_ARGUMENT, "sequence 1", ggufx_kv_read(out, 4, NULL, 0, kv, 0, 1, 0, 1, error));
+           kv_read_rows(out, 4, NULL, 0, kv, 0, 0, UINT64_MAX, 1, error));
+    EXPECT(GGUFX_E_ARGUMENT, "layer 1", kv_read_rows(out, 4, NULL, 0, kv, 1, 0, 0, 1, error));
+    EXPECT(GGUFX_E_ARGUMENT, "sequence 1", kv_read_rows(out, 4, NULL, 0, kv, 0, 1, 0, 1, error));
     EXPECT(GGUFX_E_ARGUMENT, "live", ggufx_kv_length(&n, NULL, 0, error));
     EXPECT(GGUFX_E_ARGUMENT, "out", ggufx_kv_length(NULL, kv, 0, error));
     EXPECT(GGUFX_E_ARGUMENT, "sequence 9", ggufx_kv_length(&n, kv, 9, error));

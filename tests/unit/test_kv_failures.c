@@ -65,7 +65,7 @@ static void test_append_and_reserve_survive_any_allocation_that_fails(void **sta
             memory.fail_at = at;
             const ggufx_status status =
                 reserve ? ggufx_kv_reserve(kv, 0, 1000, &error)
-                        : ggufx_kv_append(kv, 0, 0, 930, NULL, x, 930 * 8, x, 930 * 8, &error);
+                        : kv_append_rows(kv, 0, 0, 930, NULL, x, 930 * 8, x, 930 * 8, &error);
             memory.fail_at = 0;
             if (status == GGUFX_OK) break;
             assert_int_equal(status, GGUFX_E_MEMORY);
@@ -106,15 +106,15 @@ static void test_nothing_is_allocated_after_reserve_nor_by_questions(void **stat
     ggufx_error error;
     for (uint32_t layer = 0; layer < 2; layer++)
         for (size_t i = 0; i < 600; i += 60) /* 64 at most: ggufx_kv_reserve */
-            assert_int_equal(ggufx_kv_append(kv, layer, 0, 60, NULL, x + i * 128, 60 * 128,
-                                             x + i * 128, 60 * 128, &error),
+            assert_int_equal(kv_append_rows(kv, layer, 0, 60, NULL, x + i * 128, 60 * 128,
+                                            x + i * 128, 60 * 128, &error),
                              GGUFX_OK);
     kv_attend(out, NULL, kv, &shape, 0, x, 64, NULL, 0, 0);
-    assert_int_equal(ggufx_kv_read(out, 600 * 128, NULL, 0, kv, 1, 0, 0, 600, &error), GGUFX_OK);
+    assert_int_equal(kv_read_rows(out, 600 * 128, NULL, 0, kv, 1, 0, 0, 600, &error), GGUFX_OK);
     assert_int_equal(ggufx_kv_truncate(kv, 0, 10, &error), GGUFX_OK);
     assert_int_equal(ggufx_kv_rollback(kv, 0, &error), GGUFX_OK);
     x[5] = NAN; /* failures allocate nothing, either */
-    assert_int_equal(ggufx_kv_append(kv, 0, 0, 1, NULL, x, 128, x, 128, &error), GGUFX_E_VALUE);
+    assert_int_equal(kv_append_rows(kv, 0, 0, 1, NULL, x, 128, x, 128, &error), GGUFX_E_VALUE);
     assert_int_equal(memory.requests, before);
     memory.fail_at = 0;
     ggufx_kv_destroy(kv);
@@ -150,14 +150,14 @@ static void test_an_executor_that_fails_fails_attention_and_slows_appends(void *
     kv_fill(kv, &shape, 0, 600, 600, NULL, x, x); /* without it, in this thread */
     float *held = malloc(2 * 600 * 128 * sizeof *held);
     assert_non_null(held);
-    OK(ggufx_kv_read(held, 600 * 128, NULL, 0, want, 0, 0, 0, 600, ok_error()));
-    OK(ggufx_kv_read(held + 600 * 128, 600 * 128, NULL, 0, kv, 0, 0, 0, 600, ok_error()));
+    OK(kv_read_rows(held, 600 * 128, NULL, 0, want, 0, 0, 0, 600, ok_error()));
+    OK(kv_read_rows(held + 600 * 128, 600 * 128, NULL, 0, kv, 0, 0, 0, 600, ok_error()));
     assert_memory_equal(held, held + 600 * 128, 600 * 128 * sizeof *held);
     ggufx_kv_destroy(want);
     ggufx_runtime_destroy(serial);
     free(held);
     EXPECT(GGUFX_E_CANCELLED, "executor",
-           ggufx_kv_attend(out, 64 * 256, NULL, kv, 0, 0, x, 64 * 256, 64, NULL, NULL, error));
+           kv_attend_rows(out, 64 * 256, NULL, 0, kv, 0, 0, x, 64 * 256, 64, NULL, NULL, error));
     ggufx_kv_destroy(kv);
     ggufx_runtime_destroy(rt);
     free(x);

@@ -90,7 +90,7 @@ static void test_queries_of_whole_numbers_lose_nothing(void **state) {
         filled f = {kv_make(rt, &shape), kv_random(kTokens * 96, 5), kv_random(kTokens * 32, 6)};
         for (size_t i = 0; i < kTokens * 96; i++) f.k[i] += 2.0f;
         kv_fill(f.kv, &shape, 0, kTokens, kTokens, NULL, f.k, f.v);
-        OK(ggufx_kv_read(f.k, kTokens * 96, f.v, kTokens * 32, f.kv, 0, 0, 0, kTokens, ok_error()));
+        OK(kv_read_rows(f.k, kTokens * 96, f.v, kTokens * 32, f.kv, 0, 0, 0, kTokens, ok_error()));
         float *q = kv_random(4 * 96, 8), out[4 * 32], lse[4];
         for (size_t i = 0; i < 4 * 96; i++) q[i] = i % 32 == 7 ? 127.0f : rintf(q[i] * 126.0f);
         kv_attend(out, lse, f.kv, &shape, 0, q, 1, NULL, 0, scale);

@@ -6,6 +6,7 @@
 #include "ok.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static void test_sizes_of_appends_change_no_bit_of_any_type(void **state) {
     (void)state;
@@ -57,8 +58,8 @@ static void test_a_batch_is_the_same_as_single_appends_and_all_or_nothing(void *
     const long live = memory.live;
     for (long at = 1;; at++) { /* no failing allocation leaks */
         memory.fail_at = at;
-        const ggufx_status status = ggufx_kv_append_batch(
-            batch, 0, kTokens, sequences, positions, x, kTokens * kRow, x, kTokens * kRow, NULL);
+        const ggufx_status status = kv_append_batch(batch, 0, kTokens, sequences, positions, x,
+                                                    kTokens * kRow, x, kTokens * kRow, NULL);
         memory.fail_at = 0;
         if (status == GGUFX_OK) break;
         assert_int_equal(status, GGUFX_E_MEMORY);
@@ -82,21 +83,21 @@ static void test_a_batch_is_the_same_as_single_appends_and_all_or_nothing(void *
     }
     ggufx_error error;
     sequences[9] = 3;
-    assert_int_equal(ggufx_kv_append_batch(batch, 0, 10, sequences, positions, x, 10 * kRow, x,
-                                           10 * kRow, &error),
-                     GGUFX_E_ARGUMENT);
+    assert_int_equal(
+        kv_append_batch(batch, 0, 10, sequences, positions, x, 10 * kRow, x, 10 * kRow, &error),
+        GGUFX_E_ARGUMENT);
     sequences[9] = 0;
-    assert_int_equal(ggufx_kv_append_batch(batch, 0, 10, sequences, positions, x, 10 * kRow, x,
-                                           10 * kRow, &error),
-                     GGUFX_E_ARGUMENT); /* positions decrease */
-    assert_int_equal(ggufx_kv_append_batch(batch, 0, 1, NULL, positions, x, kRow, x, kRow, &error),
+    assert_int_equal(
+        kv_append_batch(batch, 0, 10, sequences, positions, x, 10 * kRow, x, 10 * kRow, &error),
+        GGUFX_E_ARGUMENT); /* positions decrease */
+    assert_int_equal(kv_append_batch(batch, 0, 1, NULL, positions, x, kRow, x, kRow, &error),
                      GGUFX_E_ARGUMENT);
     x[kRow + 1] = NAN;
     for (int32_t i = 0; i < 2; i++) positions[i] = 1000;
     assert_int_equal(
-        ggufx_kv_append_batch(batch, 0, 2, sequences, positions, x, 2 * kRow, x, 2 * kRow, &error),
+        kv_append_batch(batch, 0, 2, sequences, positions, x, 2 * kRow, x, 2 * kRow, &error),
         GGUFX_E_VALUE);
-    assert_int_equal(error.index, kRow + 1);
+    assert_int_equal(error.index, 1);
     assert_int_equal(length_of(batch, 0), next[0]);
     ggufx_kv_destroy(batch);
     ggufx_runtime_destroy(rt);
@@ -114,31 +115,33 @@ static void test_halves_are_stored_as_the_floats_they_are(void **state) {
     uint16_t *half = malloc(kN * sizeof *half);
     float *x = malloc(kN * sizeof *x), *a = malloc(2 * kN * 4), *b = malloc(2 * kN * 4);
     assert_true(half && x && a && b);
-    for (uint32_t format = GGUFX_KV_HALF_F16; format <= GGUFX_KV_HALF_BF16; format++) {
+    const uint32_t types[] = {GGUFX_TYPE_F16, GGUFX_TYPE_BF16};
+    for (size_t t = 0; t < 2; t++) {
+        const uint32_t type = types[t];
         for (size_t i = 0; i < kN; i++) {
             const uint32_t m = (uint32_t)(i * 37 % 128);
-            half[i] = (uint16_t)(format == GGUFX_KV_HALF_F16 ? 0x3c00 + m : 0x3f80 + m);
-            x[i] = 1.0f + (float)m * (format == GGUFX_KV_HALF_F16 ? 0x1p-10f : 0x1p-7f);
+            half[i] = (uint16_t)(type == GGUFX_TYPE_F16 ? 0x3c00 + m : 0x3f80 + m);
+            x[i] = 1.0f + (float)m * (type == GGUFX_TYPE_F16 ? 0x1p-10f : 0x1p-7f);
         }
         ggufx_kv *one = kv_make(rt, &shape), *two = kv_make(rt, &shape);
         kv_fill(one, &shape, 0, kTokens, kTokens, NULL, x, x);
-        OK(ggufx_kv_append_half(two, 0, 0, kTokens, NULL, format, half, kN, half, kN, ok_error()));
+        OK(kv_append_as(two, type, 0, 0, kTokens, NULL, half, kN, half, kN, ok_error()));
         read_all(one, 0, 0, kTokens, a, a + kN);
         read_all(two, 0, 0, kTokens, b, b + kN);
         assert_memory_equal(a, b, 2 * kN * sizeof *a);
         assert_memory_equal(a, x, kN * sizeof *a);
         ggufx_error error;
-        half[70] = format == GGUFX_KV_HALF_F16 ? 0x7c00 : 0x7f80;
-        assert_int_equal(ggufx_kv_append_half(two, 0, 0, 2, NULL, format, half, 2 * kRow, half,
-                                              2 * kRow, &error),
-                         GGUFX_E_VALUE);
-        assert_int_equal(error.index, 70);
+        half[70] = type == GGUFX_TYPE_F16 ? 0x7c00 : 0x7f80;
+        assert_int_equal(
+            kv_append_as(two, type, 0, 0, 2, NULL, half, 2 * kRow, half, 2 * kRow, &error),
+            GGUFX_E_VALUE);
+        assert_int_equal(error.index, 70 / kRow);
         ggufx_kv_destroy(one);
         ggufx_kv_destroy(two);
     }
     ggufx_kv *kv = kv_make(rt, &shape);
-    assert_int_equal(ggufx_kv_append_half(kv, 0, 0, 1, NULL, 3, half, kRow, half, kRow, NULL),
-                     GGUFX_E_ARGUMENT);
+    assert_int_equal(kv_append_as(kv, GGUFX_TYPE_F64, 0, 0, 1, NULL, half, kRow, half, kRow, NULL),
+                     GGUFX_E_TYPE);
     ggufx_kv_destroy(kv);
     ggufx_runtime_destroy(rt);
     free(half);
@@ -158,15 +161,20 @@ static void test_every_value_of_a_token_is_checked(void **state) {
         float x[kDim] = {0}, bad[kDim] = {0};
         uint16_t half[kDim] = {0}, bad_half[kDim] = {0};
         ggufx_error error;
+        char name[32];
         bad[i] = i % 2 ? NAN : -65505.0f;
         bad_half[i] = i % 2 ? 0xfe00 : 0x7c00; /* f16: NaN, infinity */
-        assert_int_equal(ggufx_kv_append(kv, 0, 0, 1, NULL, x, kDim, bad, kDim, &error),
+        assert_int_equal(kv_append_rows(kv, 0, 0, 1, NULL, x, kDim, bad, kDim, &error),
                          GGUFX_E_VALUE);
-        assert_int_equal(error.index, i);
-        assert_int_equal(ggufx_kv_append_half(kv, 0, 0, 1, NULL, GGUFX_KV_HALF_F16, bad_half, kDim,
-                                              half, kDim, &error),
-                         GGUFX_E_VALUE);
-        assert_int_equal(error.index, i);
+        snprintf(name, sizeof name, "[%zu] of token 0", i);
+        assert_int_equal(error.index, 0);
+        assert_non_null(strstr(error.message, name));
+        assert_int_equal(
+            kv_append_as(kv, GGUFX_TYPE_F16, 0, 0, 1, NULL, bad_half, kDim, half, kDim, &error),
+            GGUFX_E_VALUE);
+        snprintf(name, sizeof name, "[%zu] of token 0", i);
+        assert_int_equal(error.index, 0);
+        assert_non_null(strstr(error.message, name));
     }
     ggufx_kv_destroy(kv);
     ggufx_runtime_destroy(rt);

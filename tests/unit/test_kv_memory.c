@@ -53,8 +53,8 @@ static void test_the_estimate_is_what_is_then_allocated(void **state) {
                     for (uint32_t layer = 0; layer < 2; layer++)
                         for (size_t i = 0; i < n; i += 33) {
                             const size_t m = n - i < 33 ? n - i : 33;
-                            OK(ggufx_kv_append(kv, layer, s, m, NULL, x, m * kRow, x, m * kRow,
-                                               ok_error()));
+                            OK(kv_append_rows(kv, layer, s, m, NULL, x, m * kRow, x, m * kRow,
+                                              ok_error()));
                         }
                 if (allocated - before != want)
                     fail_msg("%zu tokens of %u, %u, way %d: %zu bytes, estimate %zu", n,

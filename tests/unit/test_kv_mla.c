@@ -19,7 +19,7 @@ static void append(ggufx_kv *kv, const ggufx_kv_options *shape, const float *k, 
     ggufx_error error;
     for (size_t i = 0; i < n; i += 300) {
         const size_t m = n - i < 300 ? n - i : 300;
-        if (ggufx_kv_append(kv, 0, 0, m, NULL, k + i * row, m * row, NULL, 0, &error))
+        if (kv_append_rows(kv, 0, 0, m, NULL, k + i * row, m * row, NULL, 0, &error))
             fail_msg("%s", error.message);
     }
 }
@@ -34,7 +34,7 @@ static filled fill_keys(const ggufx_runtime *rt, const ggufx_kv_options *shape) 
         f.k[i] = f.k[i] * (c % 5 == 0 ? 4.0f : 0.7f) + (c % 7 == 0 ? 0.5f : 0.0f);
     }
     append(f.kv, shape, f.k, kTokens);
-    OK(ggufx_kv_read(f.k, nk, f.v, nv, f.kv, 0, 0, 0, kTokens, ok_error()));
+    OK(kv_read_rows(f.k, nk, f.v, nv, f.kv, 0, 0, 0, kTokens, ok_error()));
     for (size_t t = 0; t < (size_t)kTokens * shape->n_kv_heads; t++)
         assert_memory_equal(f.v + t * shape->head_dim_v, f.k + t * shape->head_dim_k,
                             shape->head_dim_v * sizeof(float));
@@ -110,13 +110,13 @@ static void test_a_batch_gives_the_bits_of_single_calls(void **state) {
     float *k = kv_random(700 * 2 * kDk, 1), *q = kv_random(kN * kHeads * kDk, 2);
     static const size_t lengths[3] = {700, 70, 0};
     for (uint32_t s = 0; s < 3; s++)
-        OK(ggufx_kv_append(kv, 0, s, lengths[s], NULL, k, lengths[s] * 2 * kDk, NULL, 0,
-                           ok_error()));
+        OK(kv_append_rows(kv, 0, s, lengths[s], NULL, k, lengths[s] * 2 * kDk, NULL, 0,
+                          ok_error()));
     const uint32_t sequences[kN] = {1, 0, 2, 0, 1};
     const int32_t positions[kN] = {69, 300, 10, 699, 3};
     float batch[kN * kHeads * kDv], lse[kN * kHeads], single[kHeads * kDv], one[kHeads];
-    OK(ggufx_kv_attend_batch(batch, kN * kHeads * kDv, lse, kv, 0, sequences, q, kN * kHeads * kDk,
-                             kN, positions, NULL, ok_error()));
+    OK(kv_attend_batch(batch, kN * kHeads * kDv, lse, kN * kHeads, kv, 0, sequences, q,
+                       kN * kHeads * kDk, kN, positions, NULL, ok_error()));
     for (size_t i = 0; i < kN; i++) {
         kv_attend(single, one, kv, &shape, sequences[i], q + i * kHeads * kDk, 1, positions + i, 0,
                   0);
@@ -176,15 +176,15 @@ static void test_the_rest_of_the_calls(void **state) {
     ggufx_kv *kv = kv_make(rt, &shape), *other = NULL;
     append(kv, &shape, k, kN);
     /* a shift rotates the coordinates after the values */
-    OK(ggufx_kv_read(k, kN * kDk, v, kN * kDv, kv, 0, 0, 0, kN, ok_error()));
-    OK(ggufx_kv_shift(kv, 0, 0, INT32_MAX, 9, ok_error()));
-    OK(ggufx_kv_read(now, kN * kDk, v + kN * kDv, kN * kDv, kv, 0, 0, 0, kN, ok_error()));
+    OK(kv_read_rows(k, kN * kDk, v, kN * kDv, kv, 0, 0, 0, kN, ok_error()));
+    OK(ggufx_kv_shift(kv, 0, 0, kv_rest(kv, 0, 0), 9, ok_error()));
+    OK(kv_read_rows(now, kN * kDk, v + kN * kDv, kN * kDv, kv, 0, 0, 0, kN, ok_error()));
     assert_memory_equal(v, v + kN * kDv, kN * kDv * sizeof *v);
     for (size_t t = 0; t < kN; t++) {
         assert_memory_equal(k + t * kDk, now + t * kDk, kDv * sizeof *k);
         assert_memory_not_equal(k + t * kDk + kDv, now + t * kDk + kDv, 32 * sizeof *k);
     }
-    OK(ggufx_kv_shift(kv, 0, 0, INT32_MAX, -9, ok_error()));
+    OK(ggufx_kv_shift(kv, 0, 0, kv_rest(kv, 0, 0), -9, ok_error()));
     /* other types, with the result of appends; snapshots */
     shape.type_k = GGUFX_KV_GX4;
     other = kv_make(rt, &shape);
@@ -210,9 +210,9 @@ static void test_the_rest_of_the_calls(void **state) {
     /* batches; values given by the caller */
     const uint32_t sequence = 0;
     const int32_t at = kN;
-    OK(ggufx_kv_append_batch(kv, 0, 1, &sequence, &at, k, kDk, NULL, 0, ok_error()));
-    assert_int_equal(ggufx_kv_append(kv, 0, 0, 1, NULL, k, kDk, k, kDv, &error), GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_kv_append(kv, 0, 0, 1, NULL, k, kDk, NULL, kDv, &error),
+    OK(kv_append_batch(kv, 0, 1, &sequence, &at, k, kDk, NULL, 0, ok_error()));
+    assert_int_equal(kv_append_rows(kv, 0, 0, 1, NULL, k, kDk, k, kDv, &error), GGUFX_E_ARGUMENT);
+    assert_int_equal(kv_append_rows(kv, 0, 0, 1, NULL, k, kDk, NULL, kDv, &error),
                      GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_kv_calibrate(kv, 0, NULL, NULL, 0, k, kDv, &error), GGUFX_E_UNSUPPORTED);
     ggufx_kv_destroy(kv);

@@ -60,7 +60,7 @@ static void test_copies_go_on_as_if_they_were_alone(void **state) {
         const size_t n = common[c], left = kTokens - n;
         ggufx_kv *kv = kv_make(rt, &shape);
         kv_fill(kv, &shape, 0, n, n, NULL, x, x);
-        OK(ggufx_kv_copy(kv, 0, 1, 0, INT32_MAX, ok_error()));
+        OK(ggufx_kv_copy(kv, 0, 1, 0, kv_rest(kv, 0, 0), ok_error()));
         kv_fill(kv, &shape, 0, left, 1, NULL, x + n * kRow, x + n * kRow);
         kv_fill(kv, &shape, 1, left, 1, NULL, y + n * kRow, y + n * kRow);
         assert_same_tokens(kv, 0, alone, 0, kTokens);
@@ -101,14 +101,14 @@ static void check_failed_append(size_t held, int shared, const float *x, const f
     for (size_t i = 0; i < 2; i++) {
         ggufx_kv *to = i ? kv : fresh;
         kv_fill(to, &shape, 0, held, held ? held : 1, NULL, x, x);
-        if (shared) OK(ggufx_kv_copy(to, 0, 1, 0, INT32_MAX, ok_error()));
+        if (shared) OK(ggufx_kv_copy(to, 0, 1, 0, kv_rest(to, 0, 0), ok_error()));
     }
     const long live = memory.live;
     refuse = 1; /* serial, but no failure */
     ggufx_error error;
     assert_int_equal(ggufx_kv_begin(kv, 0, &error), GGUFX_OK);
     assert_int_equal(
-        ggufx_kv_append(kv, 0, 0, kMany, NULL, other, kMany * kRow, other, kMany * kRow, &error),
+        kv_append_rows(kv, 0, 0, kMany, NULL, other, kMany * kRow, other, kMany * kRow, &error),
         GGUFX_OK);
     assert_true(memory.live > live);
     assert_int_equal(ggufx_kv_rollback(kv, 0, &error), GGUFX_OK);
@@ -163,12 +163,12 @@ static void test_limits_of_values_are_exact(void **state) {
             x[9 * kRow - 1] = at ? INFINITY : last;
             x[at / 2] = cases[c].most;
             x[at] = -cases[c].more;
-            assert_int_equal(ggufx_kv_append(kv, 0, 0, 9, NULL, x, 9 * kRow, x, 9 * kRow, &error),
+            assert_int_equal(kv_append_rows(kv, 0, 0, 9, NULL, x, 9 * kRow, x, 9 * kRow, &error),
                              GGUFX_E_VALUE);
-            assert_int_equal(error.index, at);
+            assert_int_equal(error.index, at / kRow);
             x[9 * kRow - 1] = last;
             x[at] = -cases[c].most;
-            assert_int_equal(ggufx_kv_append(kv, 0, 0, 9, NULL, x, 9 * kRow, x, 9 * kRow, &error),
+            assert_int_equal(kv_append_rows(kv, 0, 0, 9, NULL, x, 9 * kRow, x, 9 * kRow, &error),
                              GGUFX_OK);
             x[at / 2] = before;
             x[at] = kept;
@@ -198,8 +198,8 @@ static void test_batches_need_no_executor_and_take_equal_positions(void **state)
         positions[i] = (int32_t)(i % kMany / 2); /* each twice */
     }
     for (size_t i = 0; i < 2; i++)
-        OK(ggufx_kv_append_batch(i ? kv : want, 0, 2 * kMany, sequences, positions, x,
-                                 2 * kMany * kRow, x, 2 * kMany * kRow, ok_error()));
+        OK(kv_append_batch(i ? kv : want, 0, 2 * kMany, sequences, positions, x, 2 * kMany * kRow,
+                           x, 2 * kMany * kRow, ok_error()));
     for (uint32_t s = 0; s < 2; s++) assert_same_tokens(kv, s, want, s, kMany);
     ggufx_kv_destroy(kv);
     ggufx_kv_destroy(want);
@@ -218,10 +218,10 @@ static void test_positions_go_on_up_to_the_largest(void **state) {
     ggufx_kv *kv = kv_make(rt, &shape);
     const int32_t position = INT32_MAX - 2;
     kv_fill(kv, &shape, 0, 1, 1, &position, x, x);
-    assert_int_equal(ggufx_kv_append(kv, 0, 0, 3, NULL, x, 3 * kRow, x, 3 * kRow, NULL),
+    assert_int_equal(kv_append_rows(kv, 0, 0, 3, NULL, x, 3 * kRow, x, 3 * kRow, NULL),
                      GGUFX_E_ARGUMENT);
     kv_fill(kv, &shape, 0, 2, 2, NULL, x, x);
-    assert_int_equal(ggufx_kv_append(kv, 0, 0, 1, NULL, x, kRow, x, kRow, NULL), GGUFX_E_ARGUMENT);
+    assert_int_equal(kv_append_rows(kv, 0, 0, 1, NULL, x, kRow, x, kRow, NULL), GGUFX_E_ARGUMENT);
     assert_int_equal(length_of(kv, 0), 3);
     ggufx_kv_destroy(kv);
     ggufx_runtime_destroy(rt);

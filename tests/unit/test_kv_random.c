@@ -61,8 +61,8 @@ static void append(world *w, uint32_t s) {
     w->memory->fail_at = draw(w, 10) ? 0 : 1 + draw(w, 4);
     ggufx_status status = GGUFX_OK;
     for (uint32_t layer = 0; status == GGUFX_OK && layer < kLayers; layer++)
-        status = ggufx_kv_append(w->kv, layer, s, n, given ? positions : NULL, x, n * kDim, x,
-                                 n * kDim, NULL);
+        status = kv_append_rows(w->kv, layer, s, n, given ? positions : NULL, x, n * kDim, x,
+                                n * kDim, NULL);
     w->memory->fail_at = 0;
     if (status == GGUFX_OK)
         l->n += n;
@@ -79,11 +79,10 @@ static void cut(world *w, uint32_t s) {
     l->n = (size_t)n;
 }
 
-static void span(world *w, const list *l, int32_t *p0, int32_t *p1) {
-    const int32_t last = last_position(l), end = (last > 0 ? last : 0) + 3;
-    const int32_t a = (int32_t)draw(w, (uint32_t)end + 1), b = (int32_t)draw(w, (uint32_t)end + 1);
-    *p0 = a < b ? a : b;
-    *p1 = a < b ? b : a;
+static void range(world *w, const list *l, size_t *first, size_t *end) {
+    const size_t a = draw(w, (uint32_t)l->n + 1), b = draw(w, (uint32_t)l->n + 1);
+    *first = a < b ? a : b;
+    *end = a < b ? b : a;
 }
 
 static int may_fail(world *w) {
@@ -94,26 +93,23 @@ static int may_fail(world *w) {
 
 static void take_out(world *w, uint32_t s) {
     list *l = &w->lists[s];
-    int32_t p0, p1;
-    span(w, l, &p0, &p1);
+    size_t first, end;
+    range(w, l, &first, &end);
     may_fail(w);
-    const ggufx_status status = ggufx_kv_remove(w->kv, s, p0, p1, NULL);
+    const ggufx_status status = ggufx_kv_remove(w->kv, s, first, end - first, NULL);
     w->memory->fail_at = 0;
     if (status == GGUFX_E_MEMORY) return;
     assert_int_equal(status, GGUFX_OK);
-    size_t n = 0;
-    for (size_t i = 0; i < l->n; i++)
-        if (l->tokens[i].position < p0 || l->tokens[i].position >= p1)
-            l->tokens[n++] = l->tokens[i];
-    l->n = n;
+    memmove(l->tokens + first, l->tokens + end, (l->n - end) * sizeof *l->tokens);
+    l->n -= end - first;
 }
 
 static void copy(world *w, uint32_t from) {
     const uint32_t to = draw(w, kSequences);
-    int32_t p0, p1;
-    span(w, &w->lists[from], &p0, &p1);
+    size_t first, end;
+    range(w, &w->lists[from], &first, &end);
     may_fail(w);
-    const ggufx_status status = ggufx_kv_copy(w->kv, from, to, p0, p1, NULL);
+    const ggufx_status status = ggufx_kv_copy(w->kv, from, to, first, end - first, NULL);
     w->memory->fail_at = 0;
     if (status == GGUFX_E_MEMORY) return;
     if (from == to || w->lists[to].n) {
@@ -123,30 +119,27 @@ static void copy(world *w, uint32_t from) {
     assert_int_equal(status, GGUFX_OK);
     const list *l = &w->lists[from];
     list *target = &w->lists[to];
-    for (size_t i = 0; i < l->n; i++)
-        if (l->tokens[i].position >= p0 && l->tokens[i].position < p1)
-            target->tokens[target->n++] = l->tokens[i];
+    for (size_t i = first; i < end; i++) target->tokens[target->n++] = l->tokens[i];
 }
 
 static void shift(world *w, uint32_t s) {
     list *l = &w->lists[s];
-    int32_t p0, p1, last = 0; /* positions are not negative */
-    span(w, l, &p0, &p1);
+    size_t first, end;
+    int32_t last = 0; /* positions are not negative */
+    range(w, l, &first, &end);
     const int32_t delta = (int32_t)draw(w, 21) - 10;
     int fits = 1;
     for (size_t i = 0; i < l->n; i++) {
-        const int32_t p = l->tokens[i].position, now = p + (p >= p0 && p < p1 ? delta : 0);
+        const int32_t p = l->tokens[i].position, now = p + (i >= first && i < end ? delta : 0);
         fits &= now >= last;
         last = now;
     }
     may_fail(w);
-    const ggufx_status status = ggufx_kv_shift(w->kv, s, p0, p1, delta, NULL);
+    const ggufx_status status = ggufx_kv_shift(w->kv, s, first, end - first, delta, NULL);
     w->memory->fail_at = 0;
     if (status == GGUFX_E_MEMORY) return;
     assert_int_equal(status, fits ? GGUFX_OK : GGUFX_E_ARGUMENT);
-    for (size_t i = 0; fits && i < l->n; i++)
-        if (l->tokens[i].position >= p0 && l->tokens[i].position < p1)
-            l->tokens[i].position += delta;
+    for (size_t i = first; fits && i < end; i++) l->tokens[i].position += delta;
 }
 
 static void check(world *w, uint32_t s) {
@@ -160,7 +153,7 @@ static void check(world *w, uint32_t s) {
     for (size_t i = 0; i < l->n; i++) assert_int_equal(positions[i], l->tokens[i].position);
     const size_t first = draw(w, (uint32_t)l->n + 1), n = draw(w, (uint32_t)(l->n - first) + 1);
     for (uint32_t layer = 0; layer < kLayers; layer++) {
-        OK(ggufx_kv_read(k, n * kDim, v, n * kDim, w->kv, layer, s, first, n, ok_error()));
+        OK(kv_read_rows(k, n * kDim, v, n * kDim, w->kv, layer, s, first, n, ok_error()));
         for (size_t i = 0; i < n; i++) {
             const float want = l->tokens[first + i].value;
             for (size_t j = 0; j < kDim; j++)
@@ -179,8 +172,8 @@ static void attend(world *w, uint32_t s) {
     float q[kDim] = {0}, out[kDim];
     const int32_t last = last_position(l);
     const int32_t position = (int32_t)draw(w, (uint32_t)(last > 0 ? last : 0) + 3);
-    OK(ggufx_kv_attend(out, kDim, NULL, w->kv, draw(w, kLayers), s, q, kDim, 1, &position, NULL,
-                       ok_error()));
+    OK(kv_attend_rows(out, kDim, NULL, 0, w->kv, draw(w, kLayers), s, q, kDim, 1, &position, NULL,
+                      ok_error()));
     double sum = 0;
     size_t n = 0;
     for (; n < l->n && l->tokens[n].position <= position; n++) sum += (double)l->tokens[n].value;

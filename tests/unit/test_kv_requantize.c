@@ -149,7 +149,7 @@ static void test_sinks_and_the_last_tokens_stay_exact(void **state) {
         if (full > 7) assert_true(memcmp(k[0], k[1], full * kRow * sizeof(float)) != 0);
         /* the sequence continues, and its page is quantized when it is full */
         float *x = kv_random(100 * kRow, 4);
-        OK(ggufx_kv_append(kv, 0, 0, 100, NULL, x, 100 * kRow, x, 100 * kRow, ok_error()));
+        OK(kv_append_rows(kv, 0, 0, 100, NULL, x, 100 * kRow, x, 100 * kRow, ok_error()));
         read_all(kv, 0, 0, n + 100, k[1], v[1]);
         assert_memory_equal(k[0], k[1], head * kRow * sizeof(float));
         free(x);
@@ -186,7 +186,7 @@ static void test_shared_pages_stay_shared_and_apart(void **state) {
         read_all(kv, 1, 0, n, k[0], v[0]);
         float *x = kv_random(70 * kRow, 4);
         for (uint32_t layer = 0; layer < 2; layer++)
-            OK(ggufx_kv_append(kv, layer, 0, 70, NULL, x, 70 * kRow, x, 70 * kRow, ok_error()));
+            OK(kv_append_rows(kv, layer, 0, 70, NULL, x, 70 * kRow, x, 70 * kRow, ok_error()));
         OK(ggufx_kv_truncate(kv, 2, 5, ok_error()));
         OK(ggufx_kv_remove(kv, 0, 0, 100, ok_error()));
         read_all(kv, 1, 0, n, k[1], v[1]);

@@ -88,7 +88,7 @@ static void check_pair(room *r, uint32_t d, uint32_t type_k, uint32_t type_v, ui
     static const int32_t at[2] = {kSizesTokens - 1, kSinks + 40};
     ggufx_kv *kv = kv_make(r->rt, &shape);
     kv_fill(kv, &shape, 0, kSizesTokens, kSizesTokens, NULL, r->k, r->v);
-    OK(ggufx_kv_read(r->read_k, n, r->read_v, n, kv, 0, 0, 0, kSizesTokens, ok_error()));
+    OK(kv_read_rows(r->read_k, n, r->read_v, n, kv, 0, 0, 0, kSizesTokens, ok_error()));
     kv_attend(r->out, r->lse, kv, &shape, 0, r->q, 2, at, 0, 0);
     for (size_t row = 0; row < rows; row++) check_size(r, &shape, row, at[row / n_q_heads]);
     ggufx_kv_destroy(kv);

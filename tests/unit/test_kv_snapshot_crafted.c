@@ -23,7 +23,7 @@ static ggufx_kv *windowed(const ggufx_runtime *rt, uint64_t max_tokens) {
 static void go_on(ggufx_kv *kv, size_t n) {
     float *x = kv_random(n * kDim, 7);
     for (size_t i = 0; i < n; i++)
-        OK(ggufx_kv_append(kv, 0, 0, 1, NULL, x + i * kDim, kDim, x + i * kDim, kDim, ok_error()));
+        OK(kv_append_rows(kv, 0, 0, 1, NULL, x + i * kDim, kDim, x + i * kDim, kDim, ok_error()));
     free(x);
 }
 
@@ -106,7 +106,7 @@ static void test_numbers_that_no_cache_comes_to_are_refused(void **state) {
 
 static void attend_last(float *out, const ggufx_kv *kv) {
     float *q = kv_random(kDim, 3);
-    OK(ggufx_kv_attend(out, kDim, NULL, kv, 0, 0, q, kDim, 1, NULL, NULL, ok_error()));
+    OK(kv_attend_rows(out, kDim, NULL, 0, kv, 0, 0, q, kDim, 1, NULL, NULL, ok_error()));
     free(q);
 }
 
@@ -134,17 +134,16 @@ static void test_the_largest_sequence_works_up_to_its_last_token(void **state) {
     assert_true(length == kTokens + more + 100);
     const size_t room = (size_t)(kMost - length);
     ggufx_error error;
-    assert_int_equal(ggufx_kv_append(large, 0, 0, room + 1, NULL, all, (room + 1) * kDim, all,
-                                     (room + 1) * kDim, &error),
+    assert_int_equal(kv_append_rows(large, 0, 0, room + 1, NULL, all, (room + 1) * kDim, all,
+                                    (room + 1) * kDim, &error),
                      GGUFX_E_CAPACITY);
     assert_non_null(strstr(error.message, "1099511627776"));
-    OK(ggufx_kv_append(large, 0, 0, room, NULL, all, room * kDim, all, room * kDim, ok_error()));
+    OK(kv_append_rows(large, 0, 0, room, NULL, all, room * kDim, all, room * kDim, ok_error()));
     const uint32_t sequence = 0;
     const int32_t position = 100000;
-    assert_int_equal(
-        ggufx_kv_append_batch(large, 0, 1, &sequence, &position, x, kDim, x, kDim, NULL),
-        GGUFX_E_CAPACITY);
-    assert_int_equal(ggufx_kv_scores(x, 1, large, 0, 0, x, kDim, 1, 0, NULL), GGUFX_E_ARGUMENT);
+    assert_int_equal(kv_append_batch(large, 0, 1, &sequence, &position, x, kDim, x, kDim, NULL),
+                     GGUFX_E_CAPACITY);
+    assert_int_equal(kv_score_rows(x, 1, large, 0, 0, x, kDim, 1, 0, NULL), GGUFX_E_ARGUMENT);
     attend_last(a, large);
     free(all);
     free(far.data);

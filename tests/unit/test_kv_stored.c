@@ -16,7 +16,7 @@ static void store(float *out_k, float *out_v, uint32_t type, const float *x, uin
     ggufx_kv *kv = kv_make(rt, &shape);
     for (size_t i = 0; i < (type < GGUFX_KV_Q8_0 ? 1 : 65); i++)
         kv_fill(kv, &shape, 0, 1, 1, NULL, x, x);
-    OK(ggufx_kv_read(out_k, n, out_v, n, kv, 0, 0, 0, 1, ok_error()));
+    OK(kv_read_rows(out_k, n, out_v, n, kv, 0, 0, 0, 1, ok_error()));
     ggufx_kv_destroy(kv);
     ggufx_runtime_destroy(rt);
 }

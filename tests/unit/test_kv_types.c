@@ -66,7 +66,7 @@ static void test_errors_of_gaussian_vectors_stay_below_their_limits(void **state
         shape.n_sinks = GGUFX_KV_NO_SINKS;
         ggufx_kv *kv = kv_make(rt, &shape);
         kv_fill(kv, &shape, 0, kTokens + 1, 100, NULL, k, v);
-        OK(ggufx_kv_read(back, kN, back + kN, kN, kv, 0, 0, 0, kTokens, ok_error()));
+        OK(kv_read_rows(back, kN, back + kN, kN, kv, 0, 0, 0, kTokens, ok_error()));
         const double ek = error_of(k, back, kN), ev = error_of(v, back + kN, kN);
         if (!(ek <= kRows[i].k_limit && ev <= kRows[i].k_limit))
             fail_msg("type %u: errors %.5f, %.5f; limit %.5f", kRows[i].type, ek, ev,
@@ -105,8 +105,8 @@ static void test_every_length_of_head_comes_back(void **state) {
             shape.flags = kRows[i].flags | other->flags;
             ggufx_kv *kv = kv_make(rt, &shape);
             kv_fill(kv, &shape, 0, kTokens, kTokens, NULL, k, v);
-            OK(ggufx_kv_read(k_back, kTokens * dk, v_back, kTokens * dv, kv, 0, 0, 0, kTokens,
-                             ok_error()));
+            OK(kv_read_rows(k_back, kTokens * dk, v_back, kTokens * dv, kv, 0, 0, 0, kTokens,
+                            ok_error()));
             /* few vectors and short heads: 1.5 times the limit */
             const double ek = error_of(k, k_back, kTokens * dk);
             const double ev = error_of(v, v_back, kTokens * dv);
@@ -144,7 +144,7 @@ static void test_centring_lowers_the_error_of_biased_channels(void **state) {
         shape.flags = centre ? GGUFX_KV_CENTRE_ALL : GGUFX_KV_CENTRE_NONE;
         ggufx_kv *kv = kv_make(rt, &shape);
         kv_fill(kv, &shape, 0, kTokens, 50, NULL, k, v);
-        OK(ggufx_kv_read(back, kN, back + kN, kN, kv, 0, 0, 0, kTokens, ok_error()));
+        OK(kv_read_rows(back, kN, back + kN, kN, kv, 0, 0, 0, kTokens, ok_error()));
         double *e = error[centre];
         e[0] = e[1] = 0;
         for (size_t i = 0; i < kN; i++) { /* weighted by each channel's own spread */
@@ -185,13 +185,13 @@ static void test_given_means_and_equalisers_are_used_and_frozen(void **state) {
     assert_int_equal(ggufx_kv_calibrate(kv, 0, mu, eq, kDim, NULL, 0, NULL), GGUFX_E_ARGUMENT);
     eq[3] = 1;
     kv_fill(kv, &shape, 0, kTokens, 64, NULL, x, x);
-    OK(ggufx_kv_read(back, kDim, NULL, 0, kv, 0, 0, 63, 1, ok_error()));
+    OK(kv_read_rows(back, kDim, NULL, 0, kv, 0, 0, 63, 1, ok_error()));
     assert_memory_equal(back, mu, sizeof mu);
     assert_int_equal(ggufx_kv_calibrate(kv, 0, mu, eq, kDim, NULL, 0, NULL), GGUFX_E_STATE);
     OK(ggufx_kv_truncate(kv, 0, 0, ok_error()));
     OK(ggufx_kv_calibrate(kv, 0, NULL, eq, kDim, NULL, 0, ok_error()));
     kv_fill(kv, &shape, 0, kTokens, 64, NULL, x, x);
-    OK(ggufx_kv_read(back, kDim, NULL, 0, kv, 0, 0, 63, 1, ok_error()));
+    OK(kv_read_rows(back, kDim, NULL, 0, kv, 0, 0, 63, 1, ok_error()));
     assert_true(error_of(mu, back, kDim) > 0.001); /* two bits, the mean unknown */
     ggufx_kv_destroy(kv);
     ggufx_runtime_destroy(rt);
@@ -212,7 +212,7 @@ static void test_stored_bits_are_the_same_everywhere(void **state) {
         shape.flags = kRows[i].flags;
         ggufx_kv *kv = kv_make(rt, &shape);
         kv_fill(kv, &shape, 0, kTokens, kTokens, NULL, k, v);
-        OK(ggufx_kv_read(back, kN, back + kN, kN, kv, 0, 0, 0, kTokens, ok_error()));
+        OK(kv_read_rows(back, kN, back + kN, kN, kv, 0, 0, 0, kTokens, ok_error()));
         hash = kv_hash(hash, back, 2 * kN);
         ggufx_kv_destroy(kv);
     }
@@ -243,7 +243,7 @@ static void test_extreme_vectors_come_back_finite(void **state) {
                                       : 0x1p-24f;
             ggufx_kv *kv = kv_make(rt, &shape);
             for (int t = 0; t < 64; t++) kv_fill(kv, &shape, 0, 1, 1, NULL, x, x);
-            OK(ggufx_kv_read(k, kDim, v, kDim, kv, 0, 0, 9, 1, ok_error()));
+            OK(kv_read_rows(k, kDim, v, kDim, kv, 0, 0, 9, 1, ok_error()));
             kv_attend(out, NULL, kv, &shape, 0, v, 1, NULL, 0, 1e-12f);
             for (int j = 0; j < kDim; j++) {
                 assert_true(isfinite(k[j]) && isfinite(v[j]) && isfinite(out[j]));

@@ -46,7 +46,7 @@ static ggufx_status append(ggufx_kv *kv, uint32_t sequence, size_t n, const int3
                            const float *x) {
     ggufx_status status = GGUFX_OK;
     for (uint32_t l = 0; status == GGUFX_OK && l < kLayers; l++)
-        status = ggufx_kv_append(kv, l, sequence, n, positions, x, n * kRow, x, n * kRow, NULL);
+        status = kv_append_rows(kv, l, sequence, n, positions, x, n * kRow, x, n * kRow, NULL);
     return status;
 }
 
@@ -61,8 +61,8 @@ static void ask(answer *a, const ggufx_kv *kv, uint32_t layer, uint32_t sequence
     ggufx_attend_options options = {.struct_size = sizeof options};
     options.window = window;
     options.window_kind = kind;
-    a->status = ggufx_kv_attend(a->out, n * kQuery, a->lse, kv, layer, sequence, q, n * kQuery, n,
-                                positions, &options, NULL);
+    a->status = kv_attend_rows(a->out, n * kQuery, a->lse, n * kHeads, kv, layer, sequence, q,
+                               n * kQuery, n, positions, &options, NULL);
 }
 
 static int same(const answer *a, const answer *b, size_t n) {
@@ -176,7 +176,7 @@ static size_t dropped_of(const world *w, uint32_t s) {
     size_t low = 0, high = length_of(w, s);
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (ggufx_kv_read(NULL, 0, NULL, 0, w->kv, kChunked, s, middle, 1, NULL) == GGUFX_OK)
+        if (kv_read_rows(NULL, 0, NULL, 0, w->kv, kChunked, s, middle, 1, NULL) == GGUFX_OK)
             high = middle;
         else
             low = middle + 1;
@@ -244,7 +244,7 @@ static uint64_t digest(const world *w, uint32_t s) {
     for (size_t i = 0; i < n; i++) hash = (hash ^ (uint32_t)positions[i]) * 0x100000001b3u;
     for (uint32_t l = 0; l < kLayers; l++) {
         const size_t first = l == kChunked ? dropped : 0, held = (n - first) * kRow;
-        OK(ggufx_kv_read(k, held, v, held, w->kv, l, s, first, n - first, ok_error()));
+        OK(kv_read_rows(k, held, v, held, w->kv, l, s, first, n - first, ok_error()));
         hash = kv_hash(kv_hash(hash, k, held), v, held);
     }
     return hash;
@@ -279,28 +279,29 @@ static void pack(world *w, uint32_t s, int lossless) {
 
 /* May be refused for dropped tokens or invalid arguments; then nothing changes. */
 static void edit(world *w, uint32_t s) {
-    const int32_t end = last_position(w, s) + 2;
-    const int32_t a = (int32_t)draw(&w->random, (uint32_t)end);
-    const int32_t b = (int32_t)draw(&w->random, (uint32_t)end);
-    const int32_t p0 = a < b ? a : b, p1 = a < b ? b : a;
+    const uint64_t length = length_of(w, s), a = draw(&w->random, (uint32_t)length + 1);
+    const uint64_t b = draw(&w->random, (uint32_t)length + 2);
+    const uint64_t first = a < b ? a : b, n = a < b ? b - a : a - b;
+    const uint64_t copied = draw(&w->random, 2) ? 0 : first;
     const uint32_t other = draw(&w->random, kSequences);
     kv_bytes before = kv_saved(w->kv, GGUFX_KV_ALL_SEQUENCES);
     ggufx_status status = GGUFX_OK;
     switch (draw(&w->random, 5)) {
     case 0:
-        status = ggufx_kv_truncate(w->kv, s, draw(&w->random, (uint32_t)length_of(w, s) + 1), NULL);
+        status = ggufx_kv_truncate(w->kv, s, draw(&w->random, (uint32_t)length + 1), NULL);
         break;
     case 1:
-        status = ggufx_kv_truncate(w->kv, s, length_of(w, s) * 15 / 16, NULL);
+        status = ggufx_kv_truncate(w->kv, s, length * 15 / 16, NULL);
         break;
     case 2:
-        status = ggufx_kv_remove(w->kv, s, p0, p1, NULL);
+        status = ggufx_kv_remove(w->kv, s, first, n, NULL);
         break;
     case 3:
-        status = ggufx_kv_copy(w->kv, s, other, draw(&w->random, 2) ? 0 : p0, INT32_MAX, NULL);
+        status = ggufx_kv_copy(w->kv, s, other, copied, length - copied, NULL);
         break;
     default:
-        status = ggufx_kv_shift(w->kv, s, p0, INT32_MAX, (int32_t)draw(&w->random, 40) - 20, NULL);
+        status = ggufx_kv_shift(w->kv, s, first, length - first, (int32_t)draw(&w->random, 40) - 20,
+                                NULL);
         break;
     }
     if (status != GGUFX_OK) {
@@ -372,7 +373,7 @@ test_chunks_outside_of_all_windows_are_given_back_and_symmetric_windows_keep_all
                 assert_true(pages_of(kv, kChunked) <= (windows[w] + 50) / 64 + 2 + 4);
             }
             assert_true(pages_of(kv, kSymmetric) >= 3000 / 64);
-            OK(ggufx_kv_read(NULL, 0, NULL, 0, kv, kSymmetric, 0, 0, 3000, ok_error()));
+            OK(kv_read_rows(NULL, 0, NULL, 0, kv, kSymmetric, 0, 0, 3000, ok_error()));
             ggufx_kv_destroy(kv);
         }
     free(x);
@@ -423,7 +424,7 @@ static void test_kinds_that_are_none_are_refused(void **state) {
         float q[kQuery] = {0}, out[kQuery];
         const int32_t p = 0;
         EXPECT(GGUFX_E_ARGUMENT, "window_kind",
-               ggufx_kv_attend(out, kQuery, NULL, kv, 0, 0, q, kQuery, 1, &p, &options, error));
+               kv_attend_rows(out, kQuery, NULL, 0, kv, 0, 0, q, kQuery, 1, &p, &options, error));
     }
     ggufx_kv_destroy(kv);
     ggufx_runtime_destroy(rt);

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "../abi/fp_mode.h"
+#include "kv_calls.h"
 #include "model_fixture.h"
 #include "ok.h"
 #include "temporary.h"
@@ -135,8 +136,8 @@ static int open_all(void **state) {
     for (size_t i = 0; i < N_TOKENS * N_HEAD; i++)
         k[i] = (float)((i * 2654435761u >> 8) % 2001) / 1000.f - 1;
     if (ggufx_kv_create(&kv, f.rt, &options, NULL) != GGUFX_OK) return -1;
-    return ggufx_kv_append(kv, 0, 0, N_TOKENS, NULL, k, N_TOKENS * N_HEAD, k, N_TOKENS * N_HEAD,
-                           NULL);
+    return kv_append_rows(kv, 0, 0, N_TOKENS, NULL, k, N_TOKENS * N_HEAD, k, N_TOKENS * N_HEAD,
+                          NULL);
 }
 
 static int close_all(void **state) {

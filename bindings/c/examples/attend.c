@@ -12,6 +12,8 @@ int main(void) {
     static float k[TOKENS * KV_HEADS * DIM], v[TOKENS * KV_HEADS * DIM];
     static float q[Q_HEADS * DIM], out[Q_HEADS * DIM];
     ggufx_kv_options options = {.struct_size = sizeof options};
+    ggufx_kv_tokens tokens = {.struct_size = sizeof tokens, .n_tokens = TOKENS};
+    ggufx_kv_queries queries = {.struct_size = sizeof queries, .n_queries = 1};
     ggufx_runtime *rt = NULL;
     ggufx_kv *kv = NULL;
     for (int i = 0; i < TOKENS * KV_HEADS * DIM; ++i) k[i] = v[i] = number(i);
@@ -23,10 +25,13 @@ int main(void) {
     options.type_k = options.type_v = GGUFX_KV_GX4;
     must(ggufx_runtime_create(&rt, NULL, &error));
     must(ggufx_kv_create(&kv, rt, &options, &error));
-    must(ggufx_kv_append(kv, 0, 0, TOKENS, NULL, k, TOKENS * KV_HEADS * DIM, v,
-                         TOKENS * KV_HEADS * DIM, &error));
-    must(ggufx_kv_attend(out, Q_HEADS * DIM, NULL, kv, 0, 0, q, Q_HEADS * DIM, 1, NULL, NULL,
-                         &error));
+    tokens.k = k;
+    tokens.v = v;
+    tokens.n_k = tokens.n_v = TOKENS * KV_HEADS * DIM;
+    must(ggufx_kv_append(kv, &tokens, &error));
+    queries.q = q;
+    queries.n_q = Q_HEADS * DIM;
+    must(ggufx_kv_attend(out, Q_HEADS * DIM, NULL, 0, kv, &queries, NULL, &error));
     printf("%d tokens, out[0] = %.6f, out[255] = %.6f\n", TOKENS, out[0], out[255]);
     ggufx_kv_destroy(kv);
     ggufx_runtime_destroy(rt);

@@ -59,17 +59,24 @@ std::vector<float> random_floats(size_t n, uint64_t seed) {
 }
 
 void kv_append(ggufx_kv *kv, uint32_t layer, size_t tokens, const float *values, size_t per_token) {
-    call([&](ggufx_error *error) {
-        return ggufx_kv_append(kv, layer, 0, tokens, nullptr, values, tokens * per_token, values,
-                               tokens * per_token, error);
-    });
+    auto rows = sized<ggufx_kv_tokens>();
+    rows.layer = layer;
+    rows.n_tokens = tokens;
+    rows.k = rows.v = values;
+    rows.n_k = rows.n_v = tokens * per_token;
+    call([&](ggufx_error *error) { return ggufx_kv_append(kv, &rows, error); });
 }
 
 void kv_attend(const ggufx_kv *kv, uint32_t layer, const KvOptions &options,
                const std::vector<float> &q, std::vector<float> &out, std::vector<float> &lse) {
+    auto queries = sized<ggufx_kv_queries>();
+    queries.layer = layer;
+    queries.n_queries = options.queries;
+    queries.q = q.data();
+    queries.n_q = q.size();
     call([&](ggufx_error *error) {
-        return ggufx_kv_attend(out.data(), out.size(), lse.data(), kv, layer, 0, q.data(), q.size(),
-                               options.queries, nullptr, nullptr, error);
+        return ggufx_kv_attend(out.data(), out.size(), lse.data(), lse.size(), kv, &queries,
+                               nullptr, error);
     });
 }
 

@@ -109,13 +109,13 @@ void demo_kv_append(const ggufx_runtime *rt, const ggufx_model_facts &model,
     const Kv kv(handle);
     call([&](ggufx_error *error) { return ggufx_kv_reserve(handle, 0, model.n_context, error); });
     const std::vector<float> values(size_t{model.n_kv_heads} * model.head_dim, 0.25f);
+    auto token = sized<ggufx_kv_tokens>();
+    token.n_tokens = 1;
+    token.k = token.v = values.data();
+    token.n_k = token.n_v = values.size();
     const auto append_token = [&] {
-        for (uint32_t layer = 0; layer < model.n_layers; layer++) {
-            call([&](ggufx_error *error) {
-                return ggufx_kv_append(handle, layer, 0, 1, nullptr, values.data(), values.size(),
-                                       values.data(), values.size(), error);
-            });
-        }
+        for (token.layer = 0; token.layer < model.n_layers; token.layer++)
+            call([&](ggufx_error *error) { return ggufx_kv_append(handle, &token, error); });
     };
     const uint32_t n_tokens = model.n_context;
     const double seconds = seconds_of([&] {

@@ -104,11 +104,14 @@ public:
     void compare(size_t at, size_t n, const float *q, const float *k, const float *v,
                  const float *out) {
         const ggufx_layer_facts &layer = layers_[at];
-        const size_t n_k = n * layer.n_kv_heads * layer.head_dim_k;
-        const size_t n_v = v ? n * layer.n_kv_heads * layer.head_dim_v : 0;
-        call([&](ggufx_error *error) {
-            return ggufx_kv_append(caches_[at].get(), 0, 0, n, nullptr, k, n_k, v, n_v, error);
-        });
+        auto tokens = sized<ggufx_kv_tokens>();
+        tokens.n_tokens = n;
+        tokens.k = k;
+        tokens.n_k = n * layer.n_kv_heads * layer.head_dim_k;
+        tokens.v = v;
+        tokens.n_v = v ? n * layer.n_kv_heads * layer.head_dim_v : 0;
+        call(
+            [&](ggufx_error *error) { return ggufx_kv_append(caches_[at].get(), &tokens, error); });
         attend(at, q, n);
         for (size_t i = 0; i < mine_.size(); i++) {
             const double x = static_cast<double>(out[i]), y = static_cast<double>(mine_[i]);
@@ -137,11 +140,14 @@ private:
         options.softcap = layer.softcap;
         options.sink_logits = layer.sinks;
         options.n_sink_logits = layer.sinks ? layer.n_heads : 0;
+        auto queries = sized<ggufx_kv_queries>();
+        queries.n_queries = n;
+        queries.q = q;
+        queries.n_q = n * layer.n_heads * layer.head_dim_k;
         mine_.resize(n * layer.n_heads * layer.head_dim_v);
         call([&](ggufx_error *error) {
-            return ggufx_kv_attend(mine_.data(), mine_.size(), nullptr, caches_[at].get(), 0, 0, q,
-                                   n * layer.n_heads * layer.head_dim_k, n, nullptr, &options,
-                                   error);
+            return ggufx_kv_attend(mine_.data(), mine_.size(), nullptr, 0, caches_[at].get(),
+                                   &queries, &options, error);
         });
     }
 

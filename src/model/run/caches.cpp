@@ -224,7 +224,7 @@ void Caches::truncate(uint32_t sequence, uint64_t n_tokens) {
     if (states_) (void)states_->truncate(sequence, n_tokens, nullptr);
 }
 
-Status Caches::copy(uint32_t from, uint32_t to, uint64_t n_tokens, int32_t end, Failure *failure) {
+Status Caches::copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *failure) {
     if (caches_.empty() && !states_) return Status::ok; // a rank without layers
     if (from >= options_.n_sequences || to >= options_.n_sequences || n_tokens > length(from))
         return set_failure(failure, Status::argument, {},
@@ -241,7 +241,7 @@ Status Caches::copy(uint32_t from, uint32_t to, uint64_t n_tokens, int32_t end, 
                            static_cast<unsigned long long>(nearest));
     Status status = Status::ok;
     for (size_t i = 0; status == Status::ok && i < caches_.size(); i++) {
-        status = caches_[i]->copy(from, to, 0, end, failure);
+        status = caches_[i]->copy(from, to, {0, n_tokens}, failure);
         for (const uint32_t s : {from, to})
             if (status == Status::ok && !options_.n_total)
                 status = caches_[i]->reserve(s, options_.n_context, failure);
@@ -252,8 +252,7 @@ Status Caches::copy(uint32_t from, uint32_t to, uint64_t n_tokens, int32_t end, 
     return status;
 }
 
-Status Caches::prepare_remove(uint32_t sequence, const kv::Cache::TokenRange &part,
-                              Failure *failure) {
+Status Caches::prepare_remove(uint32_t sequence, const kv::Cache::Part &part, Failure *failure) {
     if (states_)
         return set_failure(failure, Status::unsupported, {.index = sequence},
                            "cannot remove tokens before others of a %s model: its recurrent layers "
@@ -266,21 +265,21 @@ Status Caches::prepare_remove(uint32_t sequence, const kv::Cache::TokenRange &pa
     return Status::ok;
 }
 
-void Caches::remove(uint32_t sequence, const kv::Cache::TokenRange &part) {
+void Caches::remove(uint32_t sequence, const kv::Cache::Part &part) {
     for (kv::Cache *cache : caches_) cache->remove(sequence, part);
 }
 
-Status Caches::prepare_shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta,
+Status Caches::prepare_shift(uint32_t sequence, const kv::Cache::Range &range, int32_t delta,
                              Failure *failure) {
     for (kv::Cache *cache : caches_) {
-        const Status status = cache->prepare_shift(sequence, p0, p1, delta, failure);
+        const Status status = cache->prepare_shift(sequence, range, delta, failure);
         if (status != Status::ok) return status;
     }
     return Status::ok;
 }
 
-void Caches::shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta) {
-    for (kv::Cache *cache : caches_) cache->shift(sequence, p0, p1, delta);
+void Caches::shift(uint32_t sequence, const kv::Cache::Range &range, int32_t delta) {
+    for (kv::Cache *cache : caches_) cache->shift(sequence, range, delta);
 }
 
 } // namespace ggufx::model

@@ -64,14 +64,14 @@ public:
     // before position `end`. Pages and states are shared. Unless all memory is shared, a page more
     // of each layer is allocated, so that decoding either allocates none. Errors: ARGUMENT, MEMORY,
     // STATE; nothing has changed then.
-    Status copy(uint32_t from, uint32_t to, uint64_t n_tokens, int32_t end, Failure *failure);
+    Status copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *failure);
     // Changes all caches or none: prepared, then done, which cannot fail. Errors: MEMORY, STATE (a
     // window has dropped keys that would be visible), UNSUPPORTED (recurrent states cannot forget).
-    Status prepare_remove(uint32_t sequence, const kv::Cache::TokenRange &part, Failure *failure);
-    void remove(uint32_t sequence, const kv::Cache::TokenRange &part);
-    Status prepare_shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta,
+    Status prepare_remove(uint32_t sequence, const kv::Cache::Part &part, Failure *failure);
+    void remove(uint32_t sequence, const kv::Cache::Part &part);
+    Status prepare_shift(uint32_t sequence, const kv::Cache::Range &range, int32_t delta,
                          Failure *failure);
-    void shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta);
+    void shift(uint32_t sequence, const kv::Cache::Range &range, int32_t delta);
 
     // A saved sequence, or all (kv::kAllSequences), and the identity of its adapters (0: none).
     struct Kept {
