@@ -64,74 +64,50 @@ GGUFX_API ggufx_status ggufx_matvec(float *y, size_t n_y, const ggufx_runtime *r
                                     const ggufx_tensor *w, const float *x, size_t n_x,
                                     const ggufx_matmul_options *options, ggufx_error *error);
 
+#define GGUFX_MATMUL_MAX_PRODUCTS 64 /* products of one ggufx_matmul */
+
+/* One product Y = W X: column j of X is x + j * ldx, column j of Y is y + j * ldy. */
+typedef struct ggufx_product {
+    uint32_t struct_size;
+    uint32_t flags; /* 0 */
+    /* a tensor as in ggufx_matvec; with ids ne2 matrices of ne1 rows, the experts, and ne3 = 1 */
+    const ggufx_tensor *w;
+    const float *x; /* columns of ne0 floats */
+    size_t n_x;     /* floats of x, at least (n - 1) * ldx + ne0 */
+    size_t ldx;     /* distance of two columns of x in floats; 0 = dense */
+    size_t n;       /* columns of x */
+    float *y;       /* results, one per column of x, with ids n_used per column */
+    size_t n_y;     /* floats of y, at least (results - 1) * ldy + rows */
+    size_t ldy;     /* distance of two results in floats; 0 = dense */
+    /* {len: n * n_used} experts, below ne2 in any order; they may repeat. NULL without experts. */
+    const uint32_t *ids;
+    size_t n_used; /* experts per column; 0 without experts */
+} ggufx_product;
+
 /*
- * Computes Y = W X for n vectors: column j of X is x + j * ldx, column j of Y is y + j * ldy.
+ * Computes several products, such as query, key and value of one input, or those of experts.
  *
- * ldx, ldy  distance of two columns in floats, 0 = dense (ne0, rows).
- * n_x, n_y  floats in the buffers, at least (n - 1) * ld + length of a column.
+ * Neighbouring products of the same x, ldx and n, without experts, are computed together: x is
+ * packed once, and the executor gets the rows of all matrices. Their bits are those of single
+ * products. n = 1 .. 3 columns have the bits of ggufx_matvec.
  *
- * Otherwise as ggufx_matvec, whose bits it has for n = 1 .. 3.
+ * With ids, result r = j * n_used + i is expert ids[r] times column j. For one column per result
+ * (down projection) pass n results with n_used = 1. All results of one expert are one product.
+ * Their bits are those of as many columns as the expert has results: 1 .. 3, or 4 and more.
+ * GGUFX_MATMUL_BATCH_INVARIANT and GGUFX_MATMUL_TILES remove this dependence.
  *
- * Errors: as ggufx_matvec.
+ * products  at most GGUFX_MATMUL_MAX_PRODUCTS; no y overlaps an x or another y.
+ *
+ * Otherwise as ggufx_matvec. All products are checked before anything is computed, except for their
+ * types and the workspace.
+ *
+ * Errors: as ggufx_matvec (index: the product), ARGUMENT (also overlaps, an id out of range), LIMIT
+ * (also if 4 bytes per result and expert do not fit the workspace).
  * Threads: any number at once; uses the runtime's executor.   Allocates: no.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_matmul(float *y, size_t ldy, size_t n_y, const ggufx_runtime *rt,
-                                    const ggufx_tensor *w, const float *x, size_t ldx, size_t n_x,
-                                    size_t n, const ggufx_matmul_options *options,
+GGUFX_API ggufx_status ggufx_matmul(const ggufx_runtime *rt, const ggufx_product *products,
+                                    size_t n_products, const ggufx_matmul_options *options,
                                     ggufx_error *error);
-
-#define GGUFX_MATVEC_MAX_MATRICES 64 /* matrices of one ggufx_matvec_many */
-
-/*
- * Computes y[i] = W[i] x for several matrices and one vector, such as query, key and value.
- *
- * x is packed once, and the executor gets the rows of all matrices together. The bits of each y[i]
- * are those of ggufx_matvec.
- *
- * w    n_w <= GGUFX_MATVEC_MAX_MATRICES tensors of any types, all with ne0 = n_x; 0 is allowed.
- * y    {len: n_w} buffers that overlap neither x nor each other.
- * n_y  {len: n_w} y[i] has n_y[i] = rows of w[i] values.
- *
- * Otherwise as ggufx_matvec; the arrays are only read during the call. All arguments are checked
- * before anything is computed.
- *
- * Errors: as ggufx_matvec.
- * Threads: any number at once; uses the runtime's executor.   Allocates: no.   Since: 0.1.
- */
-GGUFX_API ggufx_status ggufx_matvec_many(float *const *y, const size_t *n_y,
-                                         const ggufx_runtime *rt, const ggufx_tensor *const *w,
-                                         size_t n_w, const float *x, size_t n_x,
-                                         const ggufx_matmul_options *options, ggufx_error *error);
-
-/*
- * Multiplies columns by the matrices of experts (mixture of experts), n_used experts per column.
- *
- * Result r = j * n_used + i, at y + r * ldy, is expert ids[r] times column j of the n columns of x.
- *
- * w         experts along the third dimension: ne2 matrices of ne1 rows and ne0 columns, ne3 = 1.
- * ids       {len: n * n_used} numbers below ne2, in any order; they may repeat. If n or n_used is
- *           0, nothing is read or written.
- * x         column j at x + j * ldx. For one column per result (down projection): n results with
- *           n_used = 1.
- * ldx, ldy  distance of two columns in floats, 0 = dense (ne0, ne1).
- * n_x, n_y  floats in the buffers, at least (columns - 1) * ld + length of a column.
- *
- * All results of one expert are one product. Their bits are those of ggufx_matmul with as many
- * columns as the expert has results in this call: 1 .. 3, or 4 and more.
- * GGUFX_MATMUL_BATCH_INVARIANT and GGUFX_MATMUL_TILES remove this dependence. All arguments are
- * checked before anything is computed.
- *
- * Errors:
- * - ARGUMENT: lengths, shape, overlap; an id out of range (index: the id).
- * - LIMIT: also if 4 bytes per result and expert do not fit the workspace.
- * - Others as ggufx_matvec.
- *
- * Threads: any number at once; uses the runtime's executor.   Allocates: no.   Since: 0.1.
- */
-GGUFX_API ggufx_status ggufx_matmul_id(float *y, size_t ldy, size_t n_y, const ggufx_runtime *rt,
-                                       const ggufx_tensor *w, const uint32_t *ids, size_t n_used,
-                                       const float *x, size_t ldx, size_t n_x, size_t n,
-                                       const ggufx_matmul_options *options, ggufx_error *error);
 
 #ifdef __cplusplus
 }

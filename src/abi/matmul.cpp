@@ -123,114 +123,140 @@ extern "C" ggufx_status ggufx_matvec(float *y, size_t n_y, const ggufx_runtime *
     });
 }
 
-extern "C" ggufx_status ggufx_matmul(float *y, size_t ldy, size_t n_y, const ggufx_runtime *rt,
-                                     const ggufx_tensor *w, const float *x, size_t ldx, size_t n_x,
-                                     size_t n, const ggufx_matmul_options *options,
-                                     ggufx_error *error) {
-    return guard(error, [&] {
-        Failure *failure = failure_of(error);
-        const Status status = check_handles(rt, w, failure);
-        if (status != Status::ok) return status;
-        const gguf::Tensor view = w->view();
-        const uint64_t rows = view.n_rows, cols = view.ne[0];
-        return multiply(y, {"y", y, ldy ? ldy : rows, n_y, rows}, rt, *w,
-                        {"x", x, ldx ? ldx : cols, n_x, cols}, n, options, failure);
-    });
-}
-
 namespace {
 
-struct Outputs {
-    float *const *y;
-    const size_t *n_y;
-    const ggufx_tensor *const *w;
-    size_t n;
+// A checked product of ggufx_matmul.
+struct Checked {
+    const ggufx_tensor *w;
+    Columns x, y;
+    size_t n, n_results, n_used;
+    const uint32_t *ids; // null: no experts
+    uint64_t n_experts;
 
-    Columns at(size_t i) const { return {"y", y[i], n_y[i], n_y[i], n_y[i]}; }
+    bool shares_x(const Checked &other) const {
+        return !ids && !other.ids && x.data == other.x.data && x.ld == other.x.ld &&
+               x.length == other.x.length && n == other.n;
+    }
 };
 
-// Checks the lengths, and that a result overlaps neither the input nor an earlier result.
-Status check_output(const Outputs &out, size_t i, const Columns &x, Failure *failure) {
-    Status status =
-        check_lengths(out.w[i]->view(), out.n_y[i], static_cast<size_t>(x.n_given), failure);
-    if (status == Status::ok) status = check_buffers(out.at(i), 1, x, 1, failure);
-    for (size_t j = 0; j < i && status == Status::ok; j++) {
-        if (!overlap(out.at(i), 1, out.at(j), 1)) continue;
-        status = set_failure(failure, Status::argument, {kNone, i}, "y[%zu] overlaps y[%zu]", i, j);
-    }
-    return status;
-}
-
-Status multiply_many(const Outputs &out, const ggufx_runtime *rt, const Columns &x,
-                     const ggufx_matmul_options *options, Failure *failure) {
-    if (out.n > GGUFX_MATVEC_MAX_MATRICES) {
-        return set_failure(failure, Status::argument, {}, "%zu matrices, the limit is %d", out.n,
-                           GGUFX_MATVEC_MAX_MATRICES);
-    }
-    if (out.n && !(out.y && out.n_y && out.w)) {
-        return set_failure(failure, Status::argument, {}, "y, n_y and w must be set");
-    }
-    matmul::Product products[GGUFX_MATVEC_MAX_MATRICES];
-    for (size_t i = 0; i < out.n; i++) {
-        Status status = check_handles(rt, out.w[i], failure);
-        if (status == Status::ok) status = check_output(out, i, x, failure);
-        if (status != Status::ok) return status;
-        products[i] = {weights_of(*out.w[i]), out.y[i], out.n_y[i]};
-    }
-    if (!alive(rt, Tag::runtime)) {
-        return set_failure(failure, Status::argument, {}, "rt is not a live runtime");
-    }
-    return rt->engine->matmul_many(products, out.n, x.data, static_cast<size_t>(x.ld), 1,
-                                   import_matmul_options(options), failure);
-}
-
-// Checks the shape of w as experts: ne2 matrices of ne1 rows.
-Status check_experts(const gguf::Tensor &w, const uint32_t *ids, size_t n_used, size_t n,
-                     Failure *failure) {
+// Checks the shape of w as experts, and their ids.
+Status check_experts(const gguf::Tensor &w, const ggufx_product &p, Failure *failure) {
     uint64_t n_results;
     if (w.ne[3] != 1) {
         return set_failure(failure, Status::argument, {},
                            "w has ne3 = %" PRIu64 ": experts are matrices along ne2", w.ne[3]);
     }
-    if (!checked::mul(&n_results, uint64_t{n}, uint64_t{n_used}) || n_results > SIZE_MAX / 16) {
-        return set_failure(failure, Status::argument, {}, "%zu columns of %zu ids are too many", n,
-                           n_used);
+    if (!checked::mul(&n_results, uint64_t{p.n}, uint64_t{p.n_used}) || n_results > SIZE_MAX / 16) {
+        return set_failure(failure, Status::argument, {}, "%zu columns of %zu ids are too many",
+                           p.n, p.n_used);
     }
-    if (n_results && !ids) return set_failure(failure, Status::argument, {}, "ids must be set");
+    for (size_t i = 0; i < n_results; i++) {
+        if (p.ids[i] < w.ne[2]) continue;
+        return set_failure(failure, Status::argument, {},
+                           "ids[%zu] is %" PRIu32 ", there are %" PRIu64 " experts", i, p.ids[i],
+                           w.ne[2]);
+    }
     return Status::ok;
+}
+
+Status check_product(Checked *out, const ggufx_product &p, Failure *failure) {
+    if (!alive(p.w, Tag::tensor)) {
+        return set_failure(failure, Status::argument, {}, "w is not a live tensor");
+    }
+    const gguf::Tensor view = p.w->view();
+    const uint64_t rows = p.ids ? view.ne[1] : view.n_rows, cols = view.ne[0];
+    if (!p.ids && p.n_used) {
+        return set_failure(failure, Status::argument, {}, "ids must be set for n_used = %zu",
+                           p.n_used);
+    }
+    Status status = p.ids ? check_experts(view, p, failure) : Status::ok;
+    if (status != Status::ok) return status;
+    *out = {p.w,
+            {"x", p.x, p.ldx ? p.ldx : cols, p.n_x, cols},
+            {"y", p.y, p.ldy ? p.ldy : rows, p.n_y, rows},
+            p.n,
+            p.ids ? p.n * p.n_used : p.n,
+            p.n_used,
+            p.ids,
+            view.ne[2]};
+    return check_buffers(out->y, out->n_results, out->x, p.n, failure);
+}
+
+// Refuses a result that overlaps the input or result of an earlier product, or the reverse.
+Status check_overlaps(const Checked *all, size_t i, Failure *failure) {
+    const Checked &now = all[i];
+    for (size_t j = 0; j < i; j++) {
+        const Checked &before = all[j];
+        if (!overlap(now.y, now.n_results, before.y, before.n_results) &&
+            !overlap(now.y, now.n_results, before.x, before.n) &&
+            !overlap(before.y, before.n_results, now.x, now.n))
+            continue;
+        return set_failure(failure, Status::argument, {}, "y overlaps x or y of product %zu", j);
+    }
+    return Status::ok;
+}
+
+// Computes n products of one x.
+Status multiply_shared(const ggufx_runtime *rt, const Checked *list, size_t n,
+                       const matmul::Options &options, Failure *failure) {
+    const Columns &x = list->x;
+    const auto ldx = static_cast<size_t>(x.ld);
+    const auto y_of = [](const Checked &p) { return const_cast<float *>(p.y.data); };
+    if (n == 1) // without the list, whose elements cost more than the checks
+        return rt->engine->matmul(y_of(*list), static_cast<size_t>(list->y.ld),
+                                  weights_of(*list->w), x.data, ldx, list->n, options, failure);
+    matmul::Product products[GGUFX_MATMUL_MAX_PRODUCTS];
+    for (size_t i = 0; i < n; i++)
+        products[i] = {weights_of(*list[i].w), y_of(list[i]), static_cast<size_t>(list[i].y.ld)};
+    return rt->engine->matmul_many(products, n, x.data, ldx, list->n, options, failure);
+}
+
+Status multiply_experts(const ggufx_runtime *rt, const Checked &p, const matmul::Options &options,
+                        Failure *failure) {
+    const matmul::Experts experts = {weights_of(*p.w), p.n_experts, p.ids, p.n_used};
+    return rt->engine->matmul_id(const_cast<float *>(p.y.data), static_cast<size_t>(p.y.ld),
+                                 experts, p.x.data, static_cast<size_t>(p.x.ld), p.n, options,
+                                 failure);
+}
+
+Status at_product(Status status, size_t i, Failure *failure) {
+    if (status != Status::ok && failure) failure->index = i;
+    return status;
 }
 
 } // namespace
 
-extern "C" ggufx_status ggufx_matvec_many(float *const *y, const size_t *n_y,
-                                          const ggufx_runtime *rt, const ggufx_tensor *const *w,
-                                          size_t n_w, const float *x, size_t n_x,
-                                          const ggufx_matmul_options *options, ggufx_error *error) {
-    return guard(error, [&] {
-        return multiply_many({y, n_y, w, n_w}, rt, {"x", x, n_x, n_x, n_x}, options,
-                             failure_of(error));
-    });
-}
-
-extern "C" ggufx_status ggufx_matmul_id(float *y, size_t ldy, size_t n_y, const ggufx_runtime *rt,
-                                        const ggufx_tensor *w, const uint32_t *ids, size_t n_used,
-                                        const float *x, size_t ldx, size_t n_x, size_t n,
-                                        const ggufx_matmul_options *options, ggufx_error *error) {
+extern "C" ggufx_status ggufx_matmul(const ggufx_runtime *rt, const ggufx_product *products,
+                                     size_t n_products, const ggufx_matmul_options *options,
+                                     ggufx_error *error) {
     return guard(error, [&] {
         Failure *failure = failure_of(error);
-        Status status = check_handles(rt, w, failure);
-        if (status != Status::ok) return status;
-        const gguf::Tensor view = w->view();
-        status = check_experts(view, ids, n_used, n, failure);
-        if (status != Status::ok) return status;
-        const uint64_t rows = view.ne[1], cols = view.ne[0];
-        const Columns to = {"y", y, ldy ? ldy : rows, n_y, rows};
-        const Columns from = {"x", x, ldx ? ldx : cols, n_x, cols};
-        status = check_buffers(to, uint64_t{n} * n_used, from, n, failure);
-        if (status != Status::ok) return status;
-        const matmul::Experts experts = {weights_of(*w), view.ne[2], ids, n_used};
-        return rt->engine->matmul_id(y, static_cast<size_t>(to.ld), experts, x,
-                                     static_cast<size_t>(from.ld), n,
-                                     import_matmul_options(options), failure);
+        if (!alive(rt, Tag::runtime)) {
+            return set_failure(failure, Status::argument, {}, "rt is not a live runtime");
+        }
+        if (n_products > GGUFX_MATMUL_MAX_PRODUCTS) {
+            return set_failure(failure, Status::argument, {}, "%zu products, the limit is %d",
+                               n_products, GGUFX_MATMUL_MAX_PRODUCTS);
+        }
+        if (n_products && !products) return refuse(error, "products must be set");
+        Checked all[GGUFX_MATMUL_MAX_PRODUCTS];
+        const StructList list(products, n_products, 0, "ggufx_product");
+        for (size_t i = 0; i < n_products; i++) {
+            Status status = check_product(&all[i], list.at(i), failure);
+            if (status == Status::ok) status = check_overlaps(all, i, failure);
+            if (status != Status::ok) return at_product(status, i, failure);
+        }
+        const matmul::Options imported = import_matmul_options(options);
+        for (size_t i = 0, n_done = 1; i < n_products; i += n_done) {
+            n_done = 1;
+            while (i + n_done < n_products && all[i].shares_x(all[i + n_done])) n_done++;
+            const Status status = all[i].ids
+                                      ? multiply_experts(rt, all[i], imported, failure)
+                                      : multiply_shared(rt, all + i, n_done, imported, failure);
+            if (status == Status::ok) continue;
+            const bool told = failure && failure->index < n_done; // index within those of one x
+            return at_product(status, told ? i + failure->index : i, failure);
+        }
+        return Status::ok;
     });
 }

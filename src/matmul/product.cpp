@@ -144,7 +144,10 @@ Status Engine::matmul_many(const Product *products, size_t n_products, const flo
     Call call = {*state_->host, state_->workspace, *state_->kernels, options, 0, 0};
     for (size_t i = 0; i < n_products; i++) {
         const Status status = check_product(call.kernels, products[i].w, failure);
-        if (status != Status::ok) return status;
+        if (status != Status::ok) {
+            if (failure) failure->index = i;
+            return status;
+        }
         call.total += products[i].w.n_rows * n;
     }
     const Status remote = multiply_remote(call, products, n_products, x, ldx, n, failure);

@@ -21,28 +21,14 @@ static void flip(const ggufx_runtime *rt, float *first) {
     memcpy(first, &bits, sizeof bits);
 }
 
-ggufx_status ggufx_matmul(float *y, size_t ldy, size_t n_y, const ggufx_runtime *rt,
-                          const ggufx_tensor *w, const float *x, size_t ldx, size_t n_x, size_t n,
+ggufx_status ggufx_matmul(const ggufx_runtime *rt, const ggufx_product *products, size_t n_products,
                           const ggufx_matmul_options *options, ggufx_error *error) {
-    ggufx_status (*real)(float *, size_t, size_t, const ggufx_runtime *, const ggufx_tensor *,
-                         const float *, size_t, size_t, size_t, const ggufx_matmul_options *,
-                         ggufx_error *);
+    ggufx_status (*real)(const ggufx_runtime *, const ggufx_product *, size_t,
+                         const ggufx_matmul_options *, ggufx_error *);
     ggufx_status status;
     *(void **)&real = dlsym(RTLD_NEXT, "ggufx_matmul");
-    status = real(y, ldy, n_y, rt, w, x, ldx, n_x, n, options, error);
-    if (status == GGUFX_OK) flip(rt, y);
-    return status;
-}
-
-ggufx_status ggufx_dequantize_blocks(float *out, size_t n_out, const ggufx_runtime *rt,
-                                     uint32_t type, const void *bytes, size_t n_bytes,
-                                     ggufx_error *error) {
-    ggufx_status (*real)(float *, size_t, const ggufx_runtime *, uint32_t, const void *, size_t,
-                         ggufx_error *);
-    ggufx_status status;
-    *(void **)&real = dlsym(RTLD_NEXT, "ggufx_dequantize_blocks");
-    status = real(out, n_out, rt, type, bytes, n_bytes, error);
-    if (status == GGUFX_OK && n_out > 0) flip(rt, out);
+    status = real(rt, products, n_products, options, error);
+    if (status == GGUFX_OK && n_products > 0) flip(rt, products->y);
     return status;
 }
 

@@ -4,6 +4,7 @@
  * usage: reload CASE LIBRARY MODEL
  * SPDX-License-Identifier: MIT
  */
+#include "../unit/weight_calls.h"
 #include "host.h"
 
 #include <dirent.h>
@@ -46,8 +47,14 @@ static void begin_use(objects *o, const ggufx_functions *a, const ggufx_executor
 }
 
 static void use(objects *o, const ggufx_functions *a) {
-    MUST(a->matmul(o->y, 0, kRows * kVectors, o->rt, o->w, o->x, 0, kColumns * kVectors, kVectors,
-                   NULL, NULL) == GGUFX_OK);
+    const ggufx_product product = {.struct_size = sizeof product,
+                                   .w = o->w,
+                                   .x = o->x,
+                                   .n_x = kColumns * kVectors,
+                                   .n = kVectors,
+                                   .y = o->y,
+                                   .n_y = kRows * kVectors};
+    MUST(a->matmul(o->rt, &product, 1, NULL, NULL) == GGUFX_OK);
 }
 
 static void end_use(objects *o, const ggufx_functions *a) {

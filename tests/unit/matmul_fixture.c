@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "matmul_fixture.h"
 #include "ok.h"
+#include "weight_calls.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -86,8 +87,8 @@ ggufx_tensor *wrap_matrix(const ggufx_runtime *rt, const matrix *m) {
     ggufx_tensor *t = NULL;
     ggufx_error error;
     const uint64_t ne[2] = {m->n_cols, m->n_rows};
-    const ggufx_status status = ggufx_tensor_wrap(&t, rt, m->type, 2, ne, m->stride, m->data,
-                                                  m->n_bytes, "w", NULL, NULL, &error);
+    const ggufx_status status =
+        tensor_of(&t, rt, m->type, 2, ne, m->stride, m->data, m->n_bytes, "w", NULL, NULL, &error);
     if (status != GGUFX_OK) fail_msg("wrap: %s", error.message);
     return t;
 }
@@ -195,7 +196,7 @@ float *product(const ggufx_runtime *rt, const matrix *m, const float *x, size_t 
     ggufx_tensor *w = wrap_matrix(rt, m);
     const size_t rows = (size_t)m->n_rows, cols = (size_t)m->n_cols;
     float *y = malloc((n * rows + 1) * sizeof *y);
-    if (ggufx_matmul(y, 0, n * rows, rt, w, x, 0, n * cols, n, &options, &error) != GGUFX_OK) {
+    if (matmul(y, 0, n * rows, rt, w, x, 0, n * cols, n, &options, &error) != GGUFX_OK) {
         fail_msg("matmul: %s", error.message);
     }
     ggufx_tensor_destroy(w);

@@ -6,6 +6,7 @@
 #define MIXTURE_H
 
 #include "matmul_fixture.h"
+#include "weight_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,9 +31,9 @@ static inline void make_mixture(mixture *t, const ggufx_runtime *rt, uint32_t ty
     const uint64_t ne[3] = {t->cols, t->rows, t->n_experts};
     uint64_t random = 9;
     t->m = random_matrix(type, t->rows * t->n_experts, t->cols, 0);
-    assert_int_equal(ggufx_tensor_wrap(&t->w, rt, type, 3, ne, 0, t->m.data, t->m.n_bytes, "e",
-                                       NULL, NULL, NULL),
-                     GGUFX_OK);
+    assert_int_equal(
+        tensor_of(&t->w, rt, type, 3, ne, 0, t->m.data, t->m.n_bytes, "e", NULL, NULL, NULL),
+        GGUFX_OK);
     t->ldx = t->cols + 5;
     t->ldy = t->rows + 3;
     t->x = random_values(x_length(t), 7);
@@ -58,8 +59,8 @@ static inline ggufx_status run_mixture(const mixture *t, const ggufx_runtime *rt
                                        polls *p, ggufx_error *e) {
     ggufx_progress progress;
     const ggufx_matmul_options options = options_with(flags, &progress, p);
-    return ggufx_matmul_id(t->y, t->ldy, y_length(t), rt, t->w, t->ids, t->n_used, t->x, t->ldx,
-                           x_length(t), t->n, &options, e);
+    return matmul_id(t->y, t->ldy, y_length(t), rt, t->w, t->ids, t->n_used, t->x, t->ldx,
+                     x_length(t), t->n, &options, e);
 }
 
 #endif

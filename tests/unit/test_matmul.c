@@ -4,6 +4,7 @@
  */
 #include "matmul_fixture.h"
 #include "ok.h"
+#include "weight_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,17 +55,16 @@ static void test_matmul_refuses_overlap_short_buffers_and_narrow_columns(void **
     ggufx_tensor *w = wrap_matrix(rt, &m);
     float x[256] = {0}, y[64];
     ggufx_error e;
-    assert_int_equal(ggufx_matmul(x + 100, 0, 16, rt, w, x, 0, 128, 2, NULL, &e), GGUFX_E_ARGUMENT);
+    assert_int_equal(matmul(x + 100, 0, 16, rt, w, x, 0, 128, 2, NULL, &e), GGUFX_E_ARGUMENT);
     assert_non_null(strstr(e.message, "overlap"));
-    assert_int_equal(ggufx_matmul(x + 128, 0, 16, rt, w, x, 0, 128, 2, NULL, &e), GGUFX_OK);
-    assert_int_equal(ggufx_matmul(y, 0, 15, rt, w, x, 0, 128, 2, NULL, &e), GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_matmul(y, 0, 16, rt, w, x, 0, 127, 2, NULL, &e), GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_matmul(y, 7, 16, rt, w, x, 0, 128, 2, NULL, &e), GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_matmul(y, 0, 16, rt, w, x, 63, 128, 2, NULL, &e), GGUFX_E_ARGUMENT);
-    assert_int_equal(
-        ggufx_matmul(y, 0, SIZE_MAX, rt, w, x, SIZE_MAX / 2, SIZE_MAX, SIZE_MAX, NULL, &e),
-        GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_matmul(y, 0, 0, rt, w, x, 0, 0, 0, NULL, &e), GGUFX_OK);
+    assert_int_equal(matmul(x + 128, 0, 16, rt, w, x, 0, 128, 2, NULL, &e), GGUFX_OK);
+    assert_int_equal(matmul(y, 0, 15, rt, w, x, 0, 128, 2, NULL, &e), GGUFX_E_ARGUMENT);
+    assert_int_equal(matmul(y, 0, 16, rt, w, x, 0, 127, 2, NULL, &e), GGUFX_E_ARGUMENT);
+    assert_int_equal(matmul(y, 7, 16, rt, w, x, 0, 128, 2, NULL, &e), GGUFX_E_ARGUMENT);
+    assert_int_equal(matmul(y, 0, 16, rt, w, x, 63, 128, 2, NULL, &e), GGUFX_E_ARGUMENT);
+    assert_int_equal(matmul(y, 0, SIZE_MAX, rt, w, x, SIZE_MAX / 2, SIZE_MAX, SIZE_MAX, NULL, &e),
+                     GGUFX_E_ARGUMENT);
+    assert_int_equal(matmul(y, 0, 0, rt, w, x, 0, 0, 0, NULL, &e), GGUFX_OK);
     ggufx_tensor_destroy(w);
     free_matrix(&m);
     ggufx_runtime_destroy(rt);
@@ -144,8 +144,8 @@ static void test_columns_apart_leave_the_floats_between_alone(void **state) {
         float *x = random_values(n * ldx, 3), y[n * ldy], dense[n * cols];
         for (size_t c = 0; c < n; c++) memcpy(dense + c * cols, x + c * ldx, cols * sizeof *x);
         for (size_t i = 0; i < n * ldy; i++) y[i] = -7.0f;
-        OK(ggufx_matmul(y, ldy, (n - 1) * ldy + rows, rt, w, x, ldx, (n - 1) * ldx + cols, n, NULL,
-                        ok_error()));
+        OK(matmul(y, ldy, (n - 1) * ldy + rows, rt, w, x, ldx, (n - 1) * ldx + cols, n, NULL,
+                  ok_error()));
         float *want = product(rt, &m, dense, n, 0);
         for (size_t c = 0; c < n; c++) {
             assert_equal_bits(y + c * ldy, want + c * rows, rows);
@@ -175,7 +175,7 @@ static void test_strided_rows_and_slices_have_the_bits_of_dense_ones(void **stat
         }
         for (size_t n = 1; n <= 4; n += 3) {
             float *x = random_values(n * cols, 4), y[4 * rows], *want = product(rt, &copy, x, n, 0);
-            OK(ggufx_matmul(y, 0, n * rows, rt, part, x, 0, n * cols, n, NULL, ok_error()));
+            OK(matmul(y, 0, n * rows, rt, part, x, 0, n * cols, n, NULL, ok_error()));
             assert_equal_bits(y, want, n * rows);
             free(want);
             free(x);

@@ -4,6 +4,7 @@
  */
 #include "matmul_fixture.h"
 #include "ok.h"
+#include "weight_calls.h"
 
 #include <stdlib.h>
 
@@ -37,7 +38,7 @@ static void check_parts(int32_t isa) {
     ggufx_tensor *w = wrap_matrix(rt, &m);
     float *x = random_values(n * cols, 17), *y = malloc(n * rows * sizeof *y);
     mm.progress = &progress;
-    OK(ggufx_matmul(y, 0, n * rows, rt, w, x, 0, n * cols, n, &mm, ok_error()));
+    OK(matmul(y, 0, n * rows, rt, w, x, 0, n * cols, n, &mm, ok_error()));
     assert_true(b.n >= 2);
     const uint64_t first = b.done[1] - b.done[0], last = (uint64_t)n * rows - b.done[b.n - 1];
     assert_true(last <= first && last >= first / 4 * 3);

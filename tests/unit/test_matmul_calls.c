@@ -4,6 +4,7 @@
  */
 #include "matmul_fixture.h"
 #include "ok.h"
+#include "weight_calls.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static void test_column_that_does_not_fit_the_workspace_is_a_limit(void **state)
     ggufx_error e;
     assert_int_equal(ggufx_matvec(y, 1, rt, w, x, cols, NULL, &e), GGUFX_E_LIMIT);
     assert_non_null(strstr(e.message, "workspace_bytes"));
-    assert_int_equal(ggufx_matmul(y, 0, 4, rt, w, x, 0, 4 * cols, 4, NULL, &e), GGUFX_E_LIMIT);
+    assert_int_equal(matmul(y, 0, 4, rt, w, x, 0, 4 * cols, 4, NULL, &e), GGUFX_E_LIMIT);
     ggufx_tensor_destroy(w);
     free_matrix(&m);
     ggufx_runtime_destroy(rt);
@@ -115,7 +116,7 @@ static void test_products_never_allocate(void **state) {
             const long calls = count.calls;
             const size_t heap = heap_in_use();
             for (size_t columns = 1; columns <= n; columns += 4) {
-                OK(ggufx_matmul(y, 0, n * rows, rt, w, x, 0, n * cols, columns, &mm, ok_error()));
+                OK(matmul(y, 0, n * rows, rt, w, x, 0, n * cols, columns, &mm, ok_error()));
             }
             assert_int_equal(count.calls, calls);
             assert_int_equal(heap_in_use(), heap);
@@ -136,7 +137,7 @@ static ggufx_status polled_product(const ggufx_runtime *rt, const ggufx_tensor *
     ggufx_tensor_facts facts = {.struct_size = sizeof facts};
     OK(ggufx_tensor_info(&facts, w, ok_error()));
     const size_t cols = (size_t)facts.ne[0], rows = (size_t)facts.ne[1];
-    return ggufx_matmul(y, 0, n * rows, rt, w, x, 0, n * cols, n, &options, e);
+    return matmul(y, 0, n * rows, rt, w, x, 0, n * cols, n, &options, e);
 }
 
 static void test_cancel_at_each_poll_ends_the_product(void **state) {
@@ -213,11 +214,11 @@ static void *call_often(void *arg) {
     ggufx_tensor *w = NULL;
     const uint64_t ne[2] = {cols, rows};
     float *y = malloc(4 * rows * sizeof *y);
-    c->n_wrong += ggufx_tensor_wrap(&w, c->rt, c->m->type, 2, ne, 0, c->m->data, c->m->n_bytes,
-                                    NULL, NULL, NULL, NULL) != GGUFX_OK;
+    c->n_wrong += tensor_of(&w, c->rt, c->m->type, 2, ne, 0, c->m->data, c->m->n_bytes, NULL, NULL,
+                            NULL, NULL) != GGUFX_OK;
     for (int i = 0; i < 20; i++) {
         const ggufx_status status =
-            ggufx_matmul(y, 0, 4 * rows, c->rt, w, c->x, 0, 4 * cols, 4, NULL, NULL);
+            matmul(y, 0, 4 * rows, c->rt, w, c->x, 0, 4 * cols, 4, NULL, NULL);
         c->n_wrong += status != GGUFX_OK || memcmp(y, c->want, 4 * rows * sizeof *y) != 0;
     }
     ggufx_tensor_destroy(w);

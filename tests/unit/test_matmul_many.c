@@ -4,6 +4,7 @@
  */
 #include "matmul_fixture.h"
 #include "test_step.h"
+#include "weight_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,7 @@ static ggufx_status many(bundle *b, const ggufx_runtime *rt, const float *x, uin
                          polls *p, ggufx_error *e) {
     ggufx_progress progress;
     const ggufx_matmul_options options = options_with(flags, &progress, p);
-    return ggufx_matvec_many(b->y, b->n_y, rt, b->w, b->n, x, b->cols, &options, e);
+    return matvec_many(b->y, b->n_y, rt, b->w, b->n, x, b->cols, &options, e);
 }
 
 static void test_each_result_has_the_bits_of_matvec(void **state) {
@@ -145,36 +146,36 @@ static void test_wrong_arguments_are_refused_before_anything_is_computed(void **
         assert_non_null(strstr(e.message, text));                                                  \
         for (size_t i_ = 0; i_ < b.n_y[0]; i_++) assert_true(b.y[0][i_] == 0.0f);                  \
     } while (0)
-    REFUSED("n_x is 224", ggufx_matvec_many(b.y, b.n_y, rt, b.w, 3, x, 224, NULL, &e));
-    REFUSED("rt", ggufx_matvec_many(b.y, b.n_y, NULL, b.w, 3, x, 256, NULL, &e));
-    REFUSED("rt", ggufx_matvec_many(b.y, b.n_y, NULL, b.w, 0, x, 256, NULL, &e));
-    REFUSED("must be set", ggufx_matvec_many(NULL, b.n_y, rt, b.w, 3, x, 256, NULL, &e));
-    REFUSED("must be set", ggufx_matvec_many(b.y, NULL, rt, b.w, 3, x, 256, NULL, &e));
-    REFUSED("must be set", ggufx_matvec_many(b.y, b.n_y, rt, NULL, 3, x, 256, NULL, &e));
-    REFUSED("must be set", ggufx_matvec_many(b.y, b.n_y, rt, b.w, 3, NULL, 256, NULL, &e));
-    REFUSED("limit is 64", ggufx_matvec_many(b.y, b.n_y, rt, b.w, 65, x, 256, NULL, &e));
-    b.n_y[2]++;
-    REFUSED("n_y", ggufx_matvec_many(b.y, b.n_y, rt, b.w, 3, x, 256, NULL, &e));
+    REFUSED("x holds 224", matvec_many(b.y, b.n_y, rt, b.w, 3, x, 224, NULL, &e));
+    REFUSED("rt", matvec_many(b.y, b.n_y, NULL, b.w, 3, x, 256, NULL, &e));
+    REFUSED("rt", matvec_many(b.y, b.n_y, NULL, b.w, 0, x, 256, NULL, &e));
+    REFUSED("products must be set", ggufx_matmul(rt, NULL, 3, NULL, &e));
+    REFUSED("must be set", matvec_many(b.y, b.n_y, rt, b.w, 3, NULL, 256, NULL, &e));
+    REFUSED("limit is 64", matvec_many(b.y, b.n_y, rt, b.w, 65, x, 256, NULL, &e));
     b.n_y[2]--;
+    REFUSED("y holds", matvec_many(b.y, b.n_y, rt, b.w, 3, x, 256, NULL, &e));
+    assert_int_equal(e.index, 2);
+    b.n_y[2]++;
     const ggufx_tensor *w = b.w[1];
     b.w[1] = NULL;
-    REFUSED("w is not", ggufx_matvec_many(b.y, b.n_y, rt, b.w, 3, x, 256, NULL, &e));
+    REFUSED("w is not", matvec_many(b.y, b.n_y, rt, b.w, 3, x, 256, NULL, &e));
     b.w[1] = w;
     float *y = b.y[2];
     b.y[2] = b.y[1] + b.n_y[1] - 1;
-    REFUSED("overlaps y[1]", ggufx_matvec_many(b.y, b.n_y, rt, b.w, 3, x, 256, NULL, &e));
+    REFUSED("y of product 1", matvec_many(b.y, b.n_y, rt, b.w, 3, x, 256, NULL, &e));
     assert_int_equal(e.index, 2);
     b.y[2] = x_and_y + 255;
-    REFUSED("overlaps x", ggufx_matvec_many(b.y, b.n_y, rt, b.w, 3, x_and_y, 256, NULL, &e));
+    REFUSED("overlaps x", matvec_many(b.y, b.n_y, rt, b.w, 3, x_and_y, 256, NULL, &e));
     b.y[2] = y;
     matrix decoded = random_matrix(GGUFX_TYPE_Q8_K, b.n_y[2], 256, 0);
     ggufx_tensor *only_decoded = wrap_matrix(rt, &decoded);
     w = b.w[2];
     b.w[2] = only_decoded;
-    assert_int_equal(ggufx_matvec_many(b.y, b.n_y, rt, b.w, 3, x, 256, NULL, &e), GGUFX_E_TYPE);
+    assert_int_equal(matvec_many(b.y, b.n_y, rt, b.w, 3, x, 256, NULL, &e), GGUFX_E_TYPE);
+    assert_int_equal(e.index, 2);
     assert_true(b.y[0][0] == 0.0f);
     b.w[2] = w;
-    assert_int_equal(ggufx_matvec_many(b.y, b.n_y, rt, b.w, 3, x, 256, NULL, &e), GGUFX_OK);
+    assert_int_equal(matvec_many(b.y, b.n_y, rt, b.w, 3, x, 256, NULL, &e), GGUFX_OK);
     ggufx_tensor_destroy(only_decoded);
     free_matrix(&decoded);
     free_bundle(&b);

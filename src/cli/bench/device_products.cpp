@@ -122,12 +122,12 @@ private:
     double multiply(const ggufx_tensor *matrix, uint64_t n) {
         auto matmul = sized<ggufx_matmul_options>();
         matmul.flags = options_.flags();
+        const ggufx_product product =
+            product_of(matrix, std::span(weights_.x).first(static_cast<size_t>(options_.k * n)),
+                       static_cast<size_t>(n), y_);
         return seconds_of([&] {
-            call([&](ggufx_error *error) {
-                return ggufx_matmul(y_.data(), 0, y_.size(), rt_, matrix, weights_.x.data(), 0,
-                                    static_cast<size_t>(options_.k * n), static_cast<size_t>(n),
-                                    &matmul, error);
-            });
+            call(
+                [&](ggufx_error *error) { return ggufx_matmul(rt_, &product, 1, &matmul, error); });
         });
     }
 
