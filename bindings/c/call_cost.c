@@ -13,7 +13,6 @@ static double now(void) {
 }
 
 static ggufx_tensor *weights(ggufx_runtime *rt, size_t rows, size_t columns, uint32_t type) {
-    const uint64_t ne[2] = {columns, rows};
     uint64_t row_bytes = 0;
     ggufx_tensor *w = NULL;
     must(ggufx_row_bytes(&row_bytes, type, columns, &error));
@@ -22,8 +21,18 @@ static ggufx_tensor *weights(ggufx_runtime *rt, size_t rows, size_t columns, uin
     void *blocks = malloc(n);
     if (!values || !blocks) exit(1);
     for (size_t i = 0; i < rows * columns; i++) values[i] = (float)(i % 17) - 8;
-    must(ggufx_quantize_blocks(blocks, n, rt, type, values, rows, columns, NULL, &error));
-    must(ggufx_tensor_wrap(&w, rt, type, 2, ne, 0, blocks, n, "w", free, blocks, &error));
+    ggufx_quantize_args args = {.struct_size = sizeof args, .type = type};
+    args.rows = values;
+    args.n_rows = rows;
+    args.n_cols = columns;
+    must(ggufx_quantize(blocks, n, rt, &args, &error));
+    ggufx_tensor_options options = {.struct_size = sizeof options, .type = type, .n_dims = 2};
+    options.ne[0] = columns;
+    options.ne[1] = rows;
+    options.data = options.user = blocks;
+    options.n_bytes = n;
+    options.destroy = free;
+    must(ggufx_tensor_create(&w, rt, &options, &error));
     free(values);
     return w;
 }

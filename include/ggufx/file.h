@@ -330,25 +330,33 @@ GGUFX_API ggufx_status ggufx_tensor_info(ggufx_tensor_facts *out, const ggufx_te
  */
 GGUFX_API const void *ggufx_tensor_data(const ggufx_tensor *tensor);
 
+/* A tensor in memory of the caller. */
+typedef struct ggufx_tensor_options {
+    uint32_t struct_size;
+    uint32_t flags; /* 0 */
+    ggufx_type type;
+    uint32_t n_dims;             /* at most GGUFX_MAX_DIMS */
+    uint64_t ne[GGUFX_MAX_DIMS]; /* values per dimension, ne[0] along a row; 0 after n_dims */
+    uint64_t row_stride;         /* bytes from one row to the next; 0 = dense */
+    /* {takes} {len: n_bytes} rows, with fields that are little-endian as in a file, on any host */
+    const void *data;
+    uint64_t n_bytes;            /* bytes of data */
+    const char *name;            /* name of the tensor; NULL: none */
+    void (*destroy)(void *user); /* called when data are not used any more; NULL: none */
+    void *user;
+} ggufx_tensor_options;
+
 /*
- * Wraps memory of the caller as a tensor of ne[0 .. n_dims - 1] values.
+ * Creates a tensor of memory of the caller, without a copy.
  *
- * ne    {len: n_dims} values per dimension.
- * data  {takes} rows that are `row_stride` bytes apart (0 = dense; at least a row). Fields are
- *       little-endian as in a file, on any host.
- * name  {null} the name of the tensor.
- *
- * data must stay valid until destroy(user) is called. That happens once, also if this call fails;
- * destroy may be NULL.
+ * options->data must stay valid until options->destroy(user) is called. That happens once, also if
+ * this call fails, except if options is NULL or its struct_size is wrong.
  *
  * Errors: ARGUMENT, MEMORY, TYPE, SHAPE, OVERFLOW, BOUNDS (n_bytes is too small).
  * Threads: any number at once.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_tensor_wrap(ggufx_tensor **out, const ggufx_runtime *rt,
-                                         ggufx_type type, uint32_t n_dims, const uint64_t *ne,
-                                         uint64_t row_stride, const void *data, uint64_t n_bytes,
-                                         const char *name, void (*destroy)(void *user), void *user,
-                                         ggufx_error *error);
+GGUFX_API ggufx_status ggufx_tensor_create(ggufx_tensor **out, const ggufx_runtime *rt,
+                                           const ggufx_tensor_options *options, ggufx_error *error);
 
 /*
  * Creates a view of indices first .. first + n - 1 of dimension `dim` of a tensor.

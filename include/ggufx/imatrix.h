@@ -79,7 +79,7 @@ typedef struct ggufx_imatrix_entry {
     const float *sums;    /* {len: n_matrices * n_columns} sums of squared activations */
     const float *counts;  /* {len: n_matrices} tokens */
     /* {len: n_matrices * n_columns} sums / counts, 1 without counts: the imatrix of
-     * ggufx_quantize_options */
+     * ggufx_quantize_args */
     const float *values;
 } ggufx_imatrix_entry;
 

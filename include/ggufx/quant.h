@@ -27,19 +27,6 @@ GGUFX_API ggufx_status ggufx_dequantize(float *out, size_t n_out, const ggufx_ru
                                         const ggufx_tensor *tensor, uint64_t first_row,
                                         uint64_t n_rows, ggufx_error *error);
 
-/*
- * Dequantizes whole blocks in memory: n_bytes / block_bytes blocks of `type`.
- *
- * out    f32, n >= blocks * block_values floats.
- * bytes  any alignment, little-endian fields.
- *
- * Errors: ARGUMENT (n_bytes is not whole blocks, n too small), TYPE.
- * Threads: any number at once.   Allocates: no.   Since: 0.1.
- */
-GGUFX_API ggufx_status ggufx_dequantize_blocks(float *out, size_t n, const ggufx_runtime *rt,
-                                               ggufx_type type, const void *bytes, size_t n_bytes,
-                                               ggufx_error *error);
-
 /* Algorithms that choose scales and codes. */
 typedef int32_t ggufx_quantize_mode;
 enum {
@@ -49,28 +36,29 @@ enum {
     GGUFX_QUANTIZE_BEST = 1
 };
 
-/* Options of a quantization. All zero means default. */
-typedef struct ggufx_quantize_options {
+/* Rows of f32 to quantize. */
+typedef struct ggufx_quantize_args {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
+    ggufx_type type;
     ggufx_quantize_mode mode;
-    uint32_t reserved;
+    size_t n_rows;
+    size_t n_cols;                  /* values of a row */
+    const float *rows;              /* {len: n_rows * n_cols} f32, dense */
     const float *imatrix;           /* {len: n_cols} weights of the columns, >= 0, or NULL */
     const ggufx_progress *progress; /* counts blocks; NULL: none */
-} ggufx_quantize_options;
+} ggufx_quantize_args;
 
 /*
- * Quantizes rows of f32 to blocks of `type`, with the same bytes on every machine and thread count.
+ * Quantizes rows to blocks, with the same bytes on every machine and thread count.
  *
- * out      n_bytes >= n_rows * ggufx_row_bytes(type, n_cols), written dense, little-endian fields;
- *          must not overlap rows. Unspecified after an error.
- * rows     {len: n_rows * n_cols} f32, dense.
- * options  may be NULL. Types without a search (Q8_0, F16, ...) ignore the imatrix.
+ * out  n_bytes >= n_rows * ggufx_row_bytes(type, n_cols), written dense, little-endian fields; must
+ *      not overlap the rows. Unspecified after an error.
  *
- * IQ2_XXS, IQ2_XS and IQ1_S need an imatrix. IQ3_S has the bytes of the reference also in this
- * case: a group of 32 zeros shifts the codes of later groups. Such blocks dequantize to wrong
- * values; GGUFX_QUANTIZE_BEST avoids them. IQ1, IQ2 and IQ3 begin each call with tables, which take
- * up to 1 MB and tens of ms: pass many rows.
+ * Types without a search (Q8_0, F16, ...) ignore the imatrix. IQ2_XXS, IQ2_XS and IQ1_S need one.
+ * IQ3_S has the bytes of the reference also in this case: a group of 32 zeros shifts the codes of
+ * later groups. Such blocks dequantize to wrong values; GGUFX_QUANTIZE_BEST avoids them. IQ1, IQ2
+ * and IQ3 begin each call with tables, which take up to 1 MB and tens of ms: pass many rows.
  *
  * Errors:
  * - ARGUMENT: n_bytes too small, no or unusable imatrix.
@@ -83,10 +71,8 @@ typedef struct ggufx_quantize_options {
  * Threads: any number at once; uses the runtime's executor.
  * Allocates: only those tables, freed before return.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_quantize_blocks(void *out, size_t n_bytes, const ggufx_runtime *rt,
-                                             ggufx_type type, const float *rows, size_t n_rows,
-                                             size_t n_cols, const ggufx_quantize_options *options,
-                                             ggufx_error *error);
+GGUFX_API ggufx_status ggufx_quantize(void *out, size_t n_bytes, const ggufx_runtime *rt,
+                                      const ggufx_quantize_args *args, ggufx_error *error);
 
 #ifdef __cplusplus
 }

@@ -59,7 +59,7 @@ typedef uint32_t ggufx_type_flags;
 #define GGUFX_TYPE_IS_INTEGER 4u    /* I8, I16, I32, I64 */
 #define GGUFX_TYPE_IS_ACTIVATION 8u /* Q8_1, Q8_K: computed at run time, not meant for files */
 #define GGUFX_TYPE_HAS_MATVEC 16u   /* usable as the weight of ggufx_matvec */
-#define GGUFX_TYPE_HAS_QUANTIZE 32u /* usable as the result of ggufx_quantize_blocks */
+#define GGUFX_TYPE_HAS_QUANTIZE 32u /* usable as the result of ggufx_quantize */
 
 typedef struct ggufx_type_facts {
     uint32_t struct_size; /* set by the caller */

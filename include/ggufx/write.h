@@ -143,7 +143,7 @@ GGUFX_API ggufx_status ggufx_writer_copy_meta(ggufx_writer *writer, const ggufx_
 /* ---- tensors -------------------------------------------------------------------------------- */
 
 /*
- * Adds a tensor of a file, wrapped memory (ggufx_tensor_wrap) or a slice.
+ * Adds a tensor of a file, memory (ggufx_tensor_create) or a slice.
  *
  * The source is kept until the writer is destroyed; the handle may be destroyed before.
  *

@@ -66,15 +66,18 @@ extern "C" const void *ggufx_tensor_data(const ggufx_tensor *tensor) {
 
 namespace {
 
-// Shape and size of a view that wraps the caller's blocks. Throws the errors of ggufx_tensor_wrap.
-gguf::Tensor wrapped_view(uint32_t type, uint32_t n_dims, const uint64_t *ne, uint64_t row_stride) {
-    require(n_dims <= GGUFX_MAX_DIMS, "n_dims must be 0..4");
-    require(ne || n_dims == 0, "ne must be set");
-    gguf::Tensor t = gguf::shaped_tensor(type, n_dims, ne);
-    t.row_stride = row_stride ? row_stride : t.row_bytes;
+// Shape and size of a view of the caller's blocks. Throws the errors of ggufx_tensor_create.
+gguf::Tensor view_of(const ggufx_tensor_options &in) {
+    require(in.n_dims <= GGUFX_MAX_DIMS, "n_dims must be 0..4");
+    for (uint32_t i = in.n_dims; i < GGUFX_MAX_DIMS; i++)
+        if (in.ne[i])
+            fail(Status::argument, {}, "ne[%" PRIu32 "] is %" PRIu64 ", but n_dims is %" PRIu32, i,
+                 in.ne[i], in.n_dims);
+    gguf::Tensor t = gguf::shaped_tensor(in.type, in.n_dims, in.ne);
+    t.row_stride = in.row_stride ? in.row_stride : t.row_bytes;
     if (t.row_stride < t.row_bytes)
         fail(Status::argument, {},
-             "row_stride %" PRIu64 " is smaller than a row, %" PRIu64 " bytes", row_stride,
+             "row_stride %" PRIu64 " is smaller than a row, %" PRIu64 " bytes", in.row_stride,
              t.row_bytes);
     return t;
 }
@@ -98,27 +101,30 @@ Ref<Wrapped> ggufx::abi::keep_wrapped(const Ref<Host> &host, io::OnEnd end, std:
     return wrapped;
 }
 
-extern "C" ggufx_status ggufx_tensor_wrap(ggufx_tensor **out, const ggufx_runtime *rt,
-                                          uint32_t type, uint32_t n_dims, const uint64_t *ne,
-                                          uint64_t row_stride, const void *data, uint64_t n_bytes,
-                                          const char *name, void (*destroy)(void *user), void *user,
-                                          ggufx_error *error) {
+extern "C" ggufx_status ggufx_tensor_create(ggufx_tensor **out, const ggufx_runtime *rt,
+                                            const ggufx_tensor_options *options,
+                                            ggufx_error *error) {
     if (out) *out = nullptr;
     return guard(error, [&] {
-        io::OnEnd end(destroy, user);
+        require(options, "options must be set");
+        // before the other checks: the memory is released also if the call fails
+        const bool complete = holds_all(*options);
+        io::OnEnd end(complete ? options->destroy : nullptr, complete ? options->user : nullptr);
         require(out && alive(rt, Tag::runtime), "out and rt must be set");
-        gguf::Tensor view = wrapped_view(type, n_dims, ne, row_stride);
+        const auto in = import_options(options, 0, "ggufx_tensor_options");
+        require(complete, "ggufx_tensor_options.struct_size is too small: set it to sizeof");
+        gguf::Tensor view = view_of(in);
         const uint64_t need = extent(view);
-        if (need > n_bytes)
+        if (need > in.n_bytes)
             fail(Status::bounds, {},
                  "n_bytes is %" PRIu64 ", but %" PRIu64 " rows with a stride of %" PRIu64
                  " bytes need %" PRIu64,
-                 n_bytes, view.n_rows, view.row_stride, need);
-        require(data || need == 0, "data must be set");
-        const size_t n_name = name ? strlen(name) : 0;
-        Ref<Wrapped> wrapped = keep_wrapped(rt->host, std::move(end), {name ? name : "", n_name});
-        view.name = {reinterpret_cast<const char *>(wrapped->name.data()), n_name};
-        view.data = view.n_bytes ? static_cast<const uint8_t *>(data) : nullptr;
+                 in.n_bytes, view.n_rows, view.row_stride, need);
+        require(in.data || need == 0, "data must be set");
+        const std::string_view name = in.name ? in.name : "";
+        Ref<Wrapped> wrapped = keep_wrapped(rt->host, std::move(end), name);
+        view.name = {reinterpret_cast<const char *>(wrapped->name.data()), name.size()};
+        view.data = view.n_bytes ? static_cast<const uint8_t *>(in.data) : nullptr;
         auto *made = make<OwnedTensor>(*rt->host);
         made->tensor = view;
         made->host = rt->host;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "device_fixture.h"
 #include "../unit/ok.h"
+#include "../unit/weight_calls.h"
 
 #include <stdbool.h>
 
@@ -25,12 +26,12 @@ matrix quantized_matrix(const ggufx_runtime *rt, uint32_t type, uint64_t n_rows,
     float *weights = malloc((size_t)n_cols * sizeof *weights);
     uint8_t *row = malloc((size_t)m.row_bytes);
     for (uint64_t c = 0; c < n_cols; c++) weights[c] = 1;
-    ggufx_quantize_options options = {.struct_size = sizeof options};
+    ggufx_quantize_args options = {.struct_size = sizeof options};
     options.imatrix = weights;
     for (uint64_t r = 0; r < n_rows; r++) {
         ggufx_error error;
-        if (ggufx_quantize_blocks(row, (size_t)m.row_bytes, rt, type, values + r * n_cols, 1,
-                                  (size_t)n_cols, &options, &error) != GGUFX_OK) {
+        if (quantize_rows(row, (size_t)m.row_bytes, rt, type, values + r * n_cols, 1,
+                          (size_t)n_cols, &options, &error) != GGUFX_OK) {
             fail_msg("quantize: %s", error.message);
         }
         memcpy(m.data + r * m.stride, row, (size_t)m.row_bytes);
@@ -69,11 +70,11 @@ void compare_product(tally *t, const ggufx_runtime *rt, const ggufx_device *devi
     for (size_t i = 0; i < n_y; i++) want[i] = got[i] = -7.0f;
     const ggufx_matmul_options options = options_with(flags, NULL, NULL);
     ggufx_error error;
-    if (ggufx_matmul(want, ldy, n_y, rt, here, x, ldx, n_x, n, &options, &error) != GGUFX_OK) {
+    if (matmul(want, ldy, n_y, rt, here, x, ldx, n_x, n, &options, &error) != GGUFX_OK) {
         fail_msg("here: %s", error.message);
     }
     const uint64_t before = launches_of(device);
-    if (ggufx_matmul(got, ldy, n_y, rt, there, x, ldx, n_x, n, &options, &error) != GGUFX_OK) {
+    if (matmul(got, ldy, n_y, rt, there, x, ldx, n_x, n, &options, &error) != GGUFX_OK) {
         fail_msg("there: %s", error.message);
     }
     if (n > 0 && rows > 0 && cols > 0) assert_true(launches_of(device) > before);
@@ -144,26 +145,26 @@ void assert_empty_lists_are_results(const ggufx_runtime *rt, const ggufx_device 
     matrix none = random_matrix(GGUFX_TYPE_Q4_K, 0, kCols, 0);
     const uint64_t ne[3] = {kCols, kRows / kExperts, kExperts};
     ggufx_tensor *here = wrap_matrix(rt, &m), *empty = wrap_matrix(rt, &none), *experts = NULL;
-    OK(ggufx_tensor_wrap(&experts, rt, GGUFX_TYPE_Q4_K, 3, ne, 0, m.data, m.n_bytes, "e", NULL,
-                         NULL, ok_error()));
+    OK(tensor_of(&experts, rt, GGUFX_TYPE_Q4_K, 3, ne, 0, m.data, m.n_bytes, "e", NULL, NULL,
+                 ok_error()));
     ggufx_tensor *there = upload(device, here), *empty_there = upload(device, empty),
                  *experts_there = upload(device, experts);
     float *x = random_values(kCols, 1), y[kRows + 1];
     for (size_t i = 0; i <= kRows; i++) y[i] = -7.0f;
     const uint32_t ids[1] = {0};
     const uint64_t before = launches_of(device);
-    OK(ggufx_matvec_many(NULL, NULL, rt, NULL, 0, x, kCols, NULL, ok_error()));
-    OK(ggufx_matmul(y, 0, kRows, rt, there, x, 0, kCols, 0, NULL, ok_error()));
+    OK(matvec_many(NULL, NULL, rt, NULL, 0, x, kCols, NULL, ok_error()));
+    OK(matmul(y, 0, kRows, rt, there, x, 0, kCols, 0, NULL, ok_error()));
     OK(ggufx_matvec(y, 0, rt, empty_there, x, kCols, NULL, ok_error()));
-    OK(ggufx_matmul_id(y, 0, kRows, rt, experts_there, NULL, 0, x, 0, kCols, 1, NULL, ok_error()));
-    OK(ggufx_matmul_id(y, 0, kRows, rt, experts_there, ids, 1, x, 0, kCols, 0, NULL, ok_error()));
+    OK(matmul_id(y, 0, kRows, rt, experts_there, NULL, 0, x, 0, kCols, 1, NULL, ok_error()));
+    OK(matmul_id(y, 0, kRows, rt, experts_there, ids, 1, x, 0, kCols, 0, NULL, ok_error()));
     for (size_t i = 0; i <= kRows; i++) assert_true(y[i] == -7.0f);
     assert_int_equal(launches_of(device), before);
     /* A list with empty matrices and one that has rows. */
     const ggufx_tensor *const list[3] = {empty_there, there, empty_there};
     float *const to[3] = {y + kRows, y, y + kRows}, want[kRows];
     const size_t n_y[3] = {0, kRows, 0};
-    OK(ggufx_matvec_many(to, n_y, rt, list, 3, x, kCols, NULL, ok_error()));
+    OK(matvec_many(to, n_y, rt, list, 3, x, kCols, NULL, ok_error()));
     OK(ggufx_matvec((float *)want, kRows, rt, here, x, kCols, NULL, ok_error()));
     assert_equal_bits(y, want, kRows);
     assert_true(y[kRows] == -7.0f);

@@ -9,6 +9,7 @@
  */
 #include "../unit/ok.h"
 #include "../unit/test_step.h"
+#include "../unit/weight_calls.h"
 #include "cross.h"
 #include "fake_cuda.h"
 
@@ -239,7 +240,7 @@ static void test_many_matrices_go_in_one_launch(void **state) {
     }
     const uint64_t before = cuda->n_launches;
     const ggufx_tensor *const list[kMany] = {there[0], there[1], there[2], there[3], there[4]};
-    OK(ggufx_matvec_many(y, n_rows, h.rt, list, kMany, x, 512, NULL, ok_error()));
+    OK(matvec_many(y, n_rows, h.rt, list, kMany, x, 512, NULL, ok_error()));
     assert_int_equal(cuda->n_launches - before, 2); /* packing, and all products */
     for (size_t i = 0; i < kMany; i++) {
         assert_equal_bits(y[i], want[i], n_rows[i]);
@@ -461,8 +462,8 @@ static void test_memory_that_ends_is_reported_and_nothing_is_lost(void **state) 
     ggufx_tensor *here = NULL, *there = NULL;
     ggufx_error error;
     static uint8_t byte;
-    OK(ggufx_tensor_wrap(&here, h.rt, GGUFX_TYPE_F32, 2, ne, 0, &byte, (uint64_t)1 << 38, "w", NULL,
-                         NULL, ok_error()));
+    OK(tensor_of(&here, h.rt, GGUFX_TYPE_F32, 2, ne, 0, &byte, (uint64_t)1 << 38, "w", NULL, NULL,
+                 ok_error()));
     assert_int_equal(ggufx_tensor_upload(&there, h.device, here, NULL, &error), GGUFX_E_MEMORY);
     assert_null(there);
     assert_non_null(strstr(error.message, "are free"));

@@ -5,6 +5,7 @@
  */
 #include "../unit/ok.h"
 #include "../unit/test_step.h"
+#include "../unit/weight_calls.h"
 #include "fake_fixture.h"
 
 static void test_devices_of_a_plug_in_are_listed(void **state) {
@@ -251,7 +252,7 @@ static void count_launches(const fake_host *host, const ggufx_tensor *there, uin
     const ggufx_matmul_options options = options_with(flags, NULL, NULL);
     fake->most_values = fake->most_unsubmitted = 0;
     memset(fake->n_launches, 0, sizeof fake->n_launches);
-    OK(ggufx_matmul(y, 0, n * rows, host->rt, there, x, 0, n * cols, n, &options, ok_error()));
+    OK(matmul(y, 0, n * rows, host->rt, there, x, 0, n * cols, n, &options, ok_error()));
     free(x);
     free(y);
     uint64_t n_launches = 0;
@@ -299,8 +300,8 @@ static void test_work_of_a_launch_is_bounded_at_the_largest_sizes(void **state) 
             fake->launch_values = budgets[b];
             fake_host host = begin_fake(0);
             ggufx_tensor *here = NULL;
-            OK(ggufx_tensor_wrap(&here, host.rt, sizes[s].type, 2, ne, 0, zeros, row_bytes * ne[1],
-                                 "w", NULL, NULL, ok_error()));
+            OK(tensor_of(&here, host.rt, sizes[s].type, 2, ne, 0, zeros, row_bytes * ne[1], "w",
+                         NULL, NULL, ok_error()));
             ggufx_tensor *there = upload(host.device, here);
             for (size_t c = 0; c < 3; c++)
                 for (size_t i = 0; i < 4; i++) {
@@ -347,8 +348,7 @@ static void test_no_rows_take_no_memory(void **state) {
     fake_host host = begin_fake(0);
     const uint64_t ne[2] = {(uint64_t)1 << 40, 0}, live = fake->live_bytes;
     ggufx_tensor *here = NULL;
-    OK(ggufx_tensor_wrap(&here, host.rt, GGUFX_TYPE_Q8_0, 2, ne, 0, NULL, 0, "w", NULL, NULL,
-                         ok_error()));
+    OK(tensor_of(&here, host.rt, GGUFX_TYPE_Q8_0, 2, ne, 0, NULL, 0, "w", NULL, NULL, ok_error()));
     ggufx_tensor *there = upload(host.device, here);
     assert_int_equal(fake->live_bytes, live);
     ggufx_tensor_destroy(there);
@@ -369,8 +369,8 @@ static void test_slices_there_are_those_here(void **state) {
         matrix m = random_matrix(types[t], 8 * 3, 192, 0);
         const uint64_t ne[3] = {192, 8, 3};
         ggufx_tensor *here = NULL;
-        OK(ggufx_tensor_wrap(&here, host.rt, types[t], 3, ne, 0, m.data, m.n_bytes, "w", NULL, NULL,
-                             ok_error()));
+        OK(tensor_of(&here, host.rt, types[t], 3, ne, 0, m.data, m.n_bytes, "w", NULL, NULL,
+                     ok_error()));
         ggufx_tensor *there = upload(host.device, here);
         for (size_t i = 0; i < sizeof slices / sizeof slices[0]; i++) {
             ggufx_tensor *a = NULL, *b = NULL, *c = NULL;
@@ -488,7 +488,7 @@ static void test_many_matrices_here_and_there_have_the_bits_of_matvec(void **sta
     for (size_t mode = 0; mode < N_PRODUCT_MODES; mode++) {
         const ggufx_matmul_options options = options_with(product_modes[mode], NULL, NULL);
         for (size_t i = 0; i < most; i++) memset(y[i], 0xee, n_y[i] * sizeof(float));
-        OK(ggufx_matvec_many(y, n_y, host.rt, mixed, most, x, cols, &options, ok_error()));
+        OK(matvec_many(y, n_y, host.rt, mixed, most, x, cols, &options, ok_error()));
         for (size_t i = 0; i < most; i++) {
             float *want = product(host.rt, &m[i], x, 1, product_modes[mode]);
             assert_equal_bits(y[i], want, n_y[i]);

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/ok.h"
+#include "../unit/weight_calls.h"
 #include "fake_fixture.h"
 
 #include <dlfcn.h>
@@ -142,7 +143,7 @@ static ggufx_status open_and_upload(void *context, ggufx_runtime *rt, ggufx_erro
     ggufx_tensor *w = NULL, *there = NULL, *slice = NULL;
     float x[kCols] = {1}, y[kRows];
     ggufx_status status =
-        ggufx_tensor_wrap(&w, rt, m->type, 2, ne, 0, m->data, m->n_bytes, "w", NULL, NULL, error);
+        tensor_of(&w, rt, m->type, 2, ne, 0, m->data, m->n_bytes, "w", NULL, NULL, error);
     if (status == GGUFX_OK) status = ggufx_device_open(&device, rt, "fake:0", &options, error);
     if (status == GGUFX_OK) status = ggufx_tensor_upload(&there, device, w, NULL, error);
     if (status == GGUFX_OK) status = ggufx_tensor_slice(&slice, there, 1, 1, 7, error);

@@ -3,6 +3,7 @@
  * freed while other threads work.
  * SPDX-License-Identifier: MIT
  */
+#include "../unit/weight_calls.h"
 #include "fake_fixture.h"
 
 #include <pthread.h>
@@ -38,8 +39,8 @@ static void *work(void *arg) {
     for (unsigned round = 0; round < kRounds; round++) {
         ggufx_tensor *here = NULL, *there = NULL, *slice = NULL;
         ggufx_device_facts facts = {.struct_size = sizeof facts};
-        MUST(ggufx_tensor_wrap(&here, me->rt, me->m->type, 2, ne, 0, me->m->data, me->m->n_bytes,
-                               "w", NULL, NULL, NULL) == GGUFX_OK);
+        MUST(tensor_of(&here, me->rt, me->m->type, 2, ne, 0, me->m->data, me->m->n_bytes, "w", NULL,
+                       NULL, NULL) == GGUFX_OK);
         MUST(ggufx_tensor_upload(&there, me->device, here, NULL, NULL) == GGUFX_OK);
         MUST(ggufx_tensor_slice(&slice, me->shared, 1, me->number, rows - me->number, NULL) ==
              GGUFX_OK);

@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/ok.h"
+#include "../unit/weight_calls.h"
 #include "cross.h"
 
 #include <stdio.h>
@@ -273,8 +274,8 @@ static void test_memory_that_ends_is_reported_and_nothing_is_lost(void **state) 
     ggufx_tensor *here = NULL, *there = NULL;
     ggufx_error error;
     static uint8_t byte;
-    OK(ggufx_tensor_wrap(&here, h.rt, GGUFX_TYPE_F32, 2, ne, 0, &byte, (uint64_t)1 << 42, "w", NULL,
-                         NULL, ok_error()));
+    OK(tensor_of(&here, h.rt, GGUFX_TYPE_F32, 2, ne, 0, &byte, (uint64_t)1 << 42, "w", NULL, NULL,
+                 ok_error()));
     assert_int_equal(ggufx_tensor_upload(&there, h.device, here, NULL, &error), GGUFX_E_MEMORY);
     assert_null(there);
     assert_non_null(strstr(error.message, "free"));
@@ -372,7 +373,7 @@ static double launch_ms(const host *h, const ggufx_tensor *w, size_t n, uint32_t
     for (int i = 0; i < 6; i++) { /* the first one compiles */
         const uint64_t before = launches_of(h->device);
         const double begin = now_ms();
-        OK(ggufx_matmul(y, 0, n * rows, h->rt, w, x, 0, n * cols, n, &options, ok_error()));
+        OK(matmul(y, 0, n * rows, h->rt, w, x, 0, n * cols, n, &options, ok_error()));
         each[i] = (now_ms() - begin) / (double)(launches_of(h->device) - before);
         for (int k = i; k > 1 && each[k] < each[k - 1]; k--) {
             const double less = each[k];

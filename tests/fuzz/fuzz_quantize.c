@@ -4,6 +4,7 @@
  * in a row, whether there is an importance matrix, a scale, bits of values.
  * SPDX-License-Identifier: MIT
  */
+#include "../unit/weight_calls.h"
 #include "chat_main.h"
 #include "every_isa.h"
 
@@ -50,12 +51,11 @@ static void fill_values(float *out, size_t n, bytes *in) {
 
 static ggufx_status encode(uint8_t *out, const rows *r, const ggufx_runtime *rt, int32_t mode,
                            ggufx_error *error) {
-    ggufx_quantize_options options = {.struct_size = sizeof options};
+    ggufx_quantize_args options = {.struct_size = sizeof options};
     options.mode = mode;
     options.imatrix = r->weights;
     memset(error, 0, sizeof *error);
-    return ggufx_quantize_blocks(out, r->n_bytes, rt, r->type, r->values, ROWS, r->k, &options,
-                                 error);
+    return quantize_rows(out, r->n_bytes, rt, r->type, r->values, ROWS, r->k, &options, error);
 }
 
 /* Quantizes with all instruction sets; returns their common status. */
@@ -114,8 +114,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if ((facts.flags & GGUFX_TYPE_HAS_QUANTIZE) == 0 && status == GGUFX_OK) abort();
     if (status == GGUFX_E_VALUE && all_finite(&r)) abort();
     if (status == GGUFX_OK && !all_finite(&r)) abort();
-    if (status == GGUFX_OK && ggufx_dequantize_blocks(back, ROWS * r.k, every_isa()->rt[0], r.type,
-                                                      blocks, r.n_bytes, NULL) != GGUFX_OK)
+    if (status == GGUFX_OK && dequantize_blocks(back, ROWS * r.k, every_isa()->rt[0], r.type,
+                                                blocks, r.n_bytes, NULL) != GGUFX_OK)
         abort();
     free(back);
     free(blocks);

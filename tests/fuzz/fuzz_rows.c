@@ -4,6 +4,7 @@
  * row, source of values, values, bytes of blocks.
  * SPDX-License-Identifier: MIT
  */
+#include "../unit/weight_calls.h"
 #include "chat_main.h"
 #include "every_isa.h"
 
@@ -59,7 +60,7 @@ static void multiply(float *y, const product *p, const ggufx_runtime *rt, const 
     ggufx_error error;
     options.flags = p->flags;
     const ggufx_status status =
-        ggufx_matmul(y, 0, p->n * ROWS, rt, w, p->x, 0, p->n * p->k, p->n, &options, &error);
+        matmul(y, 0, p->n * ROWS, rt, w, p->x, 0, p->n * p->k, p->n, &options, &error);
     if (status == GGUFX_OK) return;
     fprintf(stderr, "%s\n", error.message);
     abort();
@@ -106,8 +107,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fill(blocks, n_bytes, &in);
     const uint64_t ne[2] = {p.k, ROWS};
     ggufx_tensor *w = NULL;
-    if (ggufx_tensor_wrap(&w, every_isa()->rt[0], p.type, 2, ne, 0, blocks, n_bytes, NULL, NULL,
-                          NULL, NULL) == GGUFX_OK)
+    if (tensor_of(&w, every_isa()->rt[0], p.type, 2, ne, 0, blocks, n_bytes, NULL, NULL, NULL,
+                  NULL) == GGUFX_OK)
         compare(&p, w, (facts.flags & GGUFX_TYPE_HAS_MATVEC) != 0);
     ggufx_tensor_destroy(w);
     free(blocks);

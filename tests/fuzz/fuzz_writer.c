@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/temporary.h"
+#include "../unit/weight_calls.h"
 #include "chat_main.h"
 
 #include <ggufx/ggufx.h>
@@ -124,7 +125,7 @@ static void call_tensor(ggufx_writer *w, const char *name, size_t n_name, bytes 
     ggufx_tensor *t = NULL;
     const uint32_t type = take(in) % 64;
     const uint64_t ne[2] = {take(in) * (uint64_t)(type < 2 ? 1 : 32), 1 + take(in) % 5};
-    if (ggufx_tensor_wrap(&t, rt, type, 2, ne, 0, tensor_data, MOST_DATA, NULL, NULL, NULL, NULL) ==
+    if (tensor_of(&t, rt, type, 2, ne, 0, tensor_data, MOST_DATA, NULL, NULL, NULL, NULL) ==
         GGUFX_OK)
         (void)ggufx_writer_add_tensor(w, t, name, n_name, NULL);
     ggufx_tensor_destroy(t);

@@ -2,6 +2,7 @@
  * Quantization to every type, as the reference and with lower error; importance matrices.
  * SPDX-License-Identifier: MIT
  */
+#include "../unit/weight_calls.h"
 #include "frames.h"
 
 #include <stdio.h>
@@ -20,11 +21,11 @@ typedef struct encoding {
 
 static ggufx_status encode(void *user) {
     const encoding *e = user;
-    ggufx_quantize_options options = {.struct_size = sizeof options};
+    ggufx_quantize_args options = {.struct_size = sizeof options};
     options.imatrix = e->imatrix;
     options.mode = e->mode;
-    return ggufx_quantize_blocks(e->out, sizeof(float) * e->n_rows * kColumns, e->rt, e->type, e->x,
-                                 e->n_rows, kColumns, &options, NULL);
+    return quantize_rows(e->out, sizeof(float) * e->n_rows * kColumns, e->rt, e->type, e->x,
+                         e->n_rows, kColumns, &options, NULL);
 }
 
 void frames_of_blocks(frames *f, const ggufx_runtime *rt) {

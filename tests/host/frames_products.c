@@ -2,6 +2,7 @@
  * Products and dequantization of every type, in every mode, with one column and with many.
  * SPDX-License-Identifier: MIT
  */
+#include "../unit/weight_calls.h"
 #include "frames.h"
 
 #include <stdio.h>
@@ -23,8 +24,8 @@ static ggufx_status multiply(void *user) {
     const product *p = user;
     ggufx_matmul_options options = {.struct_size = sizeof options};
     options.flags = p->flags;
-    return ggufx_matmul(p->y, 0, p->n_rows * p->n, p->rt, p->w, p->x, 0, p->k * p->n, p->n,
-                        &options, NULL);
+    return matmul(p->y, 0, p->n_rows * p->n, p->rt, p->w, p->x, 0, p->k * p->n, p->n, &options,
+                  NULL);
 }
 
 static ggufx_status decode(void *user) {
@@ -40,8 +41,8 @@ static void wrap(product *p, const uint8_t *bytes, uint32_t type, size_t k, size
     if (n_rows * row_bytes > kMaxBytes) exit(1);
     p->k = k;
     p->n_rows = n_rows;
-    if (ggufx_tensor_wrap(&p->w, p->rt, type, 2, shape, 0, bytes, (size_t)(n_rows * row_bytes), "w",
-                          NULL, NULL, NULL) != GGUFX_OK)
+    if (tensor_of(&p->w, p->rt, type, 2, shape, 0, bytes, (size_t)(n_rows * row_bytes), "w", NULL,
+                  NULL, NULL) != GGUFX_OK)
         exit(1);
 }
 

@@ -20,8 +20,8 @@ static inline uint32_t flags_of(uint32_t type) {
     return ggufx_type_info(&facts, type, NULL) == GGUFX_OK ? facts.flags : 0;
 }
 
-static inline ggufx_quantize_options defaults(void) {
-    ggufx_quantize_options options = {.struct_size = sizeof options};
+static inline ggufx_quantize_args defaults(void) {
+    ggufx_quantize_args options = {.struct_size = sizeof options};
     return options;
 }
 

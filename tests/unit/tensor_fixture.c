@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tensor_fixture.h"
 #include "ok.h"
+#include "weight_calls.h"
 
 #include <string.h>
 
@@ -34,8 +35,8 @@ ggufx_tensor *wrap(const float *x, uint64_t stride, int *destroyed) {
     const uint64_t ne[3] = {4, 3, 2};
     ggufx_tensor *t = NULL;
     ggufx_error error;
-    if (ggufx_tensor_wrap(&t, rt, GGUFX_TYPE_F32, 3, ne, stride * 4, x, (5 * stride + 4) * 4, "x",
-                          count_one, destroyed, &error) != GGUFX_OK)
+    if (tensor_of(&t, rt, GGUFX_TYPE_F32, 3, ne, stride * 4, x, (5 * stride + 4) * 4, "x",
+                  count_one, destroyed, &error) != GGUFX_OK)
         fail_msg("%s", error.message);
     return t;
 }

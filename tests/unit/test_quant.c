@@ -5,6 +5,7 @@
  */
 #include "matmul_fixture.h"
 #include "ok.h"
+#include "weight_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,30 +17,29 @@ static void test_dequantize_gives_the_values_of_a_known_block(void **state) {
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
     for (int i = 0; i < 32; i++) block[2 + i] = (uint8_t)(i - 16);
     out[32] = 9.0f;
-    OK(ggufx_dequantize_blocks(out, 32, rt, GGUFX_TYPE_Q8_0, block, 34, ok_error()));
+    OK(dequantize_blocks(out, 32, rt, GGUFX_TYPE_Q8_0, block, 34, ok_error()));
     for (int i = 0; i < 32; i++) assert_true(out[i] == -0.5f * (float)(i - 16));
     assert_true(out[32] == 9.0f);
     ggufx_runtime_destroy(rt);
 }
 
-static void test_dequantize_blocks_refuses_parts_of_blocks_and_short_output(void **state) {
+static void test_dequantize_refuses_short_input_and_output(void **state) {
     (void)state;
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
     const uint8_t bytes[68] = {0};
+    const uint64_t values = 64;
     float out[64];
+    ggufx_tensor *w = NULL;
     ggufx_error e;
-    assert_int_equal(ggufx_dequantize_blocks(out, 64, rt, GGUFX_TYPE_Q8_0, bytes, 67, &e),
-                     GGUFX_E_ARGUMENT);
-    assert_non_null(strstr(e.message, "q8_0"));
-    assert_int_equal(ggufx_dequantize_blocks(out, 63, rt, GGUFX_TYPE_Q8_0, bytes, 68, &e),
-                     GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_dequantize_blocks(NULL, 64, rt, GGUFX_TYPE_Q8_0, bytes, 68, &e),
-                     GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_dequantize_blocks(out, 64, rt, GGUFX_TYPE_Q8_0, NULL, 68, &e),
-                     GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_dequantize_blocks(out, 64, NULL, GGUFX_TYPE_Q8_0, bytes, 68, &e),
-                     GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_dequantize_blocks(NULL, 0, rt, GGUFX_TYPE_Q8_0, NULL, 0, &e), GGUFX_OK);
+    assert_int_equal(
+        tensor_of(&w, rt, GGUFX_TYPE_Q8_0, 1, &values, 0, bytes, 67, NULL, NULL, NULL, &e),
+        GGUFX_E_BOUNDS);
+    OK(tensor_of(&w, rt, GGUFX_TYPE_Q8_0, 1, &values, 0, bytes, 68, NULL, NULL, NULL, ok_error()));
+    assert_int_equal(ggufx_dequantize(out, 63, rt, w, 0, 1, &e), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_dequantize(NULL, 64, rt, w, 0, 1, &e), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_dequantize(out, 64, NULL, w, 0, 1, &e), GGUFX_E_ARGUMENT);
+    OK(ggufx_dequantize(NULL, 0, rt, w, 1, 0, ok_error()));
+    ggufx_tensor_destroy(w);
     ggufx_runtime_destroy(rt);
 }
 
@@ -49,11 +49,11 @@ static void test_removed_and_unknown_types_have_texts_of_their_own(void **state)
     const uint8_t bytes[32] = {0};
     float out[64];
     ggufx_error e;
-    assert_int_equal(ggufx_dequantize_blocks(out, 64, rt, 4, bytes, 20, &e), GGUFX_E_TYPE);
+    assert_int_equal(dequantize_blocks(out, 64, rt, 4, bytes, 20, &e), GGUFX_E_TYPE);
     assert_non_null(strstr(e.message, "Q4_2"));
-    assert_int_equal(ggufx_dequantize_blocks(out, 64, rt, 43, bytes, 20, &e), GGUFX_E_TYPE);
+    assert_int_equal(dequantize_blocks(out, 64, rt, 43, bytes, 20, &e), GGUFX_E_TYPE);
     assert_non_null(strstr(e.message, "43"));
-    assert_int_equal(ggufx_dequantize_blocks(out, 64, rt, UINT32_MAX, bytes, 20, &e), GGUFX_E_TYPE);
+    assert_int_equal(dequantize_blocks(out, 64, rt, UINT32_MAX, bytes, 20, &e), GGUFX_E_TYPE);
     ggufx_runtime_destroy(rt);
 }
 
@@ -63,13 +63,13 @@ static void test_integers_and_doubles_round_to_the_nearest_float(void **state) {
     float out[2];
     /* 2^24 + 1 and 2^24 + 3: ties to even. */
     const uint8_t i32[8] = {1, 0, 0, 1, 3, 0, 0, 1};
-    OK(ggufx_dequantize_blocks(out, 2, rt, GGUFX_TYPE_I32, i32, 8, ok_error()));
+    OK(dequantize_blocks(out, 2, rt, GGUFX_TYPE_I32, i32, 8, ok_error()));
     assert_true(out[0] == 16777216.0f && out[1] == 16777220.0f);
     const uint8_t i8[2] = {0x80, 0x7f};
-    OK(ggufx_dequantize_blocks(out, 2, rt, GGUFX_TYPE_I8, i8, 2, ok_error()));
+    OK(dequantize_blocks(out, 2, rt, GGUFX_TYPE_I8, i8, 2, ok_error()));
     assert_true(out[0] == -128.0f && out[1] == 127.0f);
     const uint8_t f64[8] = {0, 0, 0, 0x30, 0, 0, 0xf0, 0x3f}; /* 1 + 3 * 2^-24: up */
-    OK(ggufx_dequantize_blocks(out, 1, rt, GGUFX_TYPE_F64, f64, 8, ok_error()));
+    OK(dequantize_blocks(out, 1, rt, GGUFX_TYPE_F64, f64, 8, ok_error()));
     assert_int_equal(bits_of(out[0]), 0x3f800002u);
     ggufx_runtime_destroy(rt);
 }
@@ -159,8 +159,6 @@ static void test_dequantize_never_allocates(void **state) {
     float *out = malloc(rows * cols * sizeof *out);
     const long calls = count.calls;
     OK(ggufx_dequantize(out, rows * cols, rt, w, 0, rows, ok_error()));
-    OK(ggufx_dequantize_blocks(out, rows * cols, rt, GGUFX_TYPE_Q6_K, m.data, m.n_bytes,
-                               ok_error()));
     assert_int_equal(count.calls, calls);
     free(out);
     ggufx_tensor_destroy(w);
@@ -172,7 +170,7 @@ static void test_dequantize_never_allocates(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dequantize_gives_the_values_of_a_known_block),
-        cmocka_unit_test(test_dequantize_blocks_refuses_parts_of_blocks_and_short_output),
+        cmocka_unit_test(test_dequantize_refuses_short_input_and_output),
         cmocka_unit_test(test_removed_and_unknown_types_have_texts_of_their_own),
         cmocka_unit_test(test_integers_and_doubles_round_to_the_nearest_float),
         cmocka_unit_test(test_row_ranges_equal_parts_of_the_whole),

@@ -5,6 +5,7 @@
  */
 #include "ok.h"
 #include "quantize_fixture.h"
+#include "weight_calls.h"
 
 #include <float.h>
 #include <math.h>
@@ -15,13 +16,13 @@ enum { kRows = 6 };
 
 /* Error of a round trip relative to the norm of x. */
 static double relative_error(const ggufx_runtime *rt, uint32_t type, const float *x,
-                             const ggufx_quantize_options *options) {
+                             const ggufx_quantize_args *options) {
     const size_t n = kRows * kColumns, n_bytes = (size_t)row_bytes_of(type, kColumns) * kRows;
     uint8_t *blocks = malloc(n_bytes);
     float *y = malloc(n * sizeof *y);
     double error = 0, norm = 0;
-    OK(ggufx_quantize_blocks(blocks, n_bytes, rt, type, x, kRows, kColumns, options, ok_error()));
-    OK(ggufx_dequantize_blocks(y, n, rt, type, blocks, n_bytes, ok_error()));
+    OK(quantize_rows(blocks, n_bytes, rt, type, x, kRows, kColumns, options, ok_error()));
+    OK(dequantize_blocks(y, n, rt, type, blocks, n_bytes, ok_error()));
     for (size_t i = 0; i < n; i++) {
         error += (double)(y[i] - x[i]) * (y[i] - x[i]);
         norm += (double)x[i] * x[i];
@@ -53,7 +54,7 @@ static void test_round_trips_lose_what_the_bits_of_the_type_cost(void **state) {
     (void)state;
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 2);
     float *x = random_values(kRows * kColumns, 7), *w = malloc(kColumns * sizeof *w);
-    ggufx_quantize_options options = defaults();
+    ggufx_quantize_args options = defaults();
     for (size_t i = 0; i < kColumns; i++) w[i] = 1.0f;
     options.imatrix = w;
     size_t n_types = 0;
@@ -76,16 +77,16 @@ static void test_an_imatrix_moves_the_error_to_columns_that_matter_less(void **s
     float plain[kColumns], weighted[kColumns];
     uint8_t blocks[kColumns];
     for (size_t i = 0; i < kColumns; i++) w[i] = i % 8 ? 0.01f : 10.0f;
-    ggufx_quantize_options options = defaults();
+    ggufx_quantize_args options = defaults();
     for (size_t t = 0; t < 4; t++) {
         const size_t n_bytes = (size_t)row_bytes_of(types[t], kColumns);
         double error[2] = {0, 0};
         options.imatrix = NULL;
-        ggufx_quantize_blocks(blocks, n_bytes, rt, types[t], x, 1, kColumns, &options, NULL);
-        ggufx_dequantize_blocks(plain, kColumns, rt, types[t], blocks, n_bytes, NULL);
+        quantize_rows(blocks, n_bytes, rt, types[t], x, 1, kColumns, &options, NULL);
+        dequantize_blocks(plain, kColumns, rt, types[t], blocks, n_bytes, NULL);
         options.imatrix = w;
-        ggufx_quantize_blocks(blocks, n_bytes, rt, types[t], x, 1, kColumns, &options, NULL);
-        ggufx_dequantize_blocks(weighted, kColumns, rt, types[t], blocks, n_bytes, NULL);
+        quantize_rows(blocks, n_bytes, rt, types[t], x, 1, kColumns, &options, NULL);
+        dequantize_blocks(weighted, kColumns, rt, types[t], blocks, n_bytes, NULL);
         for (size_t i = 0; i < kColumns; i++) {
             error[0] += w[i] * (plain[i] - x[i]) * (plain[i] - x[i]);
             error[1] += w[i] * (weighted[i] - x[i]) * (weighted[i] - x[i]);
@@ -104,12 +105,12 @@ static void test_known_values_give_known_bytes(void **state) {
     uint8_t out[34], expected[34] = {0};
     x[0] = -127.0f, x[1] = 0.5f, x[2] = 1.0f, x[31] = -0.5f; /* half away from zero, d = 1 */
     expected[1] = 0x3c, expected[2] = 0x81, expected[3] = 1, expected[4] = 1, expected[33] = 0xff;
-    OK(ggufx_quantize_blocks(out, 34, rt, GGUFX_TYPE_Q8_0, x, 1, 32, NULL, ok_error()));
+    OK(quantize_rows(out, 34, rt, GGUFX_TYPE_Q8_0, x, 1, 32, NULL, ok_error()));
     assert_memory_equal(out, expected, 34);
     memset(x, 0, sizeof x);
     memset(expected, 0x88, 18); /* all zero: scale -0, codes 8 */
     expected[0] = 0, expected[1] = 0x80;
-    OK(ggufx_quantize_blocks(out, 18, rt, GGUFX_TYPE_Q4_0, x, 1, 32, NULL, ok_error()));
+    OK(quantize_rows(out, 18, rt, GGUFX_TYPE_Q4_0, x, 1, 32, NULL, ok_error()));
     assert_memory_equal(out, expected, 18);
     ggufx_runtime_destroy(rt);
 }
@@ -159,9 +160,9 @@ static void test_mxfp4_exponents_are_never_nan(void **state) {
         for (size_t i = 0; i < 32; i++) x[i] = kMxfp4Blocks[b].most * kParts[i % 8];
         for (size_t i = 0; i < 32; i++)
             expected[1 + i % 16] |= (uint8_t)(nearest_level(x[i], d) << (i < 16 ? 0 : 4));
-        OK(ggufx_quantize_blocks(block, 17, rt, GGUFX_TYPE_MXFP4, x, 1, 32, NULL, ok_error()));
+        OK(quantize_rows(block, 17, rt, GGUFX_TYPE_MXFP4, x, 1, 32, NULL, ok_error()));
         assert_memory_equal(block, expected, 17);
-        OK(ggufx_dequantize_blocks(y, 32, rt, GGUFX_TYPE_MXFP4, block, 17, ok_error()));
+        OK(dequantize_blocks(y, 32, rt, GGUFX_TYPE_MXFP4, block, 17, ok_error()));
         for (size_t i = 0; i < 32; i++)
             assert_true(y[i] == (float)(level_of(nearest_level(x[i], d)) * d));
     }
@@ -183,9 +184,9 @@ static void test_nvfp4_scales_stay_within_a_byte(void **state) {
         float x[64], y[64];
         uint8_t block[36];
         for (size_t i = 0; i < 64; i++) x[i] = i % 2 ? -kGroups[g].most : kGroups[g].most;
-        OK(ggufx_quantize_blocks(block, 36, rt, GGUFX_TYPE_NVFP4, x, 1, 64, NULL, ok_error()));
+        OK(quantize_rows(block, 36, rt, GGUFX_TYPE_NVFP4, x, 1, 64, NULL, ok_error()));
         for (size_t i = 0; i < 4; i++) assert_int_equal(block[i], kGroups[g].scale);
-        OK(ggufx_dequantize_blocks(y, 64, rt, GGUFX_TYPE_NVFP4, block, 36, ok_error()));
+        OK(dequantize_blocks(y, 64, rt, GGUFX_TYPE_NVFP4, block, 36, ok_error()));
         /* A byte s is s * 2^-9 below 8, (1 + (s & 7) / 8) * 2^((s >> 3) - 7) above. */
         const int s = kGroups[g].scale;
         const double d = s < 8 ? s * 0x1p-9 : ldexp(1 + (s & 7) / 8.0, (s >> 3) - 7);

@@ -5,6 +5,7 @@
  */
 #include "matmul_fixture.h"
 #include "ok.h"
+#include "weight_calls.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -41,16 +42,14 @@ struct Coded {
 
 static void encode(struct Coded *out, const ggufx_runtime *rt, uint32_t type, int32_t mode,
                    const float *x, const float *imatrix) {
-    ggufx_quantize_options options = {.struct_size = sizeof options};
+    ggufx_quantize_args options = {.struct_size = sizeof options};
     uint64_t row_bytes = 0;
     options.mode = mode;
     options.imatrix = imatrix;
     OK(ggufx_row_bytes(&row_bytes, type, kColumns, ok_error()));
     out->n_bytes = (size_t)row_bytes * kRows;
-    OK(ggufx_quantize_blocks(out->bytes, out->n_bytes, rt, type, x, kRows, kColumns, &options,
-                             ok_error()));
-    OK(ggufx_dequantize_blocks(out->values, kValues, rt, type, out->bytes, out->n_bytes,
-                               ok_error()));
+    OK(quantize_rows(out->bytes, out->n_bytes, rt, type, x, kRows, kColumns, &options, ok_error()));
+    OK(dequantize_blocks(out->values, kValues, rt, type, out->bytes, out->n_bytes, ok_error()));
 }
 
 static double error_of(const float *y, const float *x, const float *w, size_t first, size_t n) {

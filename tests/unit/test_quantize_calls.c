@@ -4,6 +4,7 @@
  */
 #include "ok.h"
 #include "quantize_fixture.h"
+#include "weight_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static void test_threads_and_executors_change_no_byte(void **state) {
     (void)state;
     enum { rows = 12 };
     float *x = random_values(rows * kColumns, 9), *w = weights(kColumns);
-    ggufx_quantize_options options = defaults();
+    ggufx_quantize_args options = defaults();
     options.imatrix = w;
     for (uint32_t type = 0; type < 43; type++) {
         if (!(flags_of(type) & GGUFX_TYPE_HAS_QUANTIZE)) continue;
@@ -32,8 +33,7 @@ static void test_threads_and_executors_change_no_byte(void **state) {
             if (how == 4) o.executor = &reverse;
             ggufx_runtime *rt = make_runtime_with(&o);
             memset(out, (int)how, n_bytes);
-            OK(ggufx_quantize_blocks(out, n_bytes, rt, type, x, rows, kColumns, &options,
-                                     ok_error()));
+            OK(quantize_rows(out, n_bytes, rt, type, x, rows, kColumns, &options, ok_error()));
             if (how == 1) memcpy(expected, out, n_bytes);
             assert_memory_equal(out, expected, n_bytes);
             ggufx_runtime_destroy(rt);
@@ -54,19 +54,18 @@ static void test_progress_counts_blocks_and_every_poll_can_cancel(void **state) 
     uint8_t *out = malloc(n_bytes);
     polls p = {0, UINT64_MAX, 0, 0};
     ggufx_progress progress = poll_progress(&p);
-    ggufx_quantize_options options = defaults();
+    ggufx_quantize_args options = defaults();
     options.progress = &progress;
-    OK(ggufx_quantize_blocks(out, n_bytes, rt, GGUFX_TYPE_Q4_K, x, rows, kColumns, &options,
-                             ok_error()));
+    OK(quantize_rows(out, n_bytes, rt, GGUFX_TYPE_Q4_K, x, rows, kColumns, &options, ok_error()));
     assert_int_equal(p.total, rows * kColumns / 256);
     assert_true(p.n_polls > 3);
     for (uint64_t k = 0; k < p.n_polls; k++) {
         ggufx_error e;
         polls stop = {0, k, 0, 0};
         progress.user = &stop;
-        assert_int_equal(ggufx_quantize_blocks(out, n_bytes, rt, GGUFX_TYPE_Q4_K, x, rows, kColumns,
-                                               &options, &e),
-                         GGUFX_E_CANCELLED);
+        assert_int_equal(
+            quantize_rows(out, n_bytes, rt, GGUFX_TYPE_Q4_K, x, rows, kColumns, &options, &e),
+            GGUFX_E_CANCELLED);
         assert_int_equal(stop.n_polls, k + 1);
         assert_int_equal(e.status, GGUFX_E_CANCELLED);
     }
@@ -83,8 +82,8 @@ static void test_rows_may_stand_at_any_address_of_a_float_and_blocks_at_any(void
     float *copy = malloc(512 * sizeof *copy);
     memcpy(copy, x + 1, 512 * sizeof *copy);
     const size_t n_bytes = (size_t)row_bytes_of(GGUFX_TYPE_Q6_K, 512);
-    ggufx_quantize_blocks(aligned, n_bytes, rt, GGUFX_TYPE_Q6_K, copy, 1, 512, NULL, NULL);
-    ggufx_quantize_blocks(odd + 1, n_bytes, rt, GGUFX_TYPE_Q6_K, x + 1, 1, 512, NULL, NULL);
+    quantize_rows(aligned, n_bytes, rt, GGUFX_TYPE_Q6_K, copy, 1, 512, NULL, NULL);
+    quantize_rows(odd + 1, n_bytes, rt, GGUFX_TYPE_Q6_K, x + 1, 1, 512, NULL, NULL);
     assert_memory_equal(aligned, odd + 1, n_bytes);
     free(copy);
     free(x);

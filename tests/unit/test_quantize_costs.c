@@ -5,6 +5,7 @@
  */
 #include "cost.h"
 #include "ok.h"
+#include "weight_calls.h"
 
 #include <stdlib.h>
 
@@ -43,10 +44,10 @@ static void *many_rows(size_t n) {
 
 static void quantize(void *work) {
     const job *j = work;
-    ggufx_quantize_options options = {.struct_size = sizeof options};
+    ggufx_quantize_args options = {.struct_size = sizeof options};
     options.imatrix = j->imatrix;
-    OK(ggufx_quantize_blocks(j->out, j->n_rows * j->n_cols, j->rt, 2 /* Q4_0 */, j->x, j->n_rows,
-                             j->n_cols, &options, ok_error()));
+    OK(quantize_rows(j->out, j->n_rows * j->n_cols, j->rt, 2 /* Q4_0 */, j->x, j->n_rows, j->n_cols,
+                     &options, ok_error()));
 }
 
 static void destroy(void *work) {

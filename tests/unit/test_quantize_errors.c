@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "quantize_fixture.h"
+#include "weight_calls.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,49 +16,43 @@ static void test_wrong_arguments_are_refused_and_named(void **state) {
     float x[512] = {0}, w[256];
     uint8_t out[1024];
     ggufx_error e;
-    ggufx_quantize_options options = defaults();
+    ggufx_quantize_args options = defaults();
     const uint32_t q8 = GGUFX_TYPE_Q8_0;
-    assert_int_equal(ggufx_quantize_blocks(out, 34, NULL, q8, x, 1, 32, NULL, &e),
-                     GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_quantize_blocks(NULL, 34, rt, q8, x, 1, 32, NULL, &e), GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_quantize_blocks(out, 34, rt, q8, NULL, 1, 32, NULL, &e),
-                     GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_quantize_blocks(out, 33, rt, q8, x, 1, 32, NULL, &e), GGUFX_E_ARGUMENT);
+    assert_int_equal(quantize_rows(out, 34, NULL, q8, x, 1, 32, NULL, &e), GGUFX_E_ARGUMENT);
+    assert_int_equal(quantize_rows(NULL, 34, rt, q8, x, 1, 32, NULL, &e), GGUFX_E_ARGUMENT);
+    assert_int_equal(quantize_rows(out, 34, rt, q8, NULL, 1, 32, NULL, &e), GGUFX_E_ARGUMENT);
+    assert_int_equal(quantize_rows(out, 33, rt, q8, x, 1, 32, NULL, &e), GGUFX_E_ARGUMENT);
     assert_non_null(strstr(e.message, "33"));
-    assert_int_equal(ggufx_quantize_blocks(out, 67, rt, q8, x, 2, 32, NULL, &e), GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_quantize_blocks(out, 1024, rt, q8, x, SIZE_MAX, 32, NULL, &e),
-                     GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_quantize_blocks(out, 1024, rt, q8, x, 1, 33, NULL, &e), GGUFX_E_SHAPE);
+    assert_int_equal(quantize_rows(out, 67, rt, q8, x, 2, 32, NULL, &e), GGUFX_E_ARGUMENT);
+    assert_int_equal(quantize_rows(out, 1024, rt, q8, x, SIZE_MAX, 32, NULL, &e), GGUFX_E_ARGUMENT);
+    assert_int_equal(quantize_rows(out, 1024, rt, q8, x, 1, 33, NULL, &e), GGUFX_E_SHAPE);
     assert_non_null(strstr(e.message, "33"));
-    assert_int_equal(ggufx_quantize_blocks(out, 1024, rt, 4, x, 1, 32, NULL, &e), GGUFX_E_TYPE);
+    assert_int_equal(quantize_rows(out, 1024, rt, 4, x, 1, 32, NULL, &e), GGUFX_E_TYPE);
     assert_non_null(strstr(e.message, "Q4_2"));
-    assert_int_equal(ggufx_quantize_blocks(out, 1024, rt, 99, x, 1, 32, NULL, &e), GGUFX_E_TYPE);
-    assert_int_equal(ggufx_quantize_blocks(x, 34, rt, q8, x, 1, 32, NULL, &e), GGUFX_E_ARGUMENT);
+    assert_int_equal(quantize_rows(out, 1024, rt, 99, x, 1, 32, NULL, &e), GGUFX_E_TYPE);
+    assert_int_equal(quantize_rows(x, 34, rt, q8, x, 1, 32, NULL, &e), GGUFX_E_ARGUMENT);
     assert_non_null(strstr(e.message, "overlaps"));
-    assert_int_equal(ggufx_quantize_blocks(x + 31, 34, rt, q8, x, 1, 32, NULL, &e),
-                     GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_quantize_blocks(x + 32, 34, rt, q8, x, 1, 32, NULL, &e), GGUFX_OK);
-    assert_int_equal(ggufx_quantize_blocks(x, 34, rt, q8, x + 8, 1, 32, NULL, &e),
-                     GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_quantize_blocks(x, 36, rt, q8, x + 9, 1, 32, NULL, &e), GGUFX_OK);
+    assert_int_equal(quantize_rows(x + 31, 34, rt, q8, x, 1, 32, NULL, &e), GGUFX_E_ARGUMENT);
+    assert_int_equal(quantize_rows(x + 32, 34, rt, q8, x, 1, 32, NULL, &e), GGUFX_OK);
+    assert_int_equal(quantize_rows(x, 34, rt, q8, x + 8, 1, 32, NULL, &e), GGUFX_E_ARGUMENT);
+    assert_int_equal(quantize_rows(x, 36, rt, q8, x + 9, 1, 32, NULL, &e), GGUFX_OK);
     options.mode = 77;
-    assert_int_equal(ggufx_quantize_blocks(out, 34, rt, q8, x, 1, 32, &options, &e),
-                     GGUFX_E_UNSUPPORTED);
+    assert_int_equal(quantize_rows(out, 34, rt, q8, x, 1, 32, &options, &e), GGUFX_E_UNSUPPORTED);
     options.mode = 0;
     options.flags = 1;
-    assert_int_not_equal(ggufx_quantize_blocks(out, 34, rt, q8, x, 1, 32, &options, &e), GGUFX_OK);
+    assert_int_not_equal(quantize_rows(out, 34, rt, q8, x, 1, 32, &options, &e), GGUFX_OK);
     options.flags = 0;
     for (size_t i = 0; i < 256; i++) w[i] = 1.0f;
     w[200] = -1.0f;
     options.imatrix = w;
-    assert_int_equal(ggufx_quantize_blocks(out, 1024, rt, GGUFX_TYPE_Q4_K, x, 2, 256, &options, &e),
+    assert_int_equal(quantize_rows(out, 1024, rt, GGUFX_TYPE_Q4_K, x, 2, 256, &options, &e),
                      GGUFX_E_ARGUMENT);
     assert_int_equal(e.index, 200);
     w[200] = NAN;
-    assert_int_equal(ggufx_quantize_blocks(out, 1024, rt, GGUFX_TYPE_Q4_K, x, 2, 256, &options, &e),
+    assert_int_equal(quantize_rows(out, 1024, rt, GGUFX_TYPE_Q4_K, x, 2, 256, &options, &e),
                      GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_quantize_blocks(NULL, 0, rt, q8, NULL, 0, 32, NULL, &e), GGUFX_OK);
-    assert_int_equal(ggufx_quantize_blocks(NULL, 0, rt, q8, NULL, 3, 0, NULL, &e), GGUFX_OK);
+    assert_int_equal(quantize_rows(NULL, 0, rt, q8, NULL, 0, 32, NULL, &e), GGUFX_OK);
+    assert_int_equal(quantize_rows(NULL, 0, rt, q8, NULL, 3, 0, NULL, &e), GGUFX_OK);
     ggufx_runtime_destroy(rt);
 }
 
@@ -69,7 +64,7 @@ static void test_types_that_need_an_imatrix_say_so(void **state) {
     uint8_t out[128];
     ggufx_error e;
     for (size_t t = 0; t < 3; t++) {
-        assert_int_equal(ggufx_quantize_blocks(out, sizeof out, rt, types[t], x, 1, 256, NULL, &e),
+        assert_int_equal(quantize_rows(out, sizeof out, rt, types[t], x, 1, 256, NULL, &e),
                          GGUFX_E_ARGUMENT);
         assert_non_null(strstr(e.message, "needs an imatrix"));
     }
@@ -86,7 +81,7 @@ static void test_types_without_an_encoder_are_named(void **state) {
     for (uint32_t type = 0; type < 43; type++) {
         if (ggufx_type_info(&facts, type, NULL) != GGUFX_OK) continue;
         if (facts.flags & GGUFX_TYPE_HAS_QUANTIZE) continue;
-        assert_int_equal(ggufx_quantize_blocks(out, sizeof out, rt, type, x, 1, 256, NULL, &e),
+        assert_int_equal(quantize_rows(out, sizeof out, rt, type, x, 1, 256, NULL, &e),
                          GGUFX_E_UNSUPPORTED);
         assert_non_null(strstr(e.message, facts.name));
     }
@@ -115,9 +110,8 @@ static void test_the_first_bad_value_is_named(void **state) {
             float kept[4];
             for (size_t k = i; k < 4; k++)
                 kept[k] = x[places[k]], x[places[k]] = float_of(bad[(i + k) % 4]);
-            assert_int_equal(
-                ggufx_quantize_blocks(out, 4 * n, rt, types[t], x, kMany, kColumns, NULL, &e),
-                GGUFX_E_VALUE);
+            assert_int_equal(quantize_rows(out, 4 * n, rt, types[t], x, kMany, kColumns, NULL, &e),
+                             GGUFX_E_VALUE);
             snprintf(text, sizeof text, "row %zu, column %zu ", places[i] / kColumns,
                      places[i] % kColumns);
             assert_int_equal(e.index, places[i] / kColumns);
@@ -149,7 +143,7 @@ static void test_one_bad_value_is_found_in_every_place(void **state) {
                 const float kept = x[place];
                 x[place] = float_of(bad[(n + place) % 4]);
                 assert_int_equal(
-                    ggufx_quantize_blocks(out, sizeof out, rt, GGUFX_TYPE_F16, x, n, 1, NULL, &e),
+                    quantize_rows(out, sizeof out, rt, GGUFX_TYPE_F16, x, n, 1, NULL, &e),
                     GGUFX_E_VALUE);
                 assert_int_equal(e.index, place);
                 x[place] = kept;

@@ -5,6 +5,7 @@
 #include "fault.h"
 #include "ok.h"
 #include "tensor_fixture.h"
+#include "weight_calls.h"
 
 #include <string.h>
 
@@ -78,8 +79,8 @@ static void test_column_slices_stay_on_block_borders(void **state) {
         blocks[i * 34] = 0, blocks[i * 34 + 1] = 0x3c;
         memset(blocks + i * 34 + 2, (int)i + 1, 32);
     }
-    OK(ggufx_tensor_wrap(&t, rt, GGUFX_TYPE_Q8_0, 2, ne, 0, blocks, sizeof blocks, NULL, NULL, NULL,
-                         ok_error()));
+    OK(tensor_of(&t, rt, GGUFX_TYPE_Q8_0, 2, ne, 0, blocks, sizeof blocks, NULL, NULL, NULL,
+                 ok_error()));
     assert_int_equal(ggufx_tensor_slice(&s, t, 0, 16, 32, NULL), GGUFX_E_SHAPE);
     assert_int_equal(ggufx_tensor_slice(&s, t, 0, 32, 16, NULL), GGUFX_E_SHAPE);
     OK(ggufx_tensor_slice(&s, t, 0, 32, 32, ok_error()));
@@ -103,8 +104,7 @@ static void test_slices_keep_their_owner_in_any_order(void **state) {
         fault_init(&memory);
         own = fault_runtime(&memory, 1);
         fill(x, 4);
-        OK(ggufx_tensor_wrap(&t, own, 0, 3, ne, 0, x, sizeof x, "name", count_one, &destroyed,
-                             ok_error()));
+        OK(tensor_of(&t, own, 0, 3, ne, 0, x, sizeof x, "name", count_one, &destroyed, ok_error()));
         OK(ggufx_tensor_slice(&s, t, 2, 1, 1, ok_error()));
         OK(ggufx_tensor_slice(&u, s, 1, 2, 1, ok_error()));
         if (order & 1) ggufx_runtime_destroy(own);
@@ -154,7 +154,7 @@ static ggufx_status wrap_and_slice(void *context, ggufx_runtime *own, ggufx_erro
     int destroyed = 0;
     ggufx_tensor *t = NULL, *s = NULL;
     ggufx_status status =
-        ggufx_tensor_wrap(&t, own, 0, 1, ne, 0, x, sizeof x, "name", count_one, &destroyed, error);
+        tensor_of(&t, own, 0, 1, ne, 0, x, sizeof x, "name", count_one, &destroyed, error);
     (void)context;
     if (status == GGUFX_OK) status = ggufx_tensor_slice(&s, t, 0, 8, 8, error);
     ggufx_tensor_destroy(s);

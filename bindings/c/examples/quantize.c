@@ -19,15 +19,27 @@ int main(int argc, char **argv) {
     void *blocks = malloc(n_bytes);
     if (!before || !after || !blocks) return 1;
     must(ggufx_dequantize(before, n, rt, tensor, 0, info.n_rows, &error));
-    must(ggufx_quantize_blocks(blocks, n_bytes, rt, GGUFX_TYPE_Q4_K, before, n_rows, n_cols, NULL,
-                               &error));
-    must(ggufx_dequantize_blocks(after, n, rt, GGUFX_TYPE_Q4_K, blocks, n_bytes, &error));
+    ggufx_quantize_args args = {.struct_size = sizeof args, .type = GGUFX_TYPE_Q4_K};
+    args.rows = before;
+    args.n_rows = n_rows;
+    args.n_cols = n_cols;
+    must(ggufx_quantize(blocks, n_bytes, rt, &args, &error));
+    ggufx_tensor_options options = {.struct_size = sizeof options, .type = GGUFX_TYPE_Q4_K};
+    options.n_dims = 2;
+    options.ne[0] = n_cols;
+    options.ne[1] = n_rows;
+    options.data = blocks;
+    options.n_bytes = n_bytes;
+    ggufx_tensor *smaller = NULL;
+    must(ggufx_tensor_create(&smaller, rt, &options, &error));
+    must(ggufx_dequantize(after, n, rt, smaller, 0, n_rows, &error));
     double sum = 0;
     for (size_t i = 0; i < n; ++i) {
         sum += ((double)after[i] - before[i]) * ((double)after[i] - before[i]);
     }
     printf("%llu bytes, as q4_K %zu, squared error %.6f\n", (unsigned long long)info.n_bytes,
            n_bytes, sum);
+    ggufx_tensor_destroy(smaller);
     free(before);
     free(after);
     free(blocks);

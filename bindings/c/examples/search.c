@@ -30,13 +30,16 @@ int main(int argc, char **argv) {
     ggufx_embedder_facts info = {.struct_size = sizeof info};
     must(ggufx_embedder_info(&info, embedder, &error));
     int32_t ids[kMost];
-    size_t lengths[kTexts], n = 0, width = info.dimensions;
-    for (int i = 0; i < kTexts; n += lengths[i++])
-        must(ggufx_tokenize(ids + n, kMost - n, &lengths[i], tokenizer, texts[i], strlen(texts[i]),
-                            0, &error));
+    ggufx_token_list lists[kTexts];
+    size_t n = 0, width = info.dimensions;
+    for (int i = 0; i < kTexts; n += lists[i++].n_tokens) {
+        lists[i].tokens = ids + n;
+        must(ggufx_tokenize(ids + n, kMost - n, &lists[i].n_tokens, tokenizer, texts[i],
+                            strlen(texts[i]), 0, &error));
+    }
     float *rows = malloc(kTexts * width * sizeof *rows);
     if (!rows) return 1;
-    must(ggufx_embed(rows, kTexts * width, embedder, ids, n, lengths, kTexts, NULL, &error));
+    must(ggufx_embed(rows, kTexts * width, embedder, lists, kTexts, NULL, &error));
     const float *question = rows + (kTexts - 1) * width;
     for (int rank = 0; rank < kTexts - 1; rank++) {
         int best = -1;

@@ -31,10 +31,7 @@ std::vector<uint8_t> random_blocks(const ggufx_runtime *rt, const ggufx_type_fac
         for (int attempt = 0; attempt < 1000; attempt++) {
             fill(block, type.block_bytes, random);
             if (kind == Blocks::wild) break;
-            call([&](ggufx_error *error) {
-                return ggufx_dequantize_blocks(values.data(), values.size(), rt, type.id, block,
-                                               type.block_bytes, error);
-            });
+            dequantize_blocks(values, rt, type.id, {block, type.block_bytes});
             if (is_tame(values)) break;
         }
     }
@@ -49,12 +46,17 @@ std::vector<float> random_vector(size_t n, Random &random) {
 
 Tensor wrap_matrix(const ggufx_runtime *rt, uint32_t type, uint64_t n_cols, uint64_t n_rows,
                    uint64_t row_stride, const void *data, uint64_t n_bytes) {
-    const uint64_t ne[] = {n_cols, n_rows};
+    auto options = sized<ggufx_tensor_options>();
+    options.type = type;
+    options.n_dims = 2;
+    options.ne[0] = n_cols;
+    options.ne[1] = n_rows;
+    options.row_stride = row_stride;
+    options.data = data;
+    options.n_bytes = n_bytes;
+    options.name = "random";
     ggufx_tensor *tensor = nullptr;
-    call([&](ggufx_error *error) {
-        return ggufx_tensor_wrap(&tensor, rt, type, 2, ne, row_stride, data, n_bytes, "random",
-                                 nullptr, nullptr, error);
-    });
+    call([&](ggufx_error *error) { return ggufx_tensor_create(&tensor, rt, &options, error); });
     return Tensor(tensor);
 }
 

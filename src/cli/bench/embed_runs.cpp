@@ -29,6 +29,7 @@ Rates EmbedRuns::measure(const ModelTest &test, unsigned rounds, Progress &progr
     TextIds ids;
     for (unsigned i = 0; i < sequences_; i++) add_turned(ids, text_, i, test.prompt);
     const std::vector<size_t> lengths(sequences_, test.prompt);
+    const std::vector<ggufx_token_list> texts = token_lists(ids, lengths);
     std::vector<float> out(sequences_ * dimensions_);
     const ggufx_progress cancel = cancel_hook();
     for (unsigned round = 0; round < rounds; round++) {
@@ -36,8 +37,8 @@ Rates EmbedRuns::measure(const ModelTest &test, unsigned rounds, Progress &progr
         progress.update(round, rounds, test.name());
         const double seconds = seconds_of([&] {
             call([&](ggufx_error *error) {
-                return ggufx_embed(out.data(), out.size(), embedder_.get(), ids.data(), ids.size(),
-                                   lengths.data(), lengths.size(), &cancel, error);
+                return ggufx_embed(out.data(), out.size(), embedder_.get(), texts.data(),
+                                   texts.size(), &cancel, error);
             });
         });
         rates.per_second.push_back(static_cast<double>(ids.size()) / seconds);

@@ -54,10 +54,13 @@ private:
         const size_t columns = whole ? static_cast<size_t>(columns_) : count;
         rows_.resize(count);
         values_.fill(rows_.data(), first, count);
-        auto options = sized<ggufx_quantize_options>();
-        if (!importance_.empty()) options.imatrix = importance_.data(); // some types need one
-        return ggufx_quantize_blocks(dst, n, rt_, type_.id, rows_.data(), count / columns, columns,
-                                     &options, nullptr);
+        auto args = sized<ggufx_quantize_args>();
+        args.type = type_.id;
+        args.rows = rows_.data();
+        args.n_rows = count / columns;
+        args.n_cols = columns;
+        if (!importance_.empty()) args.imatrix = importance_.data(); // some types need one
+        return ggufx_quantize(dst, n, rt_, &args, nullptr);
     }
 
     const ggufx_runtime *rt_;

@@ -75,12 +75,15 @@ static std::vector<uint8_t> make_pattern(const ggufx_runtime *rt, const ggufx_ty
     const size_t n_cols = kRowBlocks * type.block_values;
     const std::vector<float> values = random_vector(n_rows * n_cols, random);
     const std::vector<float> imatrix(n_cols, 1.0f);
-    auto options = sized<ggufx_quantize_options>();
-    options.imatrix = imatrix.data();
+    auto args = sized<ggufx_quantize_args>();
+    args.type = type.id;
+    args.rows = values.data();
+    args.n_rows = n_rows;
+    args.n_cols = n_cols;
+    args.imatrix = imatrix.data();
     std::vector<uint8_t> bytes(n_blocks * type.block_bytes);
     call([&](ggufx_error *error) {
-        return ggufx_quantize_blocks(bytes.data(), bytes.size(), rt, type.id, values.data(), n_rows,
-                                     n_cols, &options, error);
+        return ggufx_quantize(bytes.data(), bytes.size(), rt, &args, error);
     });
     return bytes;
 }
@@ -128,11 +131,12 @@ double Runner::seconds_per_row() const {
 double Runner::multiply(const ggufx_tensor *matrix, const ProductOptions &options) {
     auto matmul = sized<ggufx_matmul_options>();
     matmul.flags = options.flags();
+    const ggufx_product product =
+        product_of(matrix, std::span(*x_).first(static_cast<size_t>(options.k * n_)),
+                   static_cast<size_t>(n_), y_);
     return seconds_of(options.clock, threads_, [&] {
         call([&](ggufx_error *error) {
-            return ggufx_matmul(y_.data(), 0, y_.size(), rt_.get(), matrix, x_->data(), 0,
-                                static_cast<size_t>(options.k * n_), static_cast<size_t>(n_),
-                                &matmul, error);
+            return ggufx_matmul(rt_.get(), &product, 1, &matmul, error);
         });
     });
 }
@@ -167,11 +171,10 @@ void Runner::compare(const Weights &w, const ggufx_runtime *scalar, const Produc
     std::vector<float> y(y_.size());
     auto matmul = sized<ggufx_matmul_options>();
     matmul.flags = options.flags();
-    call([&](ggufx_error *error) {
-        return ggufx_matmul(y.data(), 0, y.size(), scalar, part.get(), x_->data(), 0,
-                            static_cast<size_t>(options.k * n_), static_cast<size_t>(n_), &matmul,
-                            error);
-    });
+    const ggufx_product product =
+        product_of(part.get(), std::span(*x_).first(static_cast<size_t>(options.k * n_)),
+                   static_cast<size_t>(n_), y);
+    call([&](ggufx_error *error) { return ggufx_matmul(scalar, &product, 1, &matmul, error); });
     bits_equal_ = std::memcmp(y.data(), y_.data(), y.size() * sizeof(float)) == 0;
     y_.resize(static_cast<size_t>(m_ * n_));
 }

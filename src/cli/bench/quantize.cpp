@@ -39,11 +39,14 @@ struct QuantizeCase {
     bool weighted() const { return options.imatrix || needs_imatrix(); }
     void quantize(std::vector<uint8_t> &out, const ggufx_runtime *rt, uint64_t first,
                   uint64_t count) const {
-        auto how = sized<ggufx_quantize_options>();
-        if (weighted()) how.imatrix = weights.data();
+        auto args = sized<ggufx_quantize_args>();
+        args.type = type.id;
+        args.rows = rows + first * options.k;
+        args.n_rows = count;
+        args.n_cols = options.k;
+        if (weighted()) args.imatrix = weights.data();
         call([&](ggufx_error *error) {
-            return ggufx_quantize_blocks(out.data(), out.size(), rt, type.id,
-                                         rows + first * options.k, count, options.k, &how, error);
+            return ggufx_quantize(out.data(), out.size(), rt, &args, error);
         });
     }
 };

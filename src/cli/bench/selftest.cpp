@@ -98,20 +98,15 @@ static std::vector<float> product(const ggufx_runtime *rt, const ggufx_device *d
     auto options = sized<ggufx_matmul_options>();
     options.flags = c.flags;
     std::vector<float> y(static_cast<size_t>(c.n_rows) * c.n);
-    call([&](ggufx_error *error) {
-        return ggufx_matmul(y.data(), 0, y.size(), rt, w.get(), in.x.data(), 0, in.x.size(), c.n,
-                            &options, error);
-    });
+    const ggufx_product product = product_of(w.get(), in.x, c.n, y);
+    call([&](ggufx_error *error) { return ggufx_matmul(rt, &product, 1, &options, error); });
     return y;
 }
 
 static std::vector<float> decoded(const ggufx_runtime *rt, const ggufx_type_facts &type,
                                   const std::vector<uint8_t> &blocks) {
     std::vector<float> out(blocks.size() / type.block_bytes * type.block_values);
-    call([&](ggufx_error *error) {
-        return ggufx_dequantize_blocks(out.data(), out.size(), rt, type.id, blocks.data(),
-                                       blocks.size(), error);
-    });
+    dequantize_blocks(out, rt, type.id, blocks);
     return out;
 }
 

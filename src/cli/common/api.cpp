@@ -183,6 +183,45 @@ ggufx_runtime_facts runtime_facts(const ggufx_runtime *rt) {
     });
 }
 
+void dequantize_blocks(std::span<float> out, const ggufx_runtime *rt, uint32_t type,
+                       std::span<const uint8_t> blocks) {
+    auto options = sized<ggufx_tensor_options>();
+    options.type = type;
+    options.n_dims = 1;
+    options.ne[0] = out.size();
+    options.data = blocks.data();
+    options.n_bytes = blocks.size();
+    ggufx_tensor *made = nullptr;
+    call([&](ggufx_error *error) { return ggufx_tensor_create(&made, rt, &options, error); });
+    const Tensor tensor(made);
+    call([&](ggufx_error *error) {
+        return ggufx_dequantize(out.data(), out.size(), rt, made, 0, 1, error);
+    });
+}
+
+ggufx_product product_of(const ggufx_tensor *w, std::span<const float> x, size_t n,
+                         std::span<float> y) {
+    auto product = sized<ggufx_product>();
+    product.w = w;
+    product.x = x.data();
+    product.n_x = x.size();
+    product.n = n;
+    product.y = y.data();
+    product.n_y = y.size();
+    return product;
+}
+
+std::vector<ggufx_token_list> token_lists(std::span<const int32_t> ids,
+                                          std::span<const size_t> lengths) {
+    std::vector<ggufx_token_list> out;
+    const int32_t *tokens = ids.data();
+    for (const size_t n : lengths) {
+        out.push_back({tokens, n});
+        tokens += n;
+    }
+    return out;
+}
+
 ggufx_type_facts type_facts(uint32_t type) {
     return facts<ggufx_type_facts>([&](ggufx_type_facts *out, ggufx_error *error) {
         return ggufx_type_info(out, type, error);

@@ -103,6 +103,15 @@ ggufx_session_facts session_facts(const ggufx_session *session);
 ggufx_runtime_facts runtime_facts(const ggufx_runtime *rt);
 
 ggufx_type_facts type_facts(uint32_t type);
+// Dequantizes whole blocks.
+void dequantize_blocks(std::span<float> out, const ggufx_runtime *rt, uint32_t type,
+                       std::span<const uint8_t> blocks);
+// Returns the product of a matrix and n dense columns.
+ggufx_product product_of(const ggufx_tensor *w, std::span<const float> x, size_t n,
+                         std::span<float> y);
+// Returns the parts of `ids`, one after another.
+std::vector<ggufx_token_list> token_lists(std::span<const int32_t> ids,
+                                          std::span<const size_t> lengths);
 std::string type_name(uint32_t type); // "unknown" for ids that are not in the table
 // Parses the type that an option names; `option` ("--type") begins the error message.
 uint32_t type_from_name(const std::string &name, const char *option);

@@ -96,10 +96,7 @@ void RowMaker::make(uint64_t first, uint64_t n, void *out) {
     std::vector<uint8_t> raw(static_cast<size_t>(n * source_bytes_));
     read_rows(first, n, raw.data());
     std::vector<float> values(static_cast<size_t>(n * n_columns_));
-    call([&](ggufx_error *error) {
-        return ggufx_dequantize_blocks(values.data(), values.size(), rt_, from, raw.data(),
-                                       raw.size(), error);
-    });
+    dequantize_blocks(values, rt_, from, raw);
     if (recipe_.add != 0) {
         for (float &value : values) value += recipe_.add;
     }
@@ -110,9 +107,12 @@ void RowMaker::make(uint64_t first, uint64_t n, void *out) {
     }
     check_range(values, first);
     ggufx_error error;
-    const ggufx_status status = ggufx_quantize_blocks(
-        out, n_bytes, rt_, recipe_.type, values.data(), static_cast<size_t>(n),
-        static_cast<size_t>(n_columns_), nullptr, &error);
+    auto args = sized<ggufx_quantize_args>();
+    args.type = recipe_.type;
+    args.rows = values.data();
+    args.n_rows = static_cast<size_t>(n);
+    args.n_cols = static_cast<size_t>(n_columns_);
+    const ggufx_status status = ggufx_quantize(out, n_bytes, rt_, &args, &error);
     if (status != GGUFX_OK) {
         throw Failure(Failure(exit_code(status), error),
                       fmt::format("tensor \"{}\", rows from {}", escape(recipe_.name), first));
