@@ -223,6 +223,11 @@ class Arena:
     def member(self, name, d, value, place, path, hooks):
         """Writes a member. Returns its length."""
         role = d.meaning["role"]
+        if d.array and isinstance(value, list):
+            n = width(d.type)
+            for i, v in enumerate(value):
+                self.put(f"{place} + {i * n}", n, hex(self.number(d.type, v, path)))
+            return "0"
         if d.array or role in ("reserved", "address", "user"):
             self.refuse(f"{path}: cannot be set")
         if role == "callback":

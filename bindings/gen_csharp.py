@@ -12,7 +12,7 @@ from gen_csharp_words import AMBIGUOUS, camel, parameter, sentence, tagged, wrap
 
 NOTE = "// Written by bindings/raw.py from include/ggufx; a test compares them.\n// SPDX-License-Identifier: MIT\n"
 # Reasons of calls by hand that are none here: a span is memory of the caller.
-VIEWS = {"views of the caller's memory", "views of KV"}
+VIEWS = {"views of the caller's memory"}
 LOCALS = {"e", "scope", "made", "result"}  # of generated code
 
 
@@ -53,7 +53,8 @@ class Writer(Values):
         fields = [f for v in call.arguments if v.kind in ("options", "struct", "structs")
                   for f in self.surface.structs[v.struct].fields]
         if call.hand in VIEWS:
-            return any(v.kind in ("buffers", "address") for v in call.arguments)
+            return any(v.kind in ("buffers", "address") or (v.kind == "structs" and any(
+                f.kind == "buffer" for f in self.surface.structs[v.struct].fields)) for v in call.arguments)
         if call.hand == "a callback that is kept":
             return any(v.struct in FILLED for v in call.arguments) or any(v.kind == "address" for v in call.arguments + fields) or \
                 not all(self.is_told(f) or f.optional for f in fields if f.kind == "callback")

@@ -137,7 +137,8 @@ class Body:
             for a in self.call.arguments:
                 if a.name == m[2] and a.way == "derived":
                     known = [x for x in self.call.arguments if x.name in a.arrays and x.way == "in"]
-                    return f"{self.names[min(known, key=lambda x: x.optional).name]}.Length"
+                    first = min(known, key=lambda x: x.optional)
+                    return f"{self.names[first.name]}.{'Count' if first.kind == 'structs' else 'Length'}"
             return self.names[m[2]] if m[2] in self.names else camel(m[2].split("_"))  # a property by hand
         return re.sub(r"sum\((\w+)\)|([a-z_]\w*)", one, v.length)
 
@@ -222,7 +223,7 @@ class Body:
             derived = next((d for d in self.call.arguments if d.name == v.length and d.way == "derived"), None)
             if derived:
                 a = next(a for a in self.call.arguments if a.name in derived.arrays and a.way == "in")
-                n = f"{self.names[a.name]}.Length"
+                n = f"{self.names[a.name]}.{'Count' if a.kind == 'structs' else 'Length'}"
             else:
                 n = f'Native.Count({self.expression(v)}, "{self.expression(v)}")'
             self.before.append(f"var {name} = new {kind}[{n}];")

@@ -47,7 +47,8 @@ class Values(Words):
             return self.struct_name(v.struct)
         if v.kind == "callback":
             return self.delegate(v)
-        return {"bool": "bool", "string": "string", "path": "string", "text": "string", "bytes": "ReadOnlySpan<byte>"}[v.kind]
+        return {"bool": "bool", "string": "string", "path": "string", "text": "string", "bytes": "ReadOnlySpan<byte>",
+                "values": "Array"}[v.kind]
 
     def type_out(self, v):
         if v.kind == "number":
@@ -244,6 +245,8 @@ class Values(Words):
             how = "Kept" if v.kept else "User"
             return (f"{to} = {value} == null ? IntPtr.Zero : {self.thunk(v, [self.struct_name(struct)])};\n"
                     f"if ({value} != null) o->{user} = scope.{how}({value});")
+        if v.kind == "values":
+            return f'{to} = scope.Values({value}, Type, "{value}", out o->{field(n)});'
         made = {"bytes": f"scope.Array({value})", "array": f"({languages.SHARP.get(v.type)}*)scope.Array({value})",
                 "objects": f"scope.Objects({value}, x => x.Handle)",
                 "texts": f"scope.{self.struct_name(v.struct)}s({value})" if v.struct else "",

@@ -12,7 +12,7 @@ NUMBERS = {"int8_t": "int8", "uint8_t": "uint8", "int16_t": "int16", "uint16_t":
            "uint32_t": "uint32", "int64_t": "int64", "uint64_t": "uint64", "size_t": "int", "float": "float32",
            "double": "float64", "ggufx_status": "int32"}
 # Reasons of surface.py that are none in Go, whose slices are views.
-PLAIN = {"views of the caller's memory", "views of KV", "a callback that is kept"}
+PLAIN = {"views of the caller's memory", "a callback that is kept"}
 # Calls that an idiom replaces.
 LEFT_OUT = {"ggufx_file_tensor", "ggufx_abi_version", "ggufx_abi_layout", "ggufx_status_name"}
 
@@ -193,6 +193,8 @@ class Names:
             return "string"
         if v.kind == "bytes":
             return "[]byte"
+        if v.kind == "values":
+            return "any"
         if v.kind in ("array", "buffer"):
             return "[]" + self.element(v)
         if v.kind == "object":

@@ -223,10 +223,11 @@ class Structs(Names):
             if v.kind == "length" and set(v.arrays) & used:
                 lines += self.field_length(name, v)
         for v in self.shown(name):  # arrays whose length is a number of its own
-            if v.kind == "array" and re.fullmatch(r"\w+", v.length) and any(
-                    f.name == v.length and f.kind == "number" for f in struct.fields):
-                at = f"o.{self.fields[name][v.name]}"
-                lines.append(f'run.equal("{self.fields[name][v.name]}", len({at}), {at} == nil, int(o.{self.fields[name][v.length]}))')
+            told = v.length.split(" * ")
+            if v.kind == "array" and all(any(f.name == n and f.kind == "number" for f in struct.fields) for n in told):
+                at, counts = f"o.{self.fields[name][v.name]}", [f"int(o.{self.fields[name][n]})" for n in told]
+                n = counts[0] if len(counts) == 1 else f"product({', '.join(counts)})"
+                lines.append(f'run.equal("{self.fields[name][v.name]}", len({at}), {at} == nil, {n})')
         text = "".join(wrapped(line, 1) if "\n" not in line else textwrap.indent(line, "\t") + "\n" for line in lines)
         return f"\nfunc (o *{self.struct_name(name)}) write(run *running, to *C.{name}) {{\n{text}}}\n"
 
@@ -257,6 +258,9 @@ class Structs(Names):
             return [f"{to} = list[C.{v.struct}](run, {at})"]
         if v.kind == "texts":
             return [f"{to} = (*C.{v.struct})(run.texts({at}))"]
+        if v.kind == "values":
+            name_ = self.fields[name][v.name]
+            return [f'{to}, to.{v.length} = values(run, "{name_}", o.{self.fields[name]["type"]}, {at})']
         if v.kind == "array":
             return [f"{to} = (*C.{base_of(v.c.type)})(place(run, {at}))"]
         if v.kind == "callback":
@@ -266,7 +270,7 @@ class Structs(Names):
         raise ValueError(v)
 
     def field_length(self, name, v):
-        arrays = [f for f in self.shown(name) if f.name in v.arrays and f.kind != "text"]
+        arrays = [f for f in self.shown(name) if f.name in v.arrays and f.kind not in ("text", "values")]
         if not arrays:
             return []
         lens = [f"len(o.{self.fields[name][f.name]})" for f in arrays]

@@ -6,7 +6,7 @@ import re
 import textwrap
 
 from gen_python_structs import Structs
-from gen_python_words import BASES, DTYPES, HOOKS, SUPPORT, VIEWS, ctype, name_of, wrap
+from gen_python_words import ALWAYS, BASES, DTYPES, FLAT, HOOKS, SUPPORT, VIEWS, ctype, name_of, wrap
 
 
 class Calls(Structs):
@@ -26,8 +26,12 @@ class Calls(Structs):
                     first.append(f"{name_of(v.name)}: Buffer")
             elif v.kind == "options":
                 for f in self.fields_in(v.struct):
-                    (more if f.optional else first).append(f"{name_of(f.name)}: {self.type_in(f)}" +
-                                                           (f" = {self.default(f)}" if f.optional else ""))
+                    if f.name in views and f.kind == "number":
+                        continue
+                    always = v.struct in FLAT and f.name in ALWAYS
+                    kind = self.type_in(f).removesuffix(" | None") if always else self.type_in(f)
+                    default = f" = {self.default(f)}" if f.optional and not always else ""
+                    (more if default else first).append(f"{name_of(f.name)}: {kind}{default}")
                 for f in self.views_in(call, v):
                     kind = HOOKS[f.struct][0] if f.struct in HOOKS else "Buffer"
                     more.append(f"{name_of(f.name)}: {kind} | None = None")
@@ -146,8 +150,11 @@ class Calls(Structs):
         if v.kind == "struct":
             return [f"{n}_ = call_.struct(_raw.{v.struct}, {n})"], f"{n}_"
         if v.kind == "options":
-            given = ", ".join(f"{name_of(f.name)}={name_of(f.name)}" for f in self.fields_in(v.struct))
+            told = {f.name: views[f.name] for f in self.fields_in(v.struct) if f.kind == "number" and f.name in views}
+            given = ", ".join(f"{name_of(f.name)}={told.get(f.name, name_of(f.name))}" for f in self.fields_in(v.struct))
             made = f"{self.struct_name(v.struct)}({given})"
+            if told:
+                return [f"{n}_ = call_.made(_raw.{v.struct}, {made})"], f"byref({n}_)"
             if self.views_in(call, v):
                 lines = [f"{n}_ = call_.made(_raw.{v.struct}, {made})"]
                 for f in self.views_in(call, v):

@@ -6,7 +6,7 @@ import re
 
 import surface as model
 from gen_python_words import (
-    DTYPES, HOOKS, INNER, KEPT_BY_HAND, LEFT_OUT, OF_MEMORY, SKIPPED, VIEWS, camel, ctype, name_of, quoted, sentence, wrap)
+    DTYPES, FLAT, HOOKS, INNER, KEPT_BY_HAND, LEFT_OUT, OF_MEMORY, SKIPPED, VIEWS, camel, ctype, name_of, quoted, sentence, wrap)
 
 
 class Structs:
@@ -18,6 +18,8 @@ class Structs:
             if call.name in VIEWS or (call.hand == "a callback that is kept" and call.name not in KEPT_BY_HAND):
                 call.hand = ""
             call.hand = call.hand or ("an idiom" if call.name in LEFT_OUT else "")
+        for v in (v for call in surface.calls for v in call.arguments if v.struct in FLAT):
+            v.kind = "options"
         self.calls = [c for c in surface.calls if not c.hand]
         self.structs = [s for s in surface.used_structs(surface.calls) if not self.is_inner(s)]
         self.read_structs, self.filled_structs = surface.structs_by_way(self.calls)
@@ -80,7 +82,7 @@ class Structs:
     def type_in(self, v):
         """The annotation of something that a user passes."""
         kind = {
-            "bool": "bool", "string": "Text", "path": "Path", "text": "Text", "bytes": "Buffer", "texts": "Sequence[Text]",
+            "bool": "bool", "string": "Text", "path": "Path", "text": "Text", "bytes": "Buffer", "texts": "Sequence[Text]", "values": "Buffer",
             "progress": "Progress",
         }.get(v.kind)
         if v.json:
@@ -230,6 +232,8 @@ class Structs:
             return f"{to}, o.{n} = keep.texts_of(_raw.{v.struct}, {value})"
         if v.kind == "bytes":
             return f"{to}, o.{n} = keep.bytes({value}, \"{v.name}\")"
+        if v.kind == "values":
+            return f"{to}, o.{n} = keep.values({value}, self.type, \"{v.name}\")"
         if v.kind == "array":
             if lengths and len(self.derived[n]) > 1:
                 arrays = ", ".join(f"self.{name_of(a)}" for a in self.derived[n])

@@ -11,32 +11,34 @@ EXTENDED = {"ggufx_runtime", "ggufx_file", "ggufx_tensor", "ggufx_session", "ggu
 # Bases by hand of generated classes, with the shapes that VIEWS need.
 BASES = {"ggufx_kv": "KvShapes", "ggufx_session": "SessionShapes", "ggufx_matcher": "MatcherShapes"}
 # Calls with views of arrays: shapes of the results, which may be given as buffers, and numbers that arrays tell.
-_QUERIES = {"n_queries": "self._queries(q_)", "out": "(n_queries, *self._result)", "lse": "n_queries * self._query[0]"}
+_QUERIES = {"n_queries": "self._queries(q)", "out": "(queries_.n_queries, *self._result)",
+            "lse": "queries_.n_queries * self._query[0]"}
 VIEWS = {
     "ggufx_adapter_add_rows": {"n_rows": "len(rows_)"},
-    "ggufx_kv_append": {"n_tokens": "self._tokens(k_)"},
-    "ggufx_kv_append_batch": {},
-    "ggufx_kv_append_half": {"n_tokens": "self._tokens(k_)"},
+    "ggufx_kv_append": {"n_tokens": "self._tokens(k)"},
     "ggufx_kv_attend": _QUERIES,
-    "ggufx_kv_attend_batch": {"out": "(sequences_.size, *self._result)", "lse": "sequences_.size * self._query[0]"},
     "ggufx_kv_read": {"k": "(n_tokens, *self._key)", "v": "(n_tokens, *self._value)"},
-    "ggufx_kv_scores": {**_QUERIES, "out": "(n_queries, self._query[0], self.length(sequence))"},
+    "ggufx_kv_scores": {**_QUERIES, "out": "(queries_.n_queries, self._query[0], self.length(sequence))"},
     "ggufx_matcher_mask": {"out_bits": "(self._n_words,)"},
     "ggufx_session_decode_batch": {
         "logits": "(rows_of(items, BatchFlags.LOGITS, BatchFlags.ALL_LOGITS), self.n_vocab)",
         "embeddings": "rows_of(items, BatchFlags.EMBED, BatchFlags.ALL_EMBED) * self.n_embedding"},
 }
+# Structs whose fields are arguments of the call, as those of options.
+FLAT = {"ggufx_kv_tokens", "ggufx_kv_queries", "ggufx_kv_range"}
+# Those of them that each call gives.
+ALWAYS = {"layer", "sequence", "k", "q", "first", "n_tokens"}
 # Hooks of one call: the type of the function, and the address of the struct.
 HOOKS = {"ggufx_attention_hook": ("AttentionHook", "self._attention({}, call_)")}
 # Structs that the modules by hand have in another form.
-INNER = {"ggufx_runtime_options", "ggufx_vulkan_options", "ggufx_detokenize_state", "ggufx_candidate",
+INNER = {"ggufx_tensor_options", "ggufx_quantize_args", "ggufx_product", "ggufx_runtime_options", "ggufx_vulkan_options", "ggufx_detokenize_state", "ggufx_candidate",
          "ggufx_sampling_facts"}
 # Calls that an idiom replaces.
 LEFT_OUT = {"ggufx_file_tensor"}
 # Calls with kept callbacks that are by hand here, too.
 KEPT_BY_HAND = {"ggufx_device_adopt_vulkan"}
 # Fields that a module by hand fills, or that are of no use without others.
-SKIPPED = {("ggufx_quantize_options", "imatrix"), ("ggufx_device_options", "cache_store")}
+SKIPPED = {("ggufx_device_options", "cache_store")}
 # Names that the generated module uses; none is that of a parameter.
 SUPPORT = {
     "._buffers": ["Array", "Buffer", "Doubles", "Floats", "Ints", "Ints32", "F32", "F64", "I32", "I64", "SIZE",

@@ -168,7 +168,8 @@ class Writer(Values):
     def input_structs(self, call, v, n):
         raw = self.raw_call(v.struct, "&held")
         each = "x." + raw.rstrip("?") if raw.endswith("?") else f"Ok(x.{raw})"
-        return [f"let {n} = unsafe {{ List::of({n}.iter().map(|x| {each})) }}?;"], f"{n}.at()"
+        each_of = "iter_mut" if self.is_listed(v.struct) else "iter"
+        return [f"let {n} = unsafe {{ List::of({n}.{each_of}().map(|x| {each})) }}?;"], f"{n}.at()"
 
     def input_objects(self, call, v, n):
         return [f"let {n}: Vec<_> = {n}.iter().map(|x| x.as_raw() as *const _).collect();"], f"{n}.as_ptr()"

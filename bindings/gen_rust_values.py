@@ -9,13 +9,13 @@ import surface as model
 from gen_rust_form import comment, group, statement
 
 # Objects whose struct is written by hand: they have more than the object of C. With their lifetime.
-EXTENDED = {"ggufx_tensor": "<'_>", "ggufx_session": "", "ggufx_sampler": "", "ggufx_kv": ""}
+EXTENDED = {"ggufx_tensor": "<'_>", "ggufx_session": "", "ggufx_sampler": ""}
 # Extended objects with no member besides the object of C.
 PLAIN = {"ggufx_tensor"}
 # Structs that modules by hand have in another form.
-INNER = {"ggufx_vulkan_options", "ggufx_detokenize_state", "ggufx_sampling_facts"}
+INNER = {"ggufx_vulkan_options", "ggufx_tensor_options", "ggufx_detokenize_state", "ggufx_sampling_facts"}
 # Reasons in not_bound.txt for calls that other languages write by hand: Rust has slices.
-VIEWS = {"views of the caller's memory", "views of KV"}
+VIEWS = {"views of the caller's memory"}
 ANY = "'_"  # lifetime
 METHODS = {"create": "new", "clone": "try_clone"}  # clones may fail
 SCALARS = {k: v for k, v in languages.RUST.items() if v[0] in "iuf"}
@@ -119,6 +119,11 @@ class Values:
         return any(v.kind in ("progress", "callback", "buffer") or
                    (v.kind in ("options", "struct") and self.is_moved(v.struct)) for v in self.fields(name))
 
+    def is_listed(self, name):
+        """Whether a struct that the call uses up comes in lists."""
+        return self.is_moved(name) and any(v.kind == "structs" and v.struct == name
+                                           for c in self.surface.calls for v in c.arguments)
+
     def is_alone(self, name):
         """Whether a struct has something that no other call may use at the same time."""
         return self.is_moved(name) or any((v.kind == "object" and v.exclusive) or
@@ -130,7 +135,8 @@ class Values:
 
     def object(self, v, life=""):
         alone = "mut " if v.exclusive else ""
-        return f"&{life}{alone}{self.class_name(v.object)}{EXTENDED.get(v.object, '')}"
+        own = EXTENDED.get(v.object, "").replace("'_", life.strip() or "'_")
+        return f"&{life}{alone}{self.class_name(v.object)}{own}"
 
     def type_in(self, v, life=""):
         """Of a parameter (life ""), or of a field ("'a ")."""
@@ -143,6 +149,8 @@ class Values:
             return self.number(v)
         elif v.kind == "array":
             one = f"&{life}[{self.number(v)}]"
+        elif v.kind == "values":
+            one = f"Values<{life.strip() or ANY}>"
         elif v.kind == "buffer":
             one = f"&{life}mut [{SCALARS.get(v.type, 'u8')}]"
         elif v.kind == "texts":
@@ -360,7 +368,8 @@ class Values:
         n, cast = languages.rust_name(v.name), ".cast()" if v.type == "void" else ""
         if not v.optional:
             return [f"{to} = {value}.as_mut_ptr(){cast};", self.length_of(name, v, f"{value}.len()")]
-        return [f"if let Some({n}) = {value} {{", f"    {to} = {n}.as_mut_ptr(){cast};",
+        borrow = "&mut " if self.is_listed(name) else ""
+        return [f"if let Some({n}) = {borrow}{value} {{", f"    {to} = {n}.as_mut_ptr(){cast};",
                 f"    {self.length_of(name, v, f'{n}.len()')}", "}"]
 
     def fill_array(self, name, v, to, value):
@@ -374,6 +383,12 @@ class Values:
         at = f"optional(filled({value}))" if v.optional else f"{value}.as_ptr()"
         lines.append(f"{to} = {at}{'.cast()' if v.enumeration else ''};")
         return [*lines, self.length_of(name, v, self.len_of(told))] if told and told.arrays[0] == v.name else lines
+
+    def fill_values(self, name, v, to, value):
+        n = languages.rust_name(v.name)
+        get = f"{value}.map(|x| x.of(self.type_, \"{v.name}\"))" + ".transpose()?.unwrap_or((null(), 0))" if v.optional \
+            else f"{value}.of(self.type_, \"{v.name}\")?"
+        return [f"let {n} = {get};", f"{to} = {n}.0;", self.length_of(name, v, f"{n}.1")]
 
     def fill_list(self, name, v, to, value, make):
         return [f"{to} = held.list({value}.iter().map({make};", self.length_of(name, v, f"{value}.len()")]
@@ -479,7 +494,7 @@ class Values:
 
     def raw(self, name):
         s = self.surface.structs[name]
-        this = "self" if self.is_moved(name) else "&self"
+        this = "&mut self" if self.is_listed(name) else "self" if self.is_moved(name) else "&self"
         holds, fails = self.ways(name)
         fails = holds or fails
         held = ", held: &Keep" if holds else ", _: &Keep" if fails else ""

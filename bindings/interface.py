@@ -32,6 +32,7 @@ CONVENTIONS = [
     (r"n_(\w+)", r"Number of \1."),
 ]
 GENERATED = "loader.h"  # written from the other headers
+MOST_PARAMETERS = 8  # of a function; one that needs more takes a struct
 
 
 class Faults(Exception):
@@ -284,12 +285,19 @@ def enumeration_faults(found):
             yield f"{e.header}:{e.line}: {e.name}: no comment"
 
 
+def parameter_faults(found):
+    for f in found.functions:
+        if len(f.parameters) > MOST_PARAMETERS:
+            yield (f"{f.header}:{f.line}: {f.name}: {len(f.parameters)} parameters, "
+                   f"at most {MOST_PARAMETERS}: put some into a struct")
+
+
 def read(include):
     """The interface of a folder of headers; raises Faults if they break a rule."""
     import contract
     import roles
     found = read_syntax(include)
-    faults = [*roles.assign(found), *contract.read(found), *enumeration_faults(found)]
+    faults = [*roles.assign(found), *contract.read(found), *enumeration_faults(found), *parameter_faults(found)]
     for path in header_paths(include):
         faults += leftovers(path.name, path.read_text(encoding="utf-8"))
     if faults:

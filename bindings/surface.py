@@ -24,9 +24,6 @@ CLASS_WORDS = {"ggufx_kv": "kv_cache", "ggufx_job": "quantizer"}
 # Calls that every language has by hand, and no rule of by_hand() can tell.
 HAND = {
     "ggufx_runtime_create": "hooks",
-    "ggufx_kv_append": "views of KV",
-    "ggufx_kv_append_half": "views of KV",
-    "ggufx_kv_append_batch": "views of KV",
     "ggufx_writer_set_array": "elements of any type",
 }
 # Two-call buffers of char that are no whole text.
@@ -57,6 +54,7 @@ class Value:
     text        UTF-8 of any bytes, with its length in C                          json, length
     bytes       any bytes, read or returned                                       length
     array       numbers                                                           type, enumeration, length
+    values      floats of the type that the member `type` tells                   length
     structs     structs, one after the other                                      struct, length
     texts       texts                                                             struct if it is one of C, length
     objects     objects                                                           object, length
@@ -319,6 +317,8 @@ def array_in(api, value, d, neighbours):
         value.kind, value.object = "objects", base
     elif base == "char" and stars_of(d.type) == 2:
         value.kind = "texts"
+    elif base == "void" and value.length == f"n_{d.name}" and any(n.enumeration == "ggufx_type" for n in neighbours):
+        value.kind = "values"
     elif base in ("void", "char"):
         value.kind = "bytes"
     else:
@@ -496,7 +496,7 @@ def by_hand(surface, call):
     """Why a call is written by hand, or "". Rules first."""
     values = call.arguments + [v for a in call.arguments if a.kind in ("options", "struct", "structs")
                                for v in surface.structs[a.struct].fields if a.kind != "structs" or v.kind == "buffer"]
-    if any(v.takes for v in call.arguments):
+    if any(v.takes for v in values):
         return "ownership of memory"
     if any(v.kind == "hook" and not v.optional for v in call.arguments):
         return "hooks"

@@ -56,28 +56,28 @@ func newChat(t *testing.T, rt *ggufx.Runtime, f *ggufx.File, options ggufx.ChatO
 func TestAConversationIsText(t *testing.T) {
 	rt := newRuntime(t)
 	chat := newChat(t, rt, nil, ggufx.ChatOptions{Text: template, BosToken: "<s>"})
-	text, runs, err := chat.Render(&ggufx.ChatRequest{MessagesJSON: hello, Flags: ggufx.ChatGenerate})
-	ok(t, err)
+	request := &ggufx.ChatRequest{MessagesJSON: hello, Flags: ggufx.ChatGenerate}
+	text, runs := must[string](t)(chat.Render(request)), must[[]ggufx.ChatRun](t)(chat.Runs(request))
 	check(t, text == "<s>[user]Hi </s> é</s>[assistant]", text)
 	check(t, reflect.DeepEqual(runs, []ggufx.ChatRun{{9, false}, {19, true}, {34, false}}), runs)
 	long := "[" + strings.Repeat(`{"role":"user","content":"xxx"},`, 900)
-	text, runs, err = chat.Render(&ggufx.ChatRequest{MessagesJSON: long[:len(long)-1] + "]"})
-	ok(t, err)
+	request = &ggufx.ChatRequest{MessagesJSON: long[:len(long)-1] + "]"}
+	text, runs = must[string](t)(chat.Render(request)), must[[]ggufx.ChatRun](t)(chat.Runs(request))
 	check(t, len(text) == 3+900*13 && len(runs) == 1801, len(text), len(runs))
 	more := newChat(t, rt, nil, ggufx.ChatOptions{Text: "{{ enable_thinking }} {{ tools }} {{ n }} " +
 		"{{ reasoning_effort }} {{ documents[0].t }} {{ strftime_now('%Y') }}"})
-	text, _, err = more.Render(&ggufx.ChatRequest{MessagesJSON: "[]", Tools: "[]", Documents: `[{"t": 1}]`,
+	text, err := more.Render(&ggufx.ChatRequest{MessagesJSON: "[]", Tools: "[]", Documents: `[{"t": 1}]`,
 		Variables: `{"n": 2}`, ReasoningEffort: "high", Flags: ggufx.ChatNoThink | ggufx.ChatClock})
 	ok(t, err)
 	check(t, text == "False [] 2 high 1 1970", text)
-	_, _, err = more.Render(&ggufx.ChatRequest{MessagesJSON: "[]"})
+	_, err = more.Render(&ggufx.ChatRequest{MessagesJSON: "[]"})
 	fails(t, err, ggufx.StatusValue)
 	_, err = rt.NewChat(nil, &ggufx.ChatOptions{Text: "{% if %}"})
 	fails(t, err, ggufx.StatusMalformed)
 	_, err = rt.NewChat(nil, &ggufx.ChatOptions{Format: "no such"})
 	fails(t, err, ggufx.StatusNotFound)
 	ok(t, chat.Close())
-	_, _, err = chat.Render(&ggufx.ChatRequest{MessagesJSON: hello})
+	_, err = chat.Render(&ggufx.ChatRequest{MessagesJSON: hello})
 	fails(t, err, ggufx.StatusArgument)
 }
 
@@ -86,7 +86,7 @@ func TestFormatsHaveNames(t *testing.T) {
 	for i := 0; ggufx.ChatFormatName(i) != ""; i++ {
 		name := ggufx.ChatFormatName(i)
 		found = found || name == "chatml"
-		text, _, err := newChat(t, rt, nil, ggufx.ChatOptions{Format: name}).Render(&ggufx.ChatRequest{MessagesJSON: hello})
+		text, err := newChat(t, rt, nil, ggufx.ChatOptions{Format: name}).Render(&ggufx.ChatRequest{MessagesJSON: hello})
 		ok(t, err)
 		check(t, strings.Contains(text, "Hi"), name)
 	}

@@ -84,7 +84,7 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 		}},
 		{"Runtime.QuantizeBlocks", func() error {
 			blocks := make([]byte, 34)
-			return rt.QuantizeBlocks(blocks, ggufx.TypeQ8_0, floats, 1, 32, nil)
+			return quantizeTo(rt, blocks, ggufx.TypeQ8_0, floats, 1, 32, nil)
 		}},
 		{"File.Info", func() error {
 			info, err := f.Info()
@@ -161,7 +161,7 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 			return right(stats.Tokens == 2, err)
 		}},
 		{"KV.Attend", func() error {
-			return kv.Attend(make([]float32, 128), nil, 0, 0, make([]float32, 128), 1, nil, nil)
+			return attendTo(kv, make([]float32, 128), nil, 0, 0, make([]float32, 128), 1, nil, nil)
 		}},
 		{"Imatrix.Find", func() error {
 			entry, err := m.Find("a.weight")

@@ -39,11 +39,12 @@ func (d *Detokenizer) part(ids []int32, flags DetokenizeFlags) (string, error) {
 	if run.err != nil {
 		return "", run.err
 	}
+	d.state.flags = C.uint32_t(flags)
 	needed := slot[C.size_t](run)
 	out := make([]byte, 8*len(ids)+8)
 	for {
 		err := run.done(C.ggufx_detokenize_part((*C.char)(address(out)), C.size_t(len(out)), needed, &d.state,
-			cTokenizer, (*C.int32_t)(address(ids)), C.size_t(len(ids)), C.uint32_t(flags), run.e))
+			cTokenizer, (*C.int32_t)(address(ids)), C.size_t(len(ids)), run.e))
 		if err == nil {
 			return string(out[:*needed]), nil
 		}

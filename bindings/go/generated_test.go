@@ -25,14 +25,14 @@ func TestArgumentsAreChecked(t *testing.T) {
 		"a NUL in an option":       func() error { _, err := rt.QuantizeJob(f, 2, &ggufx.JobOptions{ImatrixName: "a\x00"}); return err },
 		"a negative size":          func() error { _, err := f.MetaAt(-1); return err },
 		"a negative count":         func() error { _, err := key.Float64s(0, -1); return err },
-		"a length of its own":      func() error { return kv.Append(0, 0, 2, []int32{4}, numbers(128), numbers(128)) },
-		"a length of two arrays":   func() error { return kv.AppendBatch(0, []uint32{0, 1}, []int32{4}, numbers(128), numbers(128)) },
+		"a length of its own":      func() error { return appendTo(kv, 0, 0, 2, []int32{4}, numbers(128), numbers(128)) },
+		"a length of two arrays":   func() error { return appendBatch(kv, 0, []uint32{0, 1}, []int32{4}, numbers(128), numbers(128)) },
 		"lengths of optional ones": func() error { return kv.Calibrate(0, make([]float32, 64), make([]float32, 32), nil) },
-		"a product":                func() error { return rt.QuantizeBlocks(blocks, ggufx.TypeQ8_0, q[:32], 2, 32, nil) },
-		"a product that overflows": func() error { return rt.QuantizeBlocks(blocks, ggufx.TypeQ8_0, nil, 1<<32, 1<<32, nil) },
-		"a length of the options":  func() error { return kv.Attend(out, make([]float32, 3), 0, 0, q, 1, nil, nil) },
+		"a product":                func() error { return quantizeTo(rt, blocks, ggufx.TypeQ8_0, q[:32], 2, 32, nil) },
+		"a product that overflows": func() error { return quantizeTo(rt, blocks, ggufx.TypeQ8_0, nil, 1<<32, 1<<32, nil) },
+		"a length of the options":  func() error { return attendTo(kv, out, make([]float32, 3), 0, 0, q, 1, nil, nil) },
 		"a length in the options": func() error {
-			return rt.QuantizeBlocks(blocks, ggufx.TypeQ8_0, q[:32], 1, 32, &ggufx.QuantizeOptions{Imatrix: q[:31]})
+			return quantizeTo(rt, blocks, ggufx.TypeQ8_0, q[:32], 1, 32, &ggufx.QuantizeArgs{Imatrix: q[:31]})
 		},
 		"speeds of ranks": func() error { return w.CopyRank(f, 0, 3, []uint32{3, 1}, 0) },
 		"speeds in the options": func() error {
@@ -61,7 +61,7 @@ func TestNilObjects(t *testing.T) {
 	var session *ggufx.Session
 	var kv *ggufx.KVCache
 	var tensor *ggufx.Tensor
-	for _, err := range []error{session.SequenceTruncate(0, 0), new(ggufx.Session).SequenceTruncate(0, 0), new(ggufx.Tensor).Download(nil), kv.Attend(nil, nil, 0, 0, nil, 1, nil, nil), session.Save(0, io.Discard)} {
+	for _, err := range []error{session.SequenceTruncate(0, 0), new(ggufx.Session).SequenceTruncate(0, 0), new(ggufx.Tensor).Download(nil), kv.Attend(nil, nil, &ggufx.KVQueries{}, nil), session.Save(0, io.Discard)} {
 		fails(t, err, ggufx.StatusArgument)
 	}
 	check(t, session.SequenceLength(0) == 0 && tensor.Data() == nil && session.Close() == nil && tensor.Close() == nil && new(ggufx.Session).Close() == nil)

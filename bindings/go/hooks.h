@@ -42,17 +42,29 @@ static inline ggufx_status ggufx_go_decode_batch(ggufx_session *session,
     options->n_embeddings = n_hidden;
     return ggufx_session_decode_batch(session, items, n, options, error);
 }
-/* The results are concatenated in y; at has room for n_w addresses. */
+/* One product, or that of n_used experts for each column. */
 static inline ggufx_status
-ggufx_go_matvec_many(float *y, float **at, const size_t *n_y, const ggufx_runtime *rt,
-                     const ggufx_tensor *const *w, size_t n_w, const float *x, size_t n_x,
-                     const ggufx_matmul_options *options, ggufx_error *error) {
+ggufx_go_matmul(float *y, size_t ldy, size_t n_y, const ggufx_runtime *rt, const ggufx_tensor *w,
+                const uint32_t *ids, size_t n_used, const float *x, size_t ldx, size_t n_x,
+                size_t n, const ggufx_matmul_options *options, ggufx_error *error) {
+    const ggufx_product product = {sizeof product, 0, w, x, n_x, ldx, n, y, n_y, ldy, ids, n_used};
+    return ggufx_matmul(rt, &product, 1, options, error);
+}
+/* The results are concatenated in y; products have their matrices and numbers of results. */
+static inline ggufx_status ggufx_go_matvec_many(float *y, const ggufx_runtime *rt,
+                                                ggufx_product *products, size_t n, const float *x,
+                                                size_t n_x, const ggufx_matmul_options *options,
+                                                ggufx_error *error) {
     size_t i;
-    for (i = 0; i < n_w; i++) {
-        at[i] = y;
-        y += n_y[i];
+    for (i = 0; i < n; i++) {
+        products[i].struct_size = sizeof *products;
+        products[i].x = x;
+        products[i].n_x = n_x;
+        products[i].n = 1;
+        products[i].y = y;
+        y += products[i].n_y;
     }
-    return ggufx_matvec_many(at, n_y, rt, w, n_w, x, n_x, options, error);
+    return ggufx_matmul(rt, products, n, options, error);
 }
 
 #endif

@@ -503,14 +503,6 @@ const (
 	RopeStyleHalves  RopeStyle = 3
 )
 
-// HalfFormat: Formats of 16-bit keys and values.
-type HalfFormat uint32
-
-const (
-	HalfFormatF16  HalfFormat = 1
-	HalfFormatBf16 HalfFormat = 2
-)
-
 // AttendFlags: Flags of attention.
 type AttendFlags uint32
 
@@ -784,7 +776,7 @@ const (
 	KVAllSequences       = 4294967295
 	KVKeepType           = 4294967295
 	KVAllLayers          = 4294967295
-	MatvecMaxMatrices    = 64
+	MatmulMaxProducts    = 64
 	SessionNoCheckpoints = 4294967295
 	SamplerMaxLastN      = 1048576
 	SamplerMaxSamplers   = 64

@@ -22,21 +22,21 @@ func kvOptions() *ggufx.KVOptions {
 func filledKV(t testing.TB, rt *ggufx.Runtime, n int) *ggufx.KVCache {
 	kv := must[*ggufx.KVCache](t)(rt.NewKVCache(kvOptions()))
 	for layer := uint32(0); layer < 2; layer++ {
-		ok(t, kv.Append(layer, 0, n, nil, numbers(n*64), numbers(n*64)))
+		ok(t, appendTo(kv, layer, 0, n, nil, numbers(n*64), numbers(n*64)))
 	}
 	return kv
 }
 
 func attended(t testing.TB, kv *ggufx.KVCache, sequence uint32) []float32 {
 	out := make([]float32, 128)
-	ok(t, kv.Attend(out, nil, 0, sequence, numbers(128), 1, nil, nil))
+	ok(t, attendTo(kv, out, nil, 0, sequence, numbers(128), 1, nil, nil))
 	return out
 }
 
 func TestAttention(t *testing.T) {
 	kv := filledKV(t, newRuntime(t), 5)
 	q, k, out, lse := numbers(128), numbers(5*64), make([]float32, 128), make([]float32, 4)
-	ok(t, kv.Attend(out, lse, 0, 0, q, 1, nil, &ggufx.AttendOptions{Flags: ggufx.AttendAll}))
+	ok(t, attendTo(kv, out, lse, 0, 0, q, 1, nil, &ggufx.AttendOptions{Flags: ggufx.AttendAll}))
 	for head := 0; head < 4; head++ {
 		var weight [5]float64
 		sum := 0.0
@@ -58,9 +58,9 @@ func TestAttention(t *testing.T) {
 		}
 	}
 	scores := make([]float32, 20)
-	ok(t, kv.Scores(scores, 0, 0, q, 1, 0))
+	ok(t, scoresOf(kv, scores, 0, 0, q, 1, 0))
 	check(t, near([]float32{scores[0], scores[19]}, []float32{2.013767, 0.878741}, 1e-5), scores)
-	ok(t, kv.Scores(scores, 0, 0, q, 1, 0.3))
+	ok(t, scoresOf(kv, scores, 0, 0, q, 1, 0.3))
 	check(t, near([]float32{scores[0], scores[19]}, []float32{3.417476, 1.491272}, 1e-5), scores)
 }
 
@@ -71,26 +71,26 @@ func TestSequences(t *testing.T) {
 	ok(t, kv.Copy(0, 1, 0, 10))
 	check(t, near(attended(t, kv, 1), before, 1e-30))
 	two := make([]float32, 256)
-	ok(t, kv.AttendBatch(two, nil, 0, []uint32{0, 1}, append(numbers(128), numbers(128)...), nil, nil))
+	ok(t, attendBatch(kv, two, nil, 0, []uint32{0, 1}, append(numbers(128), numbers(128)...), nil, nil))
 	check(t, near(two[:128], before, 1e-30) && near(two[128:], before, 1e-30))
-	ok(t, kv.Remove(1, 2, 4))
-	ok(t, kv.Shift(1, 4, 10, -2))
+	ok(t, kv.Remove(1, 2, 2))
+	ok(t, kv.Shift(1, 2, 6, -2))
 	at := must[[]int32](t)(kv.Positions(1, 0, 8))
 	check(t, len(at) == 8 && at[7] == 7, at)
 	ok(t, kv.Compact(1, nil))
 	ok(t, kv.Truncate(1, 3))
 	check(t, must[uint64](t)(kv.Length(1)) == 3)
-	ok(t, kv.Append(0, 2, 1, []int32{7}, numbers(64), numbers(64)))
+	ok(t, appendTo(kv, 0, 2, 1, []int32{7}, numbers(64), numbers(64)))
 	ok(t, kv.Rollback(2))
 	ok(t, kv.Reserve(2, 64))
-	ok(t, kv.AppendBatch(0, []uint32{0, 2}, []int32{10, 8}, numbers(128), numbers(128)))
+	ok(t, appendBatch(kv, 0, []uint32{0, 2}, []int32{10, 8}, numbers(128), numbers(128)))
 	half, zero := make([]uint16, 64), make([]uint16, 64)
 	for i := range half {
 		half[i] = 0x3f80
 	}
-	ok(t, kv.AppendHalf(1, 2, 1, nil, ggufx.HalfFormatBf16, half, zero))
+	ok(t, kv.Append(&ggufx.KVTokens{Layer: 1, Sequence: 2, Tokens: 1, Type: ggufx.TypeBF16, K: half, V: zero}))
 	k, v := make([]float32, 64), numbers(64)
-	ok(t, kv.Read(k, v, 1, 2, 0, 1))
+	ok(t, readFrom(kv, k, v, 1, 2, 0, 1))
 	check(t, k[0] == 1 && k[63] == 1 && near(v, make([]float32, 64), 1e-30))
 	ok(t, kv.Keep(0))
 	ok(t, kv.Clear())
@@ -146,16 +146,16 @@ func TestOtherTypesAndErrors(t *testing.T) {
 	ok(t, kv.Requantize(ggufx.KVAllLayers, ggufx.KVQ8_0, ggufx.KVQ8_0, nil))
 	check(t, must[ggufx.KVFacts](t)(kv.Stats(0)).PageBytes < before)
 	k, q, out := numbers(64), numbers(128), make([]float32, 128)
-	fails(t, kv.Append(0, 0, 1, []int32{80, 81}, k, k), ggufx.StatusArgument)
-	fails(t, kv.AppendBatch(0, []uint32{0}, nil, k, k), ggufx.StatusArgument)
-	fails(t, kv.Append(0, 0, 2, nil, k, k), ggufx.StatusArgument)
-	fails(t, kv.Attend(out, make([]float32, 3), 0, 0, q, 1, nil, nil), ggufx.StatusArgument)
-	fails(t, kv.Attend(out, nil, 0, 0, q, 1, []int32{}, nil), ggufx.StatusArgument)
+	fails(t, appendTo(kv, 0, 0, 1, []int32{80, 81}, k, k), ggufx.StatusArgument)
+	fails(t, appendBatch(kv, 0, []uint32{0}, nil, k, k), ggufx.StatusArgument)
+	fails(t, appendTo(kv, 0, 0, 2, nil, k, k), ggufx.StatusArgument)
+	fails(t, attendTo(kv, out, make([]float32, 3), 0, 0, q, 1, nil, nil), ggufx.StatusArgument)
+	fails(t, attendTo(kv, out, nil, 0, 0, q, 1, []int32{}, nil), ggufx.StatusArgument)
 	slopes := &ggufx.AttendOptions{AlibiSlopes: numbers(3)}
-	fails(t, kv.Attend(out, nil, 0, 0, q, 1, nil, slopes), ggufx.StatusArgument)
-	fails(t, kv.Append(0, 0, 200, nil, numbers(200*64), numbers(200*64)), ggufx.StatusCapacity)
+	fails(t, attendTo(kv, out, nil, 0, 0, q, 1, nil, slopes), ggufx.StatusArgument)
+	fails(t, appendTo(kv, 0, 0, 200, nil, numbers(200*64), numbers(200*64)), ggufx.StatusCapacity)
 	watching := &ggufx.AttendOptions{Watch: ggufx.Watch{Context: done}}
-	fails(t, kv.Attend(out, nil, 0, 0, q, 1, nil, watching), ggufx.StatusCancelled)
+	fails(t, attendTo(kv, out, nil, 0, 0, q, 1, nil, watching), ggufx.StatusCancelled)
 	_, err = rt.NewKVCache(&ggufx.KVOptions{})
 	fails(t, err, ggufx.StatusArgument)
 	ok(t, kv.Close())

@@ -15,9 +15,7 @@ func smallSession(t *testing.T, rt *ggufx.Runtime) *ggufx.Session {
 }
 
 func logprobOf(t testing.TB, rt *ggufx.Runtime, logits []float32, id int32) float32 {
-	_, _, chosen, err := rt.Logprobs(0, logits, id)
-	ok(t, err)
-	return chosen
+	return must[float32](t)(rt.TokenLogprob(logits, id))
 }
 
 func TestLogprobs(t *testing.T) {
@@ -28,19 +26,20 @@ func TestLogprobs(t *testing.T) {
 		sum += math.Exp(float64(x))
 	}
 	want := func(x float64) float32 { return float32(x - math.Log(sum)) }
-	ids, values, chosen, err := rt.Logprobs(3, logits, 0)
+	ids, values, err := rt.Logprobs(3, logits)
 	ok(t, err)
+	chosen := logprobOf(t, rt, logits, 0)
 	check(t, ids[0] == 1 && ids[1] == 3 && ids[2] == 4, ids)
 	check(t, near(values, []float32{want(3), want(3), want(1)}, 1e-6), values)
 	check(t, near([]float32{chosen}, []float32{want(0.5)}, 1e-6), chosen)
 	check(t, math.IsInf(float64(logprobOf(t, rt, logits, 2)), -1))
-	_, _, _, err = rt.Logprobs(6, logits, 0)
+	_, _, err = rt.Logprobs(6, logits)
 	fails(t, err, ggufx.StatusArgument)
-	_, _, _, err = rt.Logprobs(-1, logits, 0)
+	_, _, err = rt.Logprobs(-1, logits)
 	fails(t, err, ggufx.StatusArgument)
-	_, _, _, err = rt.Logprobs(0, logits, 5)
+	_, err = rt.TokenLogprob(logits, 5)
 	fails(t, err, ggufx.StatusArgument)
-	_, _, _, err = rt.Logprobs(0, []float32{float32(math.NaN())}, 0)
+	_, err = rt.TokenLogprob([]float32{float32(math.NaN())}, 0)
 	fails(t, err, ggufx.StatusValue)
 }
 
@@ -48,7 +47,7 @@ func TestEndings(t *testing.T) {
 	rt := newRuntime(t)
 	session, context := smallSession(t, rt), []int32{1, 300, 301}
 	endings := [][]int32{{302}, {303, 304}, {302, 305, 306}}
-	got := must[[]float64](t)(session.MeasureEndings(context, []int32{302, 303, 304, 302, 305, 306}, []uint{1, 2, 3}, nil))
+	got := must[[]float64](t)(session.MeasureEndings(context, listsOf(endings...), nil))
 	for i, ending := range endings {
 		sum, next := 0.0, context
 		for _, id := range ending {
@@ -59,12 +58,10 @@ func TestEndings(t *testing.T) {
 		check(t, math.Abs(sum-got[i]) < 0.05, sum, got[i])
 		ok(t, session.SequenceTruncate(0, 0))
 	}
-	_, err := session.MeasureEndings(context, []int32{302}, []uint{1, 0}, nil)
+	_, err := session.MeasureEndings(context, listsOf([]int32{302}, nil), nil)
 	fails(t, err, ggufx.StatusArgument)
-	_, err = session.MeasureEndings(context, make([]int32, 64), []uint{64}, nil)
+	_, err = session.MeasureEndings(context, listsOf(make([]int32, 64)), nil)
 	fails(t, err, ggufx.StatusCapacity)
-	_, err = session.MeasureEndings(context, []int32{302}, []uint{2}, nil)
-	fails(t, err, ggufx.StatusArgument)
 	check(t, session.SequenceLength(0) == 0)
 }
 

@@ -301,67 +301,6 @@ func (r *Runtime) Matvec(y []float32, w *Tensor, x []float32, options *MatmulOpt
 		(*C.float)(address(x)), C.size_t(len(x)), cOptions, run.e))
 }
 
-// Matmul computes Y = W X for n vectors: column j of X is x + j * ldx, column j of Y is y + j * ldy.
-//
-//   - ldx, ldy: distance of two columns in floats, 0 = dense (ne0, rows).
-//
-// Otherwise as Runtime.Matvec, whose bits it has for n = 1 .. 3.
-//
-// Errors: StatusArgument, StatusLimit, StatusType, StatusUnsupported, StatusCancelled.
-func (r *Runtime) Matmul(y []float32, ldy int, w *Tensor, x []float32, ldx, n int,
-	options *MatmulOptions) error {
-	run := begin()
-	defer run.end()
-	cRt := r.enter(run, shared)
-	cLdy := run.size("ldy", ldy)
-	cW := w.enter(run, shared)
-	cLdx := run.size("ldx", ldx)
-	cN := run.size("n", n)
-	cOptions := one[C.ggufx_matmul_options](run, options)
-	if run.err != nil {
-		return run.err
-	}
-	return run.done(C.ggufx_matmul((*C.float)(address(y)), cLdy, C.size_t(len(y)), cRt, cW,
-		(*C.float)(address(x)), cLdx, C.size_t(len(x)), cN, cOptions, run.e))
-}
-
-// MatmulID multiplies columns by the matrices of experts (mixture of experts), nUsed experts per
-// column.
-//
-// Result r = j * nUsed + i, at y + r * ldy, is expert ids[r] times column j of the n columns of x.
-//
-//   - w: experts along the third dimension: ne2 matrices of ne1 rows and ne0 columns, ne3 = 1.
-//   - ids: numbers below ne2, in any order; they may repeat. If n or nUsed is 0, nothing is read or
-//     written.
-//   - x: column j at x + j * ldx. For one column per result (down projection): n results with nUsed
-//     = 1.
-//   - ldx, ldy: distance of two columns in floats, 0 = dense (ne0, ne1).
-//
-// All results of one expert are one product. Their bits are those of Runtime.Matmul with as many
-// columns as the expert has results in this call: 1 .. 3, or 4 and more. MatmulBatchInvariant and
-// MatmulTiles remove this dependence. All arguments are checked before anything is computed.
-//
-// Errors: StatusArgument, StatusLimit, StatusType, StatusUnsupported, StatusCancelled.
-func (r *Runtime) MatmulID(y []float32, ldy int, w *Tensor, ids []uint32, nUsed int, x []float32, ldx,
-	n int, options *MatmulOptions) error {
-	run := begin()
-	defer run.end()
-	cRt := r.enter(run, shared)
-	cLdy := run.size("ldy", ldy)
-	cW := w.enter(run, shared)
-	run.equal("ids", len(ids), false, product(n, nUsed))
-	cNUsed := run.size("nUsed", nUsed)
-	cLdx := run.size("ldx", ldx)
-	cN := run.size("n", n)
-	cOptions := one[C.ggufx_matmul_options](run, options)
-	if run.err != nil {
-		return run.err
-	}
-	return run.done(C.ggufx_matmul_id((*C.float)(address(y)), cLdy, C.size_t(len(y)), cRt, cW,
-		(*C.uint32_t)(address(ids)), cNUsed, (*C.float)(address(x)), cLdx, C.size_t(len(x)), cN, cOptions,
-		run.e))
-}
-
 // MeasureTotal computes the results of predictions that were measured in several runs.
 //
 // They have the bits of one run over the whole text if the rows are all of its rows in the order of
@@ -411,60 +350,31 @@ func (r *Runtime) Dequantize(out []float32, tensor *Tensor, firstRow, nRows uint
 		C.uint64_t(firstRow), C.uint64_t(nRows), run.e))
 }
 
-// DequantizeBlocks dequantizes whole blocks in memory: len(bytes) / block_bytes blocks of `type`.
+// Quantize quantizes rows to blocks, with the same bytes on every machine and thread count.
 //
-//   - out: f32, n >= blocks * block_values floats.
-//   - bytes: any alignment, little-endian fields.
+//   - out: len(out) >= NumRows * RowBytes(type, Cols), written dense, little-endian fields; must not
+//     overlap the rows. Unspecified after an error.
 //
-// Errors: StatusArgument, StatusType.
-func (r *Runtime) DequantizeBlocks(out []float32, typ TensorType, bytes []byte) error {
-	run := begin()
-	defer run.end()
-	cRt := r.enter(run, shared)
-	if run.err != nil {
-		return run.err
-	}
-	return run.done(C.ggufx_dequantize_blocks((*C.float)(address(out)), C.size_t(len(out)), cRt,
-		C.uint32_t(typ), address(bytes), C.size_t(len(bytes)), run.e))
-}
-
-// QuantizeBlocks quantizes rows of f32 to blocks of `type`, with the same bytes on every machine and
-// thread count.
-//
-//   - out: len(out) >= nRows * RowBytes(type, nCols), written dense, little-endian fields; must not
-//     overlap rows. Unspecified after an error.
-//   - rows: f32, dense.
-//
-// IQ2_XXS, IQ2_XS and IQ1_S need an imatrix. IQ3_S has the bytes of the reference also in this case:
-// a group of 32 zeros shifts the codes of later groups. Such blocks dequantize to wrong values;
-// QuantizeModeBest avoids them. IQ1, IQ2 and IQ3 begin each call with tables, which take up to 1 MB
-// and tens of ms: pass many rows.
+// Types without a search (Q8_0, F16, ...) ignore the imatrix. IQ2_XXS, IQ2_XS and IQ1_S need one.
+// IQ3_S has the bytes of the reference also in this case: a group of 32 zeros shifts the codes of
+// later groups. Such blocks dequantize to wrong values; QuantizeModeBest avoids them. IQ1, IQ2 and
+// IQ3 begin each call with tables, which take up to 1 MB and tens of ms: pass many rows.
 //
 // Errors: StatusArgument, StatusMemory, StatusType, StatusUnsupported, StatusCancelled, StatusValue,
 // StatusShape.
-func (r *Runtime) QuantizeBlocks(out []byte, typ TensorType, rows []float32, nRows, nCols int,
-	options *QuantizeOptions) error {
+func (r *Runtime) Quantize(out []byte, args *QuantizeArgs) error {
 	run := begin()
 	defer run.end()
 	cRt := r.enter(run, shared)
-	run.equal("rows", len(rows), false, product(nRows, nCols))
-	cNRows := run.size("nRows", nRows)
-	cNCols := run.size("nCols", nCols)
-	cOptions := one[C.ggufx_quantize_options](run, options)
-	if options != nil {
-		run.equal("Imatrix", len(options.Imatrix), options.Imatrix == nil, nCols)
-	}
+	cArgs := one[C.ggufx_quantize_args](run, args)
 	if run.err != nil {
 		return run.err
 	}
-	return run.done(C.ggufx_quantize_blocks(address(out), C.size_t(len(out)), cRt, C.uint32_t(typ),
-		(*C.float)(address(rows)), cNRows, cNCols, cOptions, run.e))
+	return run.done(C.ggufx_quantize(address(out), C.size_t(len(out)), cRt, cArgs, run.e))
 }
 
-// Logprobs computes the natural log-probabilities of a chosen token and of the k likeliest, among n
-// tokens.
+// Logprobs computes the natural log-probabilities of the k likeliest among n tokens.
 //
-//   - chosen: log-probability of `chosen`; nil: `chosen` is ignored.
 //   - ids: the k likeliest by rank, k <= n; may be nil if k is 0.
 //   - logprobs: their log-probabilities; may be nil if k is 0.
 //
@@ -472,24 +382,41 @@ func (r *Runtime) QuantizeBlocks(out []byte, typ TensorType, rows []float32, nRo
 // vocabulary. The log-probability of a logit of -infinity is -infinity.
 //
 // Errors: StatusArgument, StatusValue.
-func (r *Runtime) Logprobs(k int, logits []float32, chosen int32) (ids []int32, logprobs []float32,
-	chosenValue float32, err error) {
+func (r *Runtime) Logprobs(k int, logits []float32) (ids []int32, logprobs []float32, err error) {
 	run := begin()
 	defer run.end()
 	cRt := r.enter(run, shared)
 	cK := run.size("k", k)
 	if run.err != nil {
-		return nil, nil, 0, run.err
+		return nil, nil, run.err
 	}
 	outIDs := make([]int32, k)
 	outLogprobs := make([]float32, k)
-	outChosen := slot[C.float](run)
 	err = run.done(C.ggufx_logprobs((*C.int32_t)(address(outIDs)), (*C.float)(address(outLogprobs)), cK,
-		outChosen, cRt, (*C.float)(address(logits)), C.size_t(len(logits)), C.int32_t(chosen), run.e))
+		cRt, (*C.float)(address(logits)), C.size_t(len(logits)), run.e))
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, nil, err
 	}
-	return outIDs, outLogprobs, float32(*outChosen), nil
+	return outIDs, outLogprobs, nil
+}
+
+// TokenLogprob computes the log-probability of one token among n, as Runtime.Logprobs.
+//
+// Errors: StatusArgument, StatusValue.
+func (r *Runtime) TokenLogprob(logits []float32, token int32) (float32, error) {
+	run := begin()
+	defer run.end()
+	cRt := r.enter(run, shared)
+	if run.err != nil {
+		return 0, run.err
+	}
+	out := slot[C.float](run)
+	err := run.done(C.ggufx_token_logprob(out, cRt, (*C.float)(address(logits)), C.size_t(len(logits)),
+		C.int32_t(token), run.e))
+	if err != nil {
+		return 0, err
+	}
+	return float32(*out), nil
 }
 
 // KernelName returns the name of the instruction set whose matvec kernel computes a tensor type:
@@ -786,11 +713,7 @@ func (r *Runtime) NewKVCache(options *KVOptions) (*KVCache, error) {
 	if err := run.done(C.ggufx_kv_create(made, cRt, cOptions, run.e)); err != nil {
 		return nil, err
 	}
-	var nQHeads uint32
-	if options != nil {
-		nQHeads = options.QHeads
-	}
-	return &KVCache{run.hold(unsafe.Pointer(*made), destroyKVCache, nil, r.handle), nQHeads}, nil
+	return &KVCache{run.hold(unsafe.Pointer(*made), destroyKVCache, nil, r.handle)}, nil
 }
 
 // NewModel creates a model: binds the weights of a file to the graph of its architecture.
@@ -878,8 +801,6 @@ func destroyChat(p unsafe.Pointer) { C.ggufx_chat_destroy((*C.ggufx_chat)(p)) }
 
 // Render renders a conversation as a prompt.
 //
-//   - runs: the runs.
-//
 // JSON is parsed strictly (RFC 8259, 96 levels). The last of equal names counts. An integer beyond
 // 64 bits becomes a float.
 //
@@ -904,28 +825,51 @@ func destroyChat(p unsafe.Pointer) { C.ggufx_chat_destroy((*C.ggufx_chat)(p)) }
 //
 // Errors: StatusArgument, StatusMemory, StatusMalformed, StatusLimit, StatusUnsupported,
 // StatusCancelled, StatusMismatch, StatusValue.
-func (c *Chat) Render(request *ChatRequest) (text string, runs []ChatRun, err error) {
+func (c *Chat) Render(request *ChatRequest) (string, error) {
 	run := begin()
 	defer run.end()
 	cChat := c.enter(run, shared)
 	cRequest := one[C.ggufx_chat_request](run, request)
 	if run.err != nil {
-		return "", nil, run.err
+		return "", run.err
 	}
 	outNeeded := slot[C.size_t](run)
 	out := make([]byte, 1024)
-	outRunsNeeded := slot[C.size_t](run)
-	outRuns := make([]C.ggufx_chat_run, 64)
 	for {
-		err := run.done(C.ggufx_chat_render((*C.char)(address(out)), C.size_t(len(out)), outNeeded,
-			(*C.ggufx_chat_run)(address(outRuns)), C.size_t(len(outRuns)), outRunsNeeded, cChat, cRequest,
-			run.e))
+		err := run.done(C.ggufx_chat_render((*C.char)(address(out)), C.size_t(len(out)), outNeeded, cChat,
+			cRequest, run.e))
 		if err == nil {
-			return string(out[:*outNeeded]), structsOf(&outRuns[0], int(*outRunsNeeded), chatRunOf), nil
+			return string(out[:*outNeeded]), nil
 		}
-		grown := grow(&out, int(*outNeeded), err)
-		if !grow(&outRuns, int(*outRunsNeeded), err) && !grown {
-			return "", nil, err
+		if !grow(&out, int(*outNeeded), err) {
+			return "", err
+		}
+	}
+}
+
+// Runs renders a conversation and returns the runs of the prompt; neighbouring runs differ in
+// origin.
+//
+// Errors: StatusArgument, StatusMemory, StatusMalformed, StatusLimit, StatusUnsupported,
+// StatusCancelled, StatusMismatch, StatusValue.
+func (c *Chat) Runs(request *ChatRequest) ([]ChatRun, error) {
+	run := begin()
+	defer run.end()
+	cChat := c.enter(run, shared)
+	cRequest := one[C.ggufx_chat_request](run, request)
+	if run.err != nil {
+		return nil, run.err
+	}
+	outNeeded := slot[C.size_t](run)
+	out := make([]C.ggufx_chat_run, 64)
+	for {
+		err := run.done(C.ggufx_chat_runs((*C.ggufx_chat_run)(address(out)), C.size_t(len(out)), outNeeded,
+			cChat, cRequest, run.e))
+		if err == nil {
+			return structsOf(&out[0], int(*outNeeded), chatRunOf), nil
+		}
+		if !grow(&out, int(*outNeeded), err) {
+			return nil, err
 		}
 	}
 }
@@ -1209,28 +1153,27 @@ func (e *Embedder) Info() (EmbedderFacts, error) {
 
 // Embed embeds inputs of token ids.
 //
-//   - out: f32 [len(lengths)][dimensions], len(out) floats in all. With PoolingNone one row per used
+//   - out: f32 [len(texts)][dimensions], len(out) floats in all. With PoolingNone one row per used
 //     token. Undefined after a failure.
-//   - tokens: [len(tokens)] ids of all inputs, one input after another. Each includes the special
-//     tokens that the model was trained with (TokenizeAddSpecial).
-//   - lengths: [len(lengths)] tokens of each input, at least 1.
+//   - texts: the inputs, at least one id each. They include the special tokens that the model was
+//     trained with (TokenizeAddSpecial).
 //   - watch: counts tokens, polled between layers and within products. nil: cannot be cancelled.
 //
 // Token types are 0 for models that have them. As many inputs as fit are computed together. Models
 // with recurrent layers, or layers that read the keys of another layer, compute one at a time.
 //
 // Errors: StatusArgument, StatusCancelled, StatusValue.
-func (e *Embedder) Embed(out []float32, tokens []int32, lengths []uint, watch *Watch) error {
+func (e *Embedder) Embed(out []float32, texts []TokenList, watch *Watch) error {
 	run := begin()
 	defer run.end()
 	cEmbedder := e.enter(run, alone)
+	cTexts := list[C.ggufx_token_list](run, texts)
 	progress := run.watch(watch)
 	if run.err != nil {
 		return run.err
 	}
-	return run.done(C.ggufx_embed((*C.float)(address(out)), C.size_t(len(out)), cEmbedder,
-		(*C.int32_t)(address(tokens)), C.size_t(len(tokens)), (*C.size_t)(address(lengths)),
-		C.size_t(len(lengths)), progress, run.e))
+	return run.done(C.ggufx_embed((*C.float)(address(out)), C.size_t(len(out)), cEmbedder, cTexts,
+		C.size_t(len(texts)), progress, run.e))
 }
 
 // File is an opened file: metadata and tensor directory. Immutable.
@@ -2467,10 +2410,7 @@ func (q *Quantizer) Finish(path string, watch *Watch) error {
 }
 
 // KVCache: keys and values per layer and sequence.
-type KVCache struct {
-	*handle
-	nQHeads uint32
-}
+type KVCache struct{ *handle }
 
 // Close lets go of the KV cache. Calls that run end well; may be called again.
 func (kv *KVCache) Close() error {
@@ -2511,162 +2451,70 @@ func (kv *KVCache) Reserve(sequence uint32, nTokens uint64) error {
 	return run.done(C.ggufx_kv_reserve(cKV, C.uint32_t(sequence), C.uint64_t(nTokens), run.e))
 }
 
-// Append appends nTokens tokens to one layer of a sequence, all or nothing.
-//
-//   - positions: not negative and not descending; nil: the next ones (0, 1, ... without gaps). The
-//     causal mask compares positions. Keys are stored as given: the call does not apply RoPE.
-//   - k: f32, [nTokens][n_kv_heads][head_dim_k], len(k) floats in all; copied (quantized).
-//   - v: f32, [nTokens][n_kv_heads][head_dim_v], len(v) floats in all; copied (quantized). nil and 0
-//     with KVVInK.
+// Append appends tokens to one layer of a sequence, or of several, all or nothing.
 //
 // Bits: queries of these tokens before the next append are independent of the partition into
 // appends. Queries of older tokens may depend on it until KVCache.Commit. A failed executor costs
 // only parallelism: the work is done on this thread.
 //
-// Errors: StatusArgument, StatusMemory, StatusCapacity, StatusValue.
-func (kv *KVCache) Append(layer, sequence uint32, nTokens int, positions []int32, k, v []float32) error {
+// Errors: StatusArgument, StatusMemory, StatusType, StatusCapacity, StatusValue.
+func (kv *KVCache) Append(tokens *KVTokens) error {
 	run := begin()
 	defer run.end()
 	cKV := kv.enter(run, alone)
-	cNTokens := run.size("nTokens", nTokens)
-	run.equal("positions", len(positions), positions == nil, nTokens)
+	cTokens := one[C.ggufx_kv_tokens](run, tokens)
 	if run.err != nil {
 		return run.err
 	}
-	return run.done(C.ggufx_kv_append(cKV, C.uint32_t(layer), C.uint32_t(sequence), cNTokens,
-		(*C.int32_t)(address(positions)), (*C.float)(address(k)), C.size_t(len(k)), (*C.float)(address(v)),
-		C.size_t(len(v)), run.e))
+	return run.done(C.ggufx_kv_append(cKV, cTokens, run.e))
 }
 
-// AppendHalf appends 16-bit keys and values; `format` is HalfFormat*. len(k) and len(v) count
-// values.
+// Attend computes the attention of queries over one layer of a sequence, or each of its own
+// sequence.
 //
-//   - positions: as in KVCache.Append.
-//   - v: as in KVCache.Append.
+// Query head h reads KV head h / (n_q_heads / n_kv_heads). The bits and the memory of a query are
+// independent of the other queries.
 //
-// Bits as KVCache.Append.
-//
-// Errors: StatusArgument, StatusMemory, StatusCapacity, StatusValue.
-func (kv *KVCache) AppendHalf(layer, sequence uint32, nTokens int, positions []int32, format HalfFormat, k,
-	v []uint16) error {
-	run := begin()
-	defer run.end()
-	cKV := kv.enter(run, alone)
-	cNTokens := run.size("nTokens", nTokens)
-	run.equal("positions", len(positions), positions == nil, nTokens)
-	if run.err != nil {
-		return run.err
-	}
-	return run.done(C.ggufx_kv_append_half(cKV, C.uint32_t(layer), C.uint32_t(sequence), cNTokens,
-		(*C.int32_t)(address(positions)), C.uint32_t(format), (*C.uint16_t)(address(k)), C.size_t(len(k)),
-		(*C.uint16_t)(address(v)), C.size_t(len(v)), run.e))
-}
-
-// AppendBatch appends tokens of several sequences to one layer, all or nothing.
-//
-//   - sequences: token i is appended to sequences[i].
-//   - positions: must not descend within a sequence.
-//   - v: as in KVCache.Append, as is k.
-//
-// Bits as KVCache.Append.
-//
-// Errors: StatusArgument, StatusMemory, StatusCapacity, StatusValue.
-func (kv *KVCache) AppendBatch(layer uint32, sequences []uint32, positions []int32, k, v []float32) error {
-	run := begin()
-	defer run.end()
-	cKV := kv.enter(run, alone)
-	cNTokens := C.size_t(run.same("sequences, positions", len(sequences), len(positions)))
-	if run.err != nil {
-		return run.err
-	}
-	return run.done(C.ggufx_kv_append_batch(cKV, C.uint32_t(layer), cNTokens,
-		(*C.uint32_t)(address(sequences)), (*C.int32_t)(address(positions)), (*C.float)(address(k)),
-		C.size_t(len(k)), (*C.float)(address(v)), C.size_t(len(v)), run.e))
-}
-
-// Attend computes the attention of nQueries queries over one layer of a sequence.
-//
-// Query head h reads KV head h / (n_q_heads / n_kv_heads).
-//
-//   - out: f32, [nQueries][n_q_heads][head_dim_v], len(out) floats in all.
-//   - lse: f32: log of the sum of exp(score).
-//   - q: f32, [nQueries][n_q_heads][head_dim_k], len(q) floats in all.
-//   - positions: not negative; nil: those of the last nQueries tokens.
+//   - out: f32, [Queries][n_q_heads][head_dim_v], len(out) floats in all.
+//   - lse: f32, [Queries][n_q_heads], len(lse) floats in all: log of the sum of exp(score).
 //
 // A query that sees no token gives 0 and lse = -infinity; with a sink, lse is its logit. A NaN or
 // infinity in a query head, or a score that overflows, gives NaN (0x7fc00000) in that head's output
 // and lse. After a cancellation out and lse are unspecified.
 //
 // Errors: StatusArgument, StatusMemory, StatusCancelled, StatusState.
-func (kv *KVCache) Attend(out, lse []float32, layer, sequence uint32, q []float32, nQueries int,
-	positions []int32, options *AttendOptions) error {
+func (kv *KVCache) Attend(out, lse []float32, queries *KVQueries, options *AttendOptions) error {
 	run := begin()
 	defer run.end()
 	cKV := kv.enter(run, shared)
-	if run.err != nil {
-		return run.err
-	}
-	run.equal("lse", len(lse), lse == nil, product(nQueries, int(kv.nQHeads)))
-	cNQueries := run.size("nQueries", nQueries)
-	run.equal("positions", len(positions), positions == nil, nQueries)
+	cQueries := one[C.ggufx_kv_queries](run, queries)
 	cOptions := one[C.ggufx_attend_options](run, options)
 	if run.err != nil {
 		return run.err
 	}
 	return run.done(C.ggufx_kv_attend((*C.float)(address(out)), C.size_t(len(out)),
-		(*C.float)(address(lse)), cKV, C.uint32_t(layer), C.uint32_t(sequence), (*C.float)(address(q)),
-		C.size_t(len(q)), cNQueries, (*C.int32_t)(address(positions)), cOptions, run.e))
+		(*C.float)(address(lse)), C.size_t(len(lse)), cKV, cQueries, cOptions, run.e))
 }
 
-// AttendBatch computes the attention of n queries, each over its own sequence.
-//
-//   - out: f32, [n][n_q_heads][head_dim_v].
-//   - lse: as in KVCache.Attend.
-//   - sequences: query i reads sequences[i], which may repeat.
-//   - q: f32, [n][n_q_heads][head_dim_k].
-//   - positions: nil: the last token of each sequence.
-//
-// The bits and the memory of each query are those of KVCache.Attend.
-//
-// Errors: StatusArgument, StatusMemory, StatusCancelled, StatusState.
-func (kv *KVCache) AttendBatch(out, lse []float32, layer uint32, sequences []uint32, q []float32,
-	positions []int32, options *AttendOptions) error {
-	run := begin()
-	defer run.end()
-	cKV := kv.enter(run, shared)
-	if run.err != nil {
-		return run.err
-	}
-	run.equal("lse", len(lse), lse == nil, product(len(sequences), int(kv.nQHeads)))
-	cN := C.size_t(run.same("sequences, positions", len(sequences), len(positions)))
-	cOptions := one[C.ggufx_attend_options](run, options)
-	if run.err != nil {
-		return run.err
-	}
-	return run.done(C.ggufx_kv_attend_batch((*C.float)(address(out)), C.size_t(len(out)),
-		(*C.float)(address(lse)), cKV, C.uint32_t(layer), (*C.uint32_t)(address(sequences)),
-		(*C.float)(address(q)), C.size_t(len(q)), cN, (*C.int32_t)(address(positions)), cOptions, run.e))
-}
-
-// Read dequantizes tokens first .. first + nTokens - 1 of a layer to f32.
+// Read dequantizes tokens of a layer to f32.
 //
 // The result is in the basis in which they were appended, with shifted keys at their current
-// positions. Layouts are those of KVCache.Append.
+// positions.
 //
-//   - k: the keys.
-//   - v: the values.
+//   - k: [Tokens][n_kv_heads][head_dim_k].
+//   - v: [Tokens][n_kv_heads][head_dim_v].
 //
 // Errors: StatusArgument.
-func (kv *KVCache) Read(k, v []float32, layer, sequence uint32, first, nTokens uint64) error {
+func (kv *KVCache) Read(k, v []float32, span *KVRange) error {
 	run := begin()
 	defer run.end()
 	cKV := kv.enter(run, shared)
+	cRange := one[C.ggufx_kv_range](run, span)
 	if run.err != nil {
 		return run.err
 	}
 	return run.done(C.ggufx_kv_read((*C.float)(address(k)), C.size_t(len(k)), (*C.float)(address(v)),
-		C.size_t(len(v)), cKV, C.uint32_t(layer), C.uint32_t(sequence), C.uint64_t(first),
-		C.uint64_t(nTokens), run.e))
+		C.size_t(len(v)), cKV, cRange, run.e))
 }
 
 // Scores computes the scores of queries against every token of a layer, without masks and biases.
@@ -2675,22 +2523,21 @@ func (kv *KVCache) Read(k, v []float32, layer, sequence uint32, first, nTokens u
 // quantized keys in integers, so its own differ in the last bits. Tokens that a window has dropped
 // have the score -infinity.
 //
-//   - out: f32, [nQueries][n_q_heads][tokens of the layer], len(out) floats in all.
-//   - q: f32, [nQueries][n_q_heads][head_dim_k], len(q) floats in all.
+//   - out: f32, [Queries][n_q_heads][tokens of the layer], len(out) floats in all.
+//   - queries: of one sequence, without positions.
 //   - scale: 0 = 1 / sqrt(head_dim_k).
 //
 // Errors: StatusArgument.
-func (kv *KVCache) Scores(out []float32, layer, sequence uint32, q []float32, nQueries int,
-	scale float32) error {
+func (kv *KVCache) Scores(out []float32, queries *KVQueries, scale float32) error {
 	run := begin()
 	defer run.end()
 	cKV := kv.enter(run, shared)
-	cNQueries := run.size("nQueries", nQueries)
+	cQueries := one[C.ggufx_kv_queries](run, queries)
 	if run.err != nil {
 		return run.err
 	}
-	return run.done(C.ggufx_kv_scores((*C.float)(address(out)), C.size_t(len(out)), cKV, C.uint32_t(layer),
-		C.uint32_t(sequence), (*C.float)(address(q)), C.size_t(len(q)), cNQueries, C.float(scale), run.e))
+	return run.done(C.ggufx_kv_scores((*C.float)(address(out)), C.size_t(len(out)), cKV, cQueries,
+		C.float(scale), run.e))
 }
 
 // Length returns the number of tokens of a sequence: the minimum over its layers.
@@ -2818,51 +2665,52 @@ func (kv *KVCache) Rollback(sequence uint32) error {
 	return run.done(C.ggufx_kv_rollback(cKV, C.uint32_t(sequence), run.e))
 }
 
-// Remove removes the tokens at positions p0 .. p1 - 1 of a sequence from every layer.
+// Remove removes tokens `first` .. first + nTokens - 1 of a sequence from every layer.
 //
 // Other tokens keep their positions. A page is freed when none of its tokens is left.
 //
 // Errors: StatusArgument, StatusMemory, StatusState.
-func (kv *KVCache) Remove(sequence uint32, p0, p1 int32) error {
+func (kv *KVCache) Remove(sequence uint32, first, nTokens uint64) error {
 	run := begin()
 	defer run.end()
 	cKV := kv.enter(run, alone)
 	if run.err != nil {
 		return run.err
 	}
-	return run.done(C.ggufx_kv_remove(cKV, C.uint32_t(sequence), C.int32_t(p0), C.int32_t(p1), run.e))
-}
-
-// Copy copies the tokens at positions p0 .. p1 - 1 of a sequence to an empty one.
-//
-// Both share the pages. An append to a shared page copies it first.
-//
-// Errors: StatusArgument, StatusMemory, StatusState.
-func (kv *KVCache) Copy(from, to uint32, p0, p1 int32) error {
-	run := begin()
-	defer run.end()
-	cKV := kv.enter(run, alone)
-	if run.err != nil {
-		return run.err
-	}
-	return run.done(C.ggufx_kv_copy(cKV, C.uint32_t(from), C.uint32_t(to), C.int32_t(p0), C.int32_t(p1),
+	return run.done(C.ggufx_kv_remove(cKV, C.uint32_t(sequence), C.uint64_t(first), C.uint64_t(nTokens),
 		run.e))
 }
 
-// Shift adds delta to the positions p0 .. p1 - 1 of a sequence.
+// Copy copies tokens `first` .. first + nTokens - 1 of a sequence to an empty one.
+//
+// Both share the pages. An append to a shared page copies it first. The tokens keep their positions.
+//
+// Errors: StatusArgument, StatusMemory, StatusState.
+func (kv *KVCache) Copy(from, to uint32, first, nTokens uint64) error {
+	run := begin()
+	defer run.end()
+	cKV := kv.enter(run, alone)
+	if run.err != nil {
+		return run.err
+	}
+	return run.done(C.ggufx_kv_copy(cKV, C.uint32_t(from), C.uint32_t(to), C.uint64_t(first),
+		C.uint64_t(nTokens), run.e))
+}
+
+// Shift adds delta to the positions of tokens `first` .. first + nTokens - 1 of a sequence.
 //
 // Stored keys do not change: queries are rotated in the opposite direction, so shifting back
 // restores every bit.
 //
 // Errors: StatusArgument, StatusMemory, StatusUnsupported, StatusState.
-func (kv *KVCache) Shift(sequence uint32, p0, p1, delta int32) error {
+func (kv *KVCache) Shift(sequence uint32, first, nTokens uint64, delta int32) error {
 	run := begin()
 	defer run.end()
 	cKV := kv.enter(run, alone)
 	if run.err != nil {
 		return run.err
 	}
-	return run.done(C.ggufx_kv_shift(cKV, C.uint32_t(sequence), C.int32_t(p0), C.int32_t(p1),
+	return run.done(C.ggufx_kv_shift(cKV, C.uint32_t(sequence), C.uint64_t(first), C.uint64_t(nTokens),
 		C.int32_t(delta), run.e))
 }
 
@@ -3764,28 +3612,26 @@ func (s *Session) Measure(tokens []int32, nContext uint32, bos int32,
 //
 //   - result: sum over the tokens of a continuation.
 //   - context: [len(context)] token ids, at least one.
-//   - endings: ids of all continuations, one after another.
-//   - nTokens: [len(out)] number of ids of each, at least one.
+//   - endings: ids of the continuations, at least one each.
 //   - watch: counts tokens; nil: none.
 //
 // session must be empty and hold the context and the longest continuation; it is empty again
 // afterwards. The context is computed once.
 //
 // Errors: StatusArgument, StatusMemory, StatusCapacity, StatusCancelled, StatusState, StatusValue.
-func (s *Session) MeasureEndings(context, endings []int32, nTokens []uint, watch *Watch) ([]float64,
-	error) {
+func (s *Session) MeasureEndings(context []int32, endings []TokenList, watch *Watch) ([]float64, error) {
 	run := begin()
 	defer run.end()
 	cSession := s.enter(run, alone)
-	run.equal("endings", len(endings), false, sum(nTokens))
+	cEndings := list[C.ggufx_token_list](run, endings)
 	progress := run.watch(watch)
 	if run.err != nil {
 		return nil, run.err
 	}
-	out := make([]float64, len(nTokens))
+	out := make([]float64, len(endings))
 	err := run.done(C.ggufx_measure_endings((*C.double)(address(out)), cSession,
-		(*C.int32_t)(address(context)), C.size_t(len(context)), (*C.int32_t)(address(endings)),
-		(*C.size_t)(address(nTokens)), C.size_t(len(nTokens)), progress, run.e))
+		(*C.int32_t)(address(context)), C.size_t(len(context)), cEndings, C.size_t(len(endings)), progress,
+		run.e))
 	if err != nil {
 		return nil, err
 	}
@@ -4336,7 +4182,7 @@ func (w *Writer) CopyMeta(file *File) error {
 	return run.done(C.ggufx_writer_copy_meta(cWriter, cFile, run.e))
 }
 
-// AddTensor adds a tensor of a file, wrapped memory (Runtime.WrapTensor) or a slice.
+// AddTensor adds a tensor of a file, memory (Runtime.NewTensor) or a slice.
 //
 // The source is kept until the writer is destroyed; the handle may be destroyed before.
 //

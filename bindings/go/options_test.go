@@ -28,7 +28,7 @@ func TestAttendOptions(t *testing.T) {
 		{ggufx.AttendOptions{SinkLogits: []float32{0.5, 1, 1.5, 2}}, -0.845248, -0.536932},
 	} {
 		o := c.o
-		ok(t, kv.Attend(out, nil, 0, 0, numbers(128), 1, nil, &o))
+		ok(t, attendTo(kv, out, nil, 0, 0, numbers(128), 1, nil, &o))
 		check(t, near([]float32{out[0], out[127]}, []float32{float32(c.first), float32(c.last)}, 1e-5), o, out[0], out[127])
 	}
 }
@@ -46,33 +46,33 @@ func TestKVOptions(t *testing.T) {
 		kvOf(func(o *ggufx.KVOptions) { o.RopeDims, o.RopeFrequencies = 8, table }),
 	} {
 		for layer := uint32(0); layer < 2; layer++ {
-			ok(t, turned.Append(layer, 0, 1, nil, numbers(64), numbers(64)))
+			ok(t, appendTo(turned, layer, 0, 1, nil, numbers(64), numbers(64)))
 		}
 		ok(t, turned.Shift(0, 0, 1, 1))
-		ok(t, turned.Read(k, nil, 0, 0, 0, 1))
+		ok(t, readFrom(turned, k, nil, 0, 0, 0, 1))
 		check(t, near(k[:4], []float32{-1.307774, 0.335124, 0.702069, 0.856494}, 1e-5), k[:4])
 		check(t, near(k[8:32], numbers(64)[8:32], 1e-30), k[8:32])
 	}
 	for n, token := range map[uint32]int{8: 6, ggufx.KVNoSinks: 2} { // those stay F16
 		sinks := kvOf(func(o *ggufx.KVOptions) { o.TypeK, o.TypeV, o.Sinks = ggufx.KVQ8_0, ggufx.KVQ8_0, n })
-		ok(t, sinks.Append(0, 0, 128, nil, numbers(128*64), numbers(128*64)))
-		ok(t, sinks.Read(k, nil, 0, 0, uint64(token), 1))
+		ok(t, appendTo(sinks, 0, 0, 128, nil, numbers(128*64), numbers(128*64)))
+		ok(t, readFrom(sinks, k, nil, 0, 0, uint64(token), 1))
 		check(t, near(k, numbers(7 * 64)[token*64:][:64], 6e-4) == (n == 8), n)
 	}
 	narrow := kvOf(func(o *ggufx.KVOptions) {
 		o.Layers = []ggufx.KVLayer{{TypeK: ggufx.KVF32, TypeV: ggufx.KVF32, Window: 2}, {}}
 	})
-	ok(t, narrow.Append(0, 0, 5, nil, numbers(320), numbers(320)))
+	ok(t, appendTo(narrow, 0, 0, 5, nil, numbers(320), numbers(320)))
 	check(t, math.Abs(float64(attended(t, narrow, 0)[0])+0.795041) < 1e-5)
 	chunks := ggufx.KVLayer{TypeK: ggufx.KVF32, TypeV: ggufx.KVF32, Window: 2, WindowKind: ggufx.WindowKindChunked}
 	chunked := kvOf(func(o *ggufx.KVOptions) { o.Layers = []ggufx.KVLayer{chunks, {}} })
-	ok(t, chunked.Append(0, 0, 5, nil, numbers(320), numbers(320)))
+	ok(t, appendTo(chunked, 0, 0, 5, nil, numbers(320), numbers(320)))
 	check(t, near(attended(t, chunked, 0)[:1], numbers(320)[256:257], 1e-5)) // only the token
 	slim := kvOf(func(o *ggufx.KVOptions) { o.HeadDimV = 16 })
-	ok(t, slim.Append(0, 0, 1, nil, numbers(64), numbers(32)))
-	ok(t, slim.Attend(out[:64], nil, 0, 0, numbers(128), 1, nil, nil))
+	ok(t, appendTo(slim, 0, 0, 1, nil, numbers(64), numbers(32)))
+	ok(t, attendTo(slim, out[:64], nil, 0, 0, numbers(128), 1, nil, nil))
 	shared := kvOf(func(o *ggufx.KVOptions) { o.Flags, o.HeadDimV = ggufx.KVVInK, 16 })
-	ok(t, shared.Append(0, 0, 1, nil, numbers(64), nil))
+	ok(t, appendTo(shared, 0, 0, 1, nil, numbers(64), nil))
 	var data bytes.Buffer
 	ok(t, kvOf(func(o *ggufx.KVOptions) { o.Model = 7 }).Save(0, &data))
 	fails(t, kvOf(func(o *ggufx.KVOptions) { o.Model = 8 }).Load(0, &data), ggufx.StatusMismatch)

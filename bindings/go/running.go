@@ -172,6 +172,26 @@ func place[T any](run *running, from []T) unsafe.Pointer {
 	return unsafe.Pointer(to)
 }
 
+// values places floats of a type of files; those of F16 and BF16 are given as their bits.
+func values(run *running, name string, typ TensorType, from any) (unsafe.Pointer, C.size_t) {
+	switch of := from.(type) {
+	case nil:
+		return nil, 0
+	case []float32:
+		if typ == TypeF32 {
+			return place(run, of), C.size_t(len(of))
+		}
+	case []uint16:
+		if typ == TypeF16 || typ == TypeBF16 {
+			return place(run, of), C.size_t(len(of))
+		}
+	}
+	if run.err == nil {
+		run.err = argument("%s has the type %T", name, from)
+	}
+	return nil, 0
+}
+
 // one writes a struct; nil stays nil.
 func one[C any, T any, P interface {
 	*T

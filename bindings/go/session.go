@@ -133,10 +133,9 @@ func (e *Embedder) EmbedTexts(texts [][]int32, watch *Watch) ([]float32, error) 
 	if err != nil {
 		return nil, err
 	}
-	var tokens []int32
-	lengths, rows := make([]uint, len(texts)), 0
+	lists, rows := make([]TokenList, len(texts)), 0
 	for i, text := range texts {
-		tokens, lengths[i] = append(tokens, text...), uint(len(text))
+		lists[i].Tokens = text
 		switch {
 		case info.Pooling != PoolingNone:
 			rows++
@@ -147,5 +146,5 @@ func (e *Embedder) EmbedTexts(texts [][]int32, watch *Watch) ([]float32, error) 
 		}
 	}
 	out := make([]float32, rows*int(info.Dimensions))
-	return out, e.Embed(out, tokens, lengths, watch)
+	return out, e.Embed(out, lists, watch)
 }

@@ -1192,7 +1192,7 @@ type ImatrixEntry struct {
 	Sums []float32
 	// tokens
 	Counts []float32
-	// Sums / counts, 1 without counts: the imatrix of QuantizeOptions
+	// Sums / counts, 1 without counts: the imatrix of QuantizeArgs
 	Values []float32
 }
 
@@ -1454,6 +1454,46 @@ func (o *KVOptions) write(run *running, to *C.ggufx_kv_options) {
 	to.n_rope_frequencies = C.size_t(len(o.RopeFrequencies))
 }
 
+// KVTokens: tokens that KVCache.Append appends to a layer.
+type KVTokens struct {
+	Layer uint32
+	// Sequence of all tokens; 0 with `sequences`
+	Sequence uint32
+	// Type of k and v: TypeF32, TypeF16 or TypeBF16, in the host's byte order
+	Type   TensorType
+	Tokens int
+	// The sequence of each token, or nil; needs positions
+	Sequences []uint32
+	// Not negative, and not descending within a sequence; nil: the next ones (0, 1, ... without
+	// gaps). The causal mask compares positions. Keys are stored as given: the call does not apply
+	// RoPE.
+	Positions []int32
+	// [n_kv_heads][head_dim_k], copied (quantized)
+	K any
+	// [n_kv_heads][head_dim_v], copied; nil with KVVInK
+	V any
+	// Distance of two tokens in values; 0 = dense: n_kv_heads * head_dim_k
+	KStride int
+	// The same of v
+	VStride int
+}
+
+func (o *KVTokens) write(run *running, to *C.ggufx_kv_tokens) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_kv_tokens{}))
+	to.layer = C.uint32_t(o.Layer)
+	to.sequence = C.uint32_t(o.Sequence)
+	to._type = C.uint32_t(o.Type)
+	to.n_tokens = run.size("Tokens", o.Tokens)
+	to.sequences = (*C.uint32_t)(place(run, o.Sequences))
+	to.positions = (*C.int32_t)(place(run, o.Positions))
+	to.k, to.n_k = values(run, "K", o.Type, o.K)
+	to.v, to.n_v = values(run, "V", o.Type, o.V)
+	to.k_stride = run.size("KStride", o.KStride)
+	to.v_stride = run.size("VStride", o.VStride)
+	run.equal("Sequences", len(o.Sequences), o.Sequences == nil, int(o.Tokens))
+	run.equal("Positions", len(o.Positions), o.Positions == nil, int(o.Tokens))
+}
+
 // AttendOptions: options of KVCache.Attend. All zero means default.
 type AttendOptions struct {
 	// AttendAll*; 0 = windows or the causal mask
@@ -1487,6 +1527,50 @@ func (o *AttendOptions) write(run *running, to *C.ggufx_attend_options) {
 	to.progress = run.watch(&o.Watch)
 	to.n_alibi_slopes = C.size_t(len(o.AlibiSlopes))
 	to.n_sink_logits = C.size_t(len(o.SinkLogits))
+}
+
+// KVQueries queries over a layer.
+type KVQueries struct {
+	Layer uint32
+	// Sequence of all queries; 0 with `sequences`
+	Sequence uint32
+	Queries  int
+	// Query i reads sequences[i], which may repeat; nil: `sequence`
+	Sequences []uint32
+	// Not negative; nil: those of the last Queries tokens, or with `sequences` that of the last
+	// token of each
+	Positions []int32
+	// f32, [Queries][n_q_heads][head_dim_k]
+	Q []float32
+}
+
+func (o *KVQueries) write(run *running, to *C.ggufx_kv_queries) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_kv_queries{}))
+	to.layer = C.uint32_t(o.Layer)
+	to.sequence = C.uint32_t(o.Sequence)
+	to.n_queries = run.size("Queries", o.Queries)
+	to.sequences = (*C.uint32_t)(place(run, o.Sequences))
+	to.positions = (*C.int32_t)(place(run, o.Positions))
+	to.q = (*C.float)(place(run, o.Q))
+	to.n_q = C.size_t(len(o.Q))
+	run.equal("Sequences", len(o.Sequences), o.Sequences == nil, int(o.Queries))
+	run.equal("Positions", len(o.Positions), o.Positions == nil, int(o.Queries))
+}
+
+// KVRange: tokens of a layer of a sequence: `first` .. first + Tokens - 1.
+type KVRange struct {
+	Layer    uint32
+	Sequence uint32
+	First    uint64
+	Tokens   uint64
+}
+
+func (o *KVRange) write(run *running, to *C.ggufx_kv_range) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_kv_range{}))
+	to.layer = C.uint32_t(o.Layer)
+	to.sequence = C.uint32_t(o.Sequence)
+	to.first = C.uint64_t(o.First)
+	to.n_tokens = C.uint64_t(o.Tokens)
 }
 
 // KVFacts: result of KVCache.Stats.
@@ -1542,6 +1626,39 @@ func (o *MatmulOptions) write(run *running, to *C.ggufx_matmul_options) {
 	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_matmul_options{}))
 	to.flags = C.uint32_t(o.Flags)
 	to.progress = run.watch(&o.Watch)
+}
+
+// Product: one product Y = W X: column j of X is x + j * ldx, column j of Y is y + j * ldy.
+type Product struct {
+	// A tensor as in Runtime.Matvec; with ids ne2 matrices of ne1 rows, the experts, and ne3 = 1
+	W *Tensor
+	// Columns of ne0 floats
+	X []float32
+	// Distance of two columns of x in floats; 0 = dense
+	Ldx int
+	// Columns of x
+	N int
+	// Distance of two results in floats; 0 = dense
+	Ldy int
+	// Experts, below ne2 in any order; they may repeat. nil without experts.
+	IDs []uint32
+	// Experts per column; 0 without experts
+	Used int
+}
+
+func (o *Product) write(run *running, to *C.ggufx_product) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_product{}))
+	if o.W != nil {
+		to.w = o.W.enter(run, shared)
+	}
+	to.x = (*C.float)(place(run, o.X))
+	to.ldx = run.size("Ldx", o.Ldx)
+	to.n = run.size("N", o.N)
+	to.ldy = run.size("Ldy", o.Ldy)
+	to.ids = (*C.uint32_t)(place(run, o.IDs))
+	to.n_used = run.size("Used", o.Used)
+	to.n_x = C.size_t(len(o.X))
+	run.equal("IDs", len(o.IDs), o.IDs == nil, product(int(o.N), int(o.Used)))
 }
 
 // MeasureRow is a prediction that was scored.
@@ -1695,6 +1812,16 @@ func (o *MeasureOptions) write(run *running, to *C.ggufx_measure_options) {
 		to.rows, to.rows_user = run.callback(o.Rows, C.ggufxGoCall8)
 	}
 	to.base_chunk = C.uint64_t(o.BaseChunk)
+}
+
+// TokenList: token ids of one text. It never grows.
+type TokenList struct {
+	Tokens []int32
+}
+
+func (o *TokenList) write(run *running, to *C.ggufx_token_list) {
+	to.tokens = (*C.int32_t)(place(run, o.Tokens))
+	to.n_tokens = C.size_t(len(o.Tokens))
 }
 
 // TokenFacts: result of Tokenizer.TokenInfo.
@@ -1952,20 +2079,32 @@ func sessionFactsOf(from *C.ggufx_session_facts) (to SessionFacts) {
 	return to
 }
 
-// QuantizeOptions: options of a quantization. All zero means default.
-type QuantizeOptions struct {
-	Mode QuantizeMode
+// QuantizeArgs rows of f32 to quantize.
+type QuantizeArgs struct {
+	Type    TensorType
+	Mode    QuantizeMode
+	NumRows int
+	// Values of a row
+	Cols int
+	// f32, dense
+	Rows []float32
 	// Weights of the columns, >= 0, or nil
 	Imatrix []float32
 	// Counts blocks; nil: none
 	Watch Watch
 }
 
-func (o *QuantizeOptions) write(run *running, to *C.ggufx_quantize_options) {
-	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_quantize_options{}))
+func (o *QuantizeArgs) write(run *running, to *C.ggufx_quantize_args) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_quantize_args{}))
+	to._type = C.uint32_t(o.Type)
 	to.mode = C.int32_t(o.Mode)
+	to.n_rows = run.size("NumRows", o.NumRows)
+	to.n_cols = run.size("Cols", o.Cols)
+	to.rows = (*C.float)(place(run, o.Rows))
 	to.imatrix = (*C.float)(place(run, o.Imatrix))
 	to.progress = run.watch(&o.Watch)
+	run.equal("Rows", len(o.Rows), o.Rows == nil, product(int(o.NumRows), int(o.Cols)))
+	run.equal("Imatrix", len(o.Imatrix), o.Imatrix == nil, int(o.Cols))
 }
 
 // TemperatureOptions: dynamic temperature: low + (high - low) * e^exponent, low = max(0, temperature

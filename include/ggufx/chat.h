@@ -122,12 +122,8 @@ typedef struct ggufx_chat_run {
 /*
  * Renders a conversation as a prompt.
  *
- * Writes at most `capacity` bytes (no NUL) and at most `run_capacity` runs; neighbouring runs
- * differ in origin. *out_needed and *out_runs_needed are always set; CAPACITY if one of them is
- * larger.
- *
- * out_runs         {null} the runs.
- * out_runs_needed  {null} number of all runs.
+ * Writes at most `capacity` bytes (no NUL) and always sets *out_needed; CAPACITY if that is larger.
+ * ggufx_chat_runs tells which bytes came from users.
  *
  * JSON is parsed strictly (RFC 8259, 96 levels). The last of equal names counts. An integer beyond
  * 64 bits becomes a float.
@@ -163,9 +159,19 @@ typedef struct ggufx_chat_run {
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_chat_render(char *out, size_t capacity, size_t *out_needed,
-                                         ggufx_chat_run *out_runs, size_t run_capacity,
-                                         size_t *out_runs_needed, const ggufx_chat *chat,
-                                         const ggufx_chat_request *request, ggufx_error *error);
+                                         const ggufx_chat *chat, const ggufx_chat_request *request,
+                                         ggufx_error *error);
+
+/*
+ * Renders a conversation and returns the runs of the prompt; neighbouring runs differ in origin.
+ *
+ * Writes at most `capacity` runs and always sets *out_needed; CAPACITY if that is larger.
+ *
+ * Errors: as ggufx_chat_render.   Threads: any number at once.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_chat_runs(ggufx_chat_run *out, size_t capacity, size_t *out_needed,
+                                       const ggufx_chat *chat, const ggufx_chat_request *request,
+                                       ggufx_error *error);
 
 /*
  * Renders a conversation and tokenizes it, so that text of the user never becomes a control token.

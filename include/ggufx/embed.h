@@ -103,22 +103,20 @@ GGUFX_API ggufx_status ggufx_embedder_info(ggufx_embedder_facts *out,
  *
  * out       f32 [n_texts][dimensions], n_out floats in all. With GGUFX_POOLING_NONE one row per
  *           used token. Undefined after a failure.
- * tokens    [n_tokens] ids of all inputs, one input after another. Each includes the special tokens
- *           that the model was trained with (GGUFX_TOKENIZE_ADD_SPECIAL).
- * lengths   [n_texts] tokens of each input, at least 1.
+ * texts     the inputs, at least one id each. They include the special tokens that the model was
+ *           trained with (GGUFX_TOKENIZE_ADD_SPECIAL).
  * progress  counts tokens, polled between layers and within products. NULL: cannot be cancelled.
  *
  * Token types are 0 for models that have them. As many inputs as fit are computed together. Models
  * with recurrent layers, or layers that read the keys of another layer, compute one at a time.
  *
- * Errors: ARGUMENT (index says which: an invalid length or id, an input longer than n_context
+ * Errors: ARGUMENT (index: the input; an invalid length or id, an input longer than n_context
  * without GGUFX_EMBED_CUT), CANCELLED, VALUE (NaN or infinity in the model).
  * Threads: exclusive on embedder; uses the runtime's executor.   Allocates: no.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_embed(float *out, size_t n_out, ggufx_embedder *embedder,
-                                   const int32_t *tokens, size_t n_tokens, const size_t *lengths,
-                                   size_t n_texts, const ggufx_progress *progress,
-                                   ggufx_error *error);
+                                   const ggufx_token_list *texts, size_t n_texts,
+                                   const ggufx_progress *progress, ggufx_error *error);
 
 #ifdef __cplusplus
 }

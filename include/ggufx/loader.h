@@ -55,6 +55,7 @@ extern "C" {
     X(chat_destroy) \
     X(chat_format_name) \
     X(chat_render) \
+    X(chat_runs) \
     X(chat_tokenize) \
     X(chat_info) \
     X(chat_parser_create) \
@@ -103,7 +104,7 @@ extern "C" {
     X(file_tensor_find) \
     X(tensor_info) \
     X(tensor_data) \
-    X(tensor_wrap) \
+    X(tensor_create) \
     X(tensor_slice) \
     X(tensor_destroy) \
     X(validate) \
@@ -162,10 +163,7 @@ extern "C" {
     X(kv_destroy) \
     X(kv_reserve) \
     X(kv_append) \
-    X(kv_append_half) \
-    X(kv_append_batch) \
     X(kv_attend) \
-    X(kv_attend_batch) \
     X(kv_read) \
     X(kv_scores) \
     X(kv_length) \
@@ -189,8 +187,6 @@ extern "C" {
     X(kv_stats) \
     X(matvec) \
     X(matmul) \
-    X(matvec_many) \
-    X(matmul_id) \
     X(measure) \
     X(measure_total) \
     X(measure_endings) \
@@ -214,8 +210,7 @@ extern "C" {
     X(session_destroy) \
     X(session_info) \
     X(dequantize) \
-    X(dequantize_blocks) \
-    X(quantize_blocks) \
+    X(quantize) \
     X(sampler_create) \
     X(sampler_destroy) \
     X(sampler_sample) \
@@ -236,6 +231,7 @@ extern "C" {
     X(sampler_add_host) \
     X(file_sampling) \
     X(logprobs) \
+    X(token_logprob) \
     X(type_info) \
     X(type_from_name) \
     X(row_bytes) \
@@ -297,7 +293,8 @@ typedef struct ggufx_functions {
     ggufx_status (*chat_create)(ggufx_chat **out, const ggufx_runtime *rt, const ggufx_file *file, const ggufx_chat_options *options, ggufx_error *error);
     void (*chat_destroy)(ggufx_chat *chat);
     const char *(*chat_format_name)(size_t index);
-    ggufx_status (*chat_render)(char *out, size_t capacity, size_t *out_needed, ggufx_chat_run *out_runs, size_t run_capacity, size_t *out_runs_needed, const ggufx_chat *chat, const ggufx_chat_request *request, ggufx_error *error);
+    ggufx_status (*chat_render)(char *out, size_t capacity, size_t *out_needed, const ggufx_chat *chat, const ggufx_chat_request *request, ggufx_error *error);
+    ggufx_status (*chat_runs)(ggufx_chat_run *out, size_t capacity, size_t *out_needed, const ggufx_chat *chat, const ggufx_chat_request *request, ggufx_error *error);
     ggufx_status (*chat_tokenize)(int32_t *out_ids, size_t capacity, size_t *out_needed, const ggufx_chat *chat, const ggufx_tokenizer *tokenizer, const ggufx_chat_request *request, ggufx_tokenize_flags flags, ggufx_error *error);
     ggufx_status (*chat_info)(ggufx_chat_facts *out, const ggufx_chat *chat, ggufx_error *error);
     ggufx_status (*chat_parser_create)(ggufx_chat_parser **out, const ggufx_runtime *rt, const ggufx_chat_parser_options *options, ggufx_error *error);
@@ -319,7 +316,7 @@ typedef struct ggufx_functions {
     void (*embedder_destroy)(ggufx_embedder *embedder);
     ggufx_status (*embedder_estimate)(uint64_t *out, const ggufx_runtime *rt, const ggufx_file *file, const ggufx_embed_options *options, ggufx_error *error);
     ggufx_status (*embedder_info)(ggufx_embedder_facts *out, const ggufx_embedder *embedder, ggufx_error *error);
-    ggufx_status (*embed)(float *out, size_t n_out, ggufx_embedder *embedder, const int32_t *tokens, size_t n_tokens, const size_t *lengths, size_t n_texts, const ggufx_progress *progress, ggufx_error *error);
+    ggufx_status (*embed)(float *out, size_t n_out, ggufx_embedder *embedder, const ggufx_token_list *texts, size_t n_texts, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*estimate)(ggufx_estimate_facts *out, const ggufx_runtime *rt, const ggufx_file *file, const ggufx_estimate_options *options, ggufx_error *error);
     ggufx_status (*recommend)(ggufx_estimate_facts *out, const ggufx_runtime *rt, const ggufx_file *file, const ggufx_estimate_options *options, ggufx_error *error);
     ggufx_status (*open)(ggufx_file **out, const ggufx_runtime *rt, const char *path, const ggufx_open_options *options, ggufx_error *error);
@@ -346,7 +343,7 @@ typedef struct ggufx_functions {
     ggufx_status (*file_tensor_find)(size_t *out, const ggufx_file *file, const char *name, size_t length, ggufx_error *error);
     ggufx_status (*tensor_info)(ggufx_tensor_facts *out, const ggufx_tensor *tensor, ggufx_error *error);
     const void *(*tensor_data)(const ggufx_tensor *tensor);
-    ggufx_status (*tensor_wrap)(ggufx_tensor **out, const ggufx_runtime *rt, ggufx_type type, uint32_t n_dims, const uint64_t *ne, uint64_t row_stride, const void *data, uint64_t n_bytes, const char *name, void (*destroy)(void *user), void *user, ggufx_error *error);
+    ggufx_status (*tensor_create)(ggufx_tensor **out, const ggufx_runtime *rt, const ggufx_tensor_options *options, ggufx_error *error);
     ggufx_status (*tensor_slice)(ggufx_tensor **out, const ggufx_tensor *tensor, uint32_t dim, uint64_t first, uint64_t n, ggufx_error *error);
     void (*tensor_destroy)(ggufx_tensor *tensor);
     ggufx_status (*validate)(const ggufx_file *file, ggufx_validate_flags flags, ggufx_status (*report)(void *user, const ggufx_finding *finding), void *user, const ggufx_progress *progress, ggufx_error *error);
@@ -404,22 +401,19 @@ typedef struct ggufx_functions {
     ggufx_status (*kv_estimate)(uint64_t *out, const ggufx_runtime *rt, const ggufx_kv_options *options, uint64_t n_tokens, ggufx_error *error);
     void (*kv_destroy)(ggufx_kv *kv);
     ggufx_status (*kv_reserve)(ggufx_kv *kv, uint32_t sequence, uint64_t n_tokens, ggufx_error *error);
-    ggufx_status (*kv_append)(ggufx_kv *kv, uint32_t layer, uint32_t sequence, size_t n_tokens, const int32_t *positions, const float *k, size_t n_k, const float *v, size_t n_v, ggufx_error *error);
-    ggufx_status (*kv_append_half)(ggufx_kv *kv, uint32_t layer, uint32_t sequence, size_t n_tokens, const int32_t *positions, ggufx_half_format format, const uint16_t *k, size_t n_k, const uint16_t *v, size_t n_v, ggufx_error *error);
-    ggufx_status (*kv_append_batch)(ggufx_kv *kv, uint32_t layer, size_t n_tokens, const uint32_t *sequences, const int32_t *positions, const float *k, size_t n_k, const float *v, size_t n_v, ggufx_error *error);
-    ggufx_status (*kv_attend)(float *out, size_t n_out, float *lse, const ggufx_kv *kv, uint32_t layer, uint32_t sequence, const float *q, size_t n_q, size_t n_queries, const int32_t *positions, const ggufx_attend_options *options, ggufx_error *error);
-    ggufx_status (*kv_attend_batch)(float *out, size_t n_out, float *lse, const ggufx_kv *kv, uint32_t layer, const uint32_t *sequences, const float *q, size_t n_q, size_t n, const int32_t *positions, const ggufx_attend_options *options, ggufx_error *error);
-    ggufx_status (*kv_read)(float *k, size_t n_k, float *v, size_t n_v, const ggufx_kv *kv, uint32_t layer, uint32_t sequence, uint64_t first, uint64_t n_tokens, ggufx_error *error);
-    ggufx_status (*kv_scores)(float *out, size_t n_out, const ggufx_kv *kv, uint32_t layer, uint32_t sequence, const float *q, size_t n_q, size_t n_queries, float scale, ggufx_error *error);
+    ggufx_status (*kv_append)(ggufx_kv *kv, const ggufx_kv_tokens *tokens, ggufx_error *error);
+    ggufx_status (*kv_attend)(float *out, size_t n_out, float *lse, size_t n_lse, const ggufx_kv *kv, const ggufx_kv_queries *queries, const ggufx_attend_options *options, ggufx_error *error);
+    ggufx_status (*kv_read)(float *k, size_t n_k, float *v, size_t n_v, const ggufx_kv *kv, const ggufx_kv_range *range, ggufx_error *error);
+    ggufx_status (*kv_scores)(float *out, size_t n_out, const ggufx_kv *kv, const ggufx_kv_queries *queries, float scale, ggufx_error *error);
     ggufx_status (*kv_length)(uint64_t *out, const ggufx_kv *kv, uint32_t sequence, ggufx_error *error);
     ggufx_status (*kv_positions)(int32_t *out, const ggufx_kv *kv, uint32_t sequence, uint64_t first, uint64_t n, ggufx_error *error);
     ggufx_status (*kv_truncate)(ggufx_kv *kv, uint32_t sequence, uint64_t n_tokens, ggufx_error *error);
     ggufx_status (*kv_begin)(ggufx_kv *kv, uint32_t sequence, ggufx_error *error);
     ggufx_status (*kv_commit)(ggufx_kv *kv, uint32_t sequence, ggufx_error *error);
     ggufx_status (*kv_rollback)(ggufx_kv *kv, uint32_t sequence, ggufx_error *error);
-    ggufx_status (*kv_remove)(ggufx_kv *kv, uint32_t sequence, int32_t p0, int32_t p1, ggufx_error *error);
-    ggufx_status (*kv_copy)(ggufx_kv *kv, uint32_t from, uint32_t to, int32_t p0, int32_t p1, ggufx_error *error);
-    ggufx_status (*kv_shift)(ggufx_kv *kv, uint32_t sequence, int32_t p0, int32_t p1, int32_t delta, ggufx_error *error);
+    ggufx_status (*kv_remove)(ggufx_kv *kv, uint32_t sequence, uint64_t first, uint64_t n_tokens, ggufx_error *error);
+    ggufx_status (*kv_copy)(ggufx_kv *kv, uint32_t from, uint32_t to, uint64_t first, uint64_t n_tokens, ggufx_error *error);
+    ggufx_status (*kv_shift)(ggufx_kv *kv, uint32_t sequence, uint64_t first, uint64_t n_tokens, int32_t delta, ggufx_error *error);
     ggufx_status (*kv_keep)(ggufx_kv *kv, uint32_t sequence, ggufx_error *error);
     ggufx_status (*kv_calibrate)(ggufx_kv *kv, uint32_t layer, const float *mu_k, const float *eq_k, size_t n_k, const float *mu_v, size_t n_v, ggufx_error *error);
     ggufx_status (*kv_save)(const ggufx_kv *kv, uint32_t sequence, ggufx_status (*write)(void *user, const void *data, size_t n), void *user, ggufx_error *error);
@@ -431,17 +425,15 @@ typedef struct ggufx_functions {
     ggufx_status (*kv_clear)(ggufx_kv *kv, ggufx_error *error);
     ggufx_status (*kv_stats)(ggufx_kv_facts *out, const ggufx_kv *kv, uint32_t layer, ggufx_error *error);
     ggufx_status (*matvec)(float *y, size_t n_y, const ggufx_runtime *rt, const ggufx_tensor *w, const float *x, size_t n_x, const ggufx_matmul_options *options, ggufx_error *error);
-    ggufx_status (*matmul)(float *y, size_t ldy, size_t n_y, const ggufx_runtime *rt, const ggufx_tensor *w, const float *x, size_t ldx, size_t n_x, size_t n, const ggufx_matmul_options *options, ggufx_error *error);
-    ggufx_status (*matvec_many)(float *const *y, const size_t *n_y, const ggufx_runtime *rt, const ggufx_tensor *const *w, size_t n_w, const float *x, size_t n_x, const ggufx_matmul_options *options, ggufx_error *error);
-    ggufx_status (*matmul_id)(float *y, size_t ldy, size_t n_y, const ggufx_runtime *rt, const ggufx_tensor *w, const uint32_t *ids, size_t n_used, const float *x, size_t ldx, size_t n_x, size_t n, const ggufx_matmul_options *options, ggufx_error *error);
+    ggufx_status (*matmul)(const ggufx_runtime *rt, const ggufx_product *products, size_t n_products, const ggufx_matmul_options *options, ggufx_error *error);
     ggufx_status (*measure)(ggufx_measure_facts *out, ggufx_session *session, const int32_t *tokens, size_t n_tokens, uint32_t n_context, int32_t bos, const ggufx_measure_options *options, ggufx_error *error);
     ggufx_status (*measure_total)(ggufx_measure_facts *out, const ggufx_runtime *rt, const ggufx_measure_row *rows, size_t n_rows, uint64_t n_chunks, uint32_t n_context, ggufx_measure_flags flags, ggufx_error *error);
-    ggufx_status (*measure_endings)(double *out, ggufx_session *session, const int32_t *context, size_t n_context, const int32_t *endings, const size_t *n_tokens, size_t n_endings, const ggufx_progress *progress, ggufx_error *error);
+    ggufx_status (*measure_endings)(double *out, ggufx_session *session, const int32_t *context, size_t n_context, const ggufx_token_list *endings, size_t n_endings, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*tokenizer_create)(ggufx_tokenizer **out, const ggufx_file *file, ggufx_error *error);
     void (*tokenizer_destroy)(ggufx_tokenizer *tokenizer);
     ggufx_status (*tokenize)(int32_t *out_ids, size_t capacity, size_t *out_needed, const ggufx_tokenizer *tokenizer, const char *text, size_t length, ggufx_tokenize_flags flags, ggufx_error *error);
     ggufx_status (*detokenize)(char *out, size_t capacity, size_t *out_needed, const ggufx_tokenizer *tokenizer, const int32_t *ids, size_t n_ids, ggufx_detokenize_flags flags, ggufx_error *error);
-    ggufx_status (*detokenize_part)(char *out, size_t capacity, size_t *out_needed, ggufx_detokenize_state *state, const ggufx_tokenizer *tokenizer, const int32_t *ids, size_t n_ids, ggufx_detokenize_flags flags, ggufx_error *error);
+    ggufx_status (*detokenize_part)(char *out, size_t capacity, size_t *out_needed, ggufx_detokenize_state *state, const ggufx_tokenizer *tokenizer, const int32_t *ids, size_t n_ids, ggufx_error *error);
     ggufx_status (*token_info)(ggufx_token_facts *out, const ggufx_tokenizer *tokenizer, int32_t id, ggufx_error *error);
     ggufx_status (*tokenizer_info)(ggufx_tokenizer_facts *out, const ggufx_tokenizer *tokenizer, ggufx_error *error);
     int32_t (*tokenizer_special)(const ggufx_tokenizer *tokenizer, ggufx_special_token which);
@@ -457,8 +449,7 @@ typedef struct ggufx_functions {
     void (*session_destroy)(ggufx_session *session);
     ggufx_status (*session_info)(ggufx_session_facts *out, const ggufx_session *session, ggufx_error *error);
     ggufx_status (*dequantize)(float *out, size_t n_out, const ggufx_runtime *rt, const ggufx_tensor *tensor, uint64_t first_row, uint64_t n_rows, ggufx_error *error);
-    ggufx_status (*dequantize_blocks)(float *out, size_t n, const ggufx_runtime *rt, ggufx_type type, const void *bytes, size_t n_bytes, ggufx_error *error);
-    ggufx_status (*quantize_blocks)(void *out, size_t n_bytes, const ggufx_runtime *rt, ggufx_type type, const float *rows, size_t n_rows, size_t n_cols, const ggufx_quantize_options *options, ggufx_error *error);
+    ggufx_status (*quantize)(void *out, size_t n_bytes, const ggufx_runtime *rt, const ggufx_quantize_args *args, ggufx_error *error);
     ggufx_status (*sampler_create)(ggufx_sampler **out, const ggufx_runtime *rt, uint32_t n_vocab, uint64_t seed, ggufx_error *error);
     void (*sampler_destroy)(ggufx_sampler *sampler);
     ggufx_status (*sampler_sample)(int32_t *out_id, float *out_logprob, ggufx_sampler *sampler, ggufx_matcher *matcher, const float *logits, size_t n, ggufx_error *error);
@@ -478,7 +469,8 @@ typedef struct ggufx_functions {
     ggufx_status (*sampler_add_mirostat)(ggufx_sampler *sampler, const ggufx_mirostat_options *options, ggufx_error *error);
     ggufx_status (*sampler_add_host)(ggufx_sampler *sampler, ggufx_status (*apply)(void *user, ggufx_candidate *candidates, size_t n), void *user, ggufx_error *error);
     ggufx_status (*file_sampling)(ggufx_sampling_facts *out, int32_t *out_suppressed, size_t capacity, const ggufx_file *file, ggufx_error *error);
-    ggufx_status (*logprobs)(int32_t *out_ids, float *out_logprobs, size_t k, float *out_chosen, const ggufx_runtime *rt, const float *logits, size_t n, int32_t chosen, ggufx_error *error);
+    ggufx_status (*logprobs)(int32_t *out_ids, float *out_logprobs, size_t k, const ggufx_runtime *rt, const float *logits, size_t n, ggufx_error *error);
+    ggufx_status (*token_logprob)(float *out, const ggufx_runtime *rt, const float *logits, size_t n, int32_t token, ggufx_error *error);
     ggufx_status (*type_info)(ggufx_type_facts *out, ggufx_type type, ggufx_error *error);
     ggufx_status (*type_from_name)(ggufx_type *out, const char *name, ggufx_error *error);
     ggufx_status (*row_bytes)(uint64_t *out, ggufx_type type, uint64_t n, ggufx_error *error);

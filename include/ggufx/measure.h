@@ -149,8 +149,7 @@ GGUFX_API ggufx_status ggufx_measure_total(ggufx_measure_facts *out, const ggufx
  *
  * out         {len: n_endings} sum over the tokens of a continuation.
  * context     [n_context] token ids, at least one.
- * `endings`   {len: sum(n_tokens)} ids of all continuations, one after another.
- * n_tokens    [n_endings] number of ids of each, at least one.
+ * `endings`   ids of the continuations, at least one each.
  * progress    counts tokens; NULL: none.
  *
  * session must be empty and hold the context and the longest continuation; it is empty again
@@ -162,9 +161,8 @@ GGUFX_API ggufx_status ggufx_measure_total(ggufx_measure_facts *out, const ggufx
  */
 GGUFX_API ggufx_status ggufx_measure_endings(double *out, ggufx_session *session,
                                              const int32_t *context, size_t n_context,
-                                             const int32_t *endings, const size_t *n_tokens,
-                                             size_t n_endings, const ggufx_progress *progress,
-                                             ggufx_error *error);
+                                             const ggufx_token_list *endings, size_t n_endings,
+                                             const ggufx_progress *progress, ggufx_error *error);
 
 #ifdef __cplusplus
 }

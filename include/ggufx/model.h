@@ -58,12 +58,19 @@ GGUFX_API ggufx_status ggufx_tokenize(int32_t *out_ids, size_t capacity, size_t 
                                       size_t length, ggufx_tokenize_flags flags,
                                       ggufx_error *error);
 
+/* Token ids of one text. It never grows. */
+typedef struct ggufx_token_list {
+    const int32_t *tokens;
+    size_t n_tokens;
+} ggufx_token_list;
+
 /* Flags of ggufx_detokenize. */
 typedef uint32_t ggufx_detokenize_flags;
 #define GGUFX_DETOKENIZE_KEEP_SPECIAL 1u /* write control tokens too */
 #define GGUFX_DETOKENIZE_KEEP_SPACE 2u /* keep the space that the tokenizer added before the text */
 #define GGUFX_DETOKENIZE_CLEAN_SPACES 4u /* remove spaces before punctuation, as llama.cpp does */
-#define GGUFX_DETOKENIZE_LAST 8u         /* ggufx_detokenize_part: no more ids follow */
+/* ggufx_detokenize_part: no more ids follow */
+#define GGUFX_DETOKENIZE_LAST 8u
 /*
  * Converts token ids to text, not NUL-terminated. One id may be a part of a character.
  *
@@ -82,10 +89,11 @@ GGUFX_API ggufx_status ggufx_detokenize(char *out, size_t capacity, size_t *out_
                                         size_t n_ids, ggufx_detokenize_flags flags,
                                         ggufx_error *error);
 
-/* State between two parts of a text. The caller initializes it with 0. The struct never grows. */
+/* State between two parts of a text. The struct never grows. */
 typedef struct ggufx_detokenize_state {
-    uint64_t waiting;     /* bytes of an incomplete character, in an internal form */
-    uint64_t reserved[3]; /* 0 */
+    uint64_t waiting; /* bytes of an incomplete character, in an internal form; 0 at the start */
+    ggufx_detokenize_flags flags; /* set by the caller, GGUFX_DETOKENIZE_LAST for the last part */
+    uint32_t reserved;
 } ggufx_detokenize_state;
 
 /*
@@ -102,8 +110,7 @@ typedef struct ggufx_detokenize_state {
 GGUFX_API ggufx_status ggufx_detokenize_part(char *out, size_t capacity, size_t *out_needed,
                                              ggufx_detokenize_state *state,
                                              const ggufx_tokenizer *tokenizer, const int32_t *ids,
-                                             size_t n_ids, ggufx_detokenize_flags flags,
-                                             ggufx_error *error);
+                                             size_t n_ids, ggufx_error *error);
 
 /* Properties of a token. */
 typedef uint32_t ggufx_token_flags;

@@ -376,9 +376,8 @@ GGUFX_API ggufx_status ggufx_file_sampling(ggufx_sampling_facts *out, int32_t *o
 /* ---- log-probabilities ---------------------------------------------------------------------- */
 
 /*
- * Computes the natural log-probabilities of a chosen token and of the k likeliest, among n tokens.
+ * Computes the natural log-probabilities of the k likeliest among n tokens.
  *
- * out_chosen    {null} log-probability of `chosen`; NULL: `chosen` is ignored.
  * out_ids       {len: k} the k likeliest by rank, k <= n; may be NULL if k is 0.
  * out_logprobs  {len: k} their log-probabilities; may be NULL if k is 0.
  *
@@ -389,9 +388,14 @@ GGUFX_API ggufx_status ggufx_file_sampling(ggufx_sampling_facts *out, int32_t *o
  * Threads: any number at once.   Allocates: no.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_logprobs(int32_t *out_ids, float *out_logprobs, size_t k,
-                                      float *out_chosen, const ggufx_runtime *rt,
-                                      const float *logits, size_t n, int32_t chosen,
+                                      const ggufx_runtime *rt, const float *logits, size_t n,
                                       ggufx_error *error);
+
+/* Computes the log-probability of one token among n, as ggufx_logprobs.
+ * Errors: as ggufx_logprobs.
+ * Threads: any number at once.   Allocates: no.   Since: 0.1. */
+GGUFX_API ggufx_status ggufx_token_logprob(float *out, const ggufx_runtime *rt, const float *logits,
+                                           size_t n, int32_t token, ggufx_error *error);
 
 #ifdef __cplusplus
 }

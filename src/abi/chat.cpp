@@ -185,34 +185,45 @@ Progress ggufx::abi::render_request(chat::Output &output, const ggufx_chat &chat
     return in.progress;
 }
 
+namespace {
+
+// Writes as many elements as fit, and their number.
+template <class To, class From, class Convert>
+void put(To *out, size_t capacity, size_t *out_needed, const From &from, const char *what,
+         const Convert &convert) {
+    const size_t n = from.size();
+    *out_needed = n;
+    for (size_t i = 0; i < n && i < capacity; i++) out[i] = convert(from[i]);
+    if (n > capacity)
+        fail(Status::capacity, {}, "the text has %" PRIu64 " %s, the buffer holds %" PRIu64,
+             static_cast<uint64_t>(n), what, static_cast<uint64_t>(capacity));
+}
+
+} // namespace
+
 extern "C" ggufx_status ggufx_chat_render(char *out, size_t capacity, size_t *out_needed,
-                                          ggufx_chat_run *out_runs, size_t run_capacity,
-                                          size_t *out_runs_needed, const ggufx_chat *chat,
-                                          const ggufx_chat_request *request, ggufx_error *error) {
+                                          const ggufx_chat *chat, const ggufx_chat_request *request,
+                                          ggufx_error *error) {
     return guard(error, [&] {
         require(alive(chat, Tag::chat) && request, "chat and request must be set");
         require(out_needed && (out || capacity == 0), "out and out_needed must be set");
-        require(out_runs || run_capacity == 0, "out_runs must be set");
         chat::Output output(chat->program.host().get());
         (void)render_request(output, *chat, request);
-        const size_t n = output.text.size(), n_runs = output.runs.size();
-        *out_needed = n;
-        if (out_runs_needed) *out_runs_needed = n_runs;
-        const size_t n_copied = n < capacity ? n : capacity;
-        const size_t n_runs_copied = n_runs < run_capacity ? n_runs : run_capacity;
-        if (n_copied > 0) memcpy(out, output.text.data(), n_copied);
-        for (size_t i = 0; i < n_runs_copied; i++)
-            out_runs[i] = {output.runs[i].end, output.runs[i].user};
-        if (n > capacity) {
-            fail(Status::capacity, {.value = n, .limit = capacity},
-                 "the text has %" PRIu64 " bytes, the buffer holds %" PRIu64,
-                 static_cast<uint64_t>(n), static_cast<uint64_t>(capacity));
-        }
-        if (out_runs && n_runs > run_capacity) {
-            fail(Status::capacity, {.value = n_runs, .limit = run_capacity},
-                 "the text has %" PRIu64 " runs, the buffer holds %" PRIu64,
-                 static_cast<uint64_t>(n_runs), static_cast<uint64_t>(run_capacity));
-        }
+        put(out, capacity, out_needed, output.text, "bytes", [](char c) { return c; });
+    });
+}
+
+extern "C" ggufx_status ggufx_chat_runs(ggufx_chat_run *out, size_t capacity, size_t *out_needed,
+                                        const ggufx_chat *chat, const ggufx_chat_request *request,
+                                        ggufx_error *error) {
+    return guard(error, [&] {
+        require(alive(chat, Tag::chat) && request, "chat and request must be set");
+        require(out_needed && (out || capacity == 0), "out and out_needed must be set");
+        chat::Output output(chat->program.host().get());
+        (void)render_request(output, *chat, request);
+        put(out, capacity, out_needed, output.runs, "runs", [](const auto &run) {
+            return ggufx_chat_run{run.end, run.user};
+        });
     });
 }
 

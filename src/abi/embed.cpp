@@ -46,16 +46,13 @@ uint32_t public_pooling(model::Pooling pooling) {
                                            : static_cast<uint32_t>(pooling);
 }
 
-// Checks that the lengths add up to the tokens, and the rows to the floats.
-Status check_sizes(const model::Embedder &embedder, const model::EmbedInputs &inputs,
-                   size_t n_tokens, size_t n_out, Failure *failure) {
-    uint64_t sum = 0;
+// Checks that all inputs have tokens, and that the rows add up to the floats.
+Status check_sizes(const model::Embedder &embedder, const model::EmbedInputs &inputs, size_t n_out,
+                   Failure *failure) {
     for (size_t i = 0; i < inputs.n; i++)
-        if (!checked::add(&sum, sum, inputs.lengths[i])) sum = UINT64_MAX;
-    if (sum != n_tokens)
-        return set_failure(failure, Status::argument, {},
-                           "lengths add up to %" PRIu64 " tokens, n_tokens is %" PRIu64, sum,
-                           static_cast<uint64_t>(n_tokens));
+        if (!inputs.texts[i].tokens && inputs.texts[i].n)
+            return set_failure(failure, Status::argument, {kNone, i},
+                               "tokens of text %zu must be set", i);
     uint64_t floats = 0;
     const uint64_t rows = embedder.rows_of(inputs);
     if (!checked::mul(&floats, rows, embedder.plan().dimensions)) floats = UINT64_MAX;
@@ -117,17 +114,16 @@ extern "C" ggufx_status ggufx_embedder_info(ggufx_embedder_facts *out,
 }
 
 extern "C" ggufx_status ggufx_embed(float *out, size_t n_out, ggufx_embedder *embedder,
-                                    const int32_t *tokens, size_t n_tokens, const size_t *lengths,
-                                    size_t n_texts, const ggufx_progress *progress,
-                                    ggufx_error *error) {
+                                    const ggufx_token_list *texts, size_t n_texts,
+                                    const ggufx_progress *progress, ggufx_error *error) {
     return guard(error, [&] {
         Failure *failure = failure_of(error);
-        if (!out || !alive(embedder, Tag::embedder) || !tokens || !lengths || n_texts == 0)
+        if (!out || !alive(embedder, Tag::embedder) || !texts || n_texts == 0)
             return set_failure(failure, Status::argument, {},
-                               "out, embedder, tokens and lengths must be set, n_texts >= 1");
+                               "out, embedder and texts must be set, n_texts >= 1");
         const Progress imported = import_progress(progress);
-        const model::EmbedInputs inputs = {tokens, lengths, n_texts};
-        const Status status = check_sizes(embedder->embedder, inputs, n_tokens, n_out, failure);
+        const model::EmbedInputs inputs = {import_lists(texts), n_texts};
+        const Status status = check_sizes(embedder->embedder, inputs, n_out, failure);
         if (status != Status::ok) return status;
         return embedder->embedder.embed(out, inputs, imported, failure);
     });

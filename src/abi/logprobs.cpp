@@ -35,8 +35,7 @@ Status check_logprobs(const ggufx_runtime *rt, const float *logits, size_t n, si
 } // namespace
 
 extern "C" ggufx_status ggufx_logprobs(int32_t *out_ids, float *out_logprobs, size_t k,
-                                       float *out_chosen, const ggufx_runtime *rt,
-                                       const float *logits, size_t n, int32_t chosen,
+                                       const ggufx_runtime *rt, const float *logits, size_t n,
                                        ggufx_error *error) {
     return guard(error, [&] {
         Failure *failure = failure_of(error);
@@ -44,14 +43,26 @@ extern "C" ggufx_status ggufx_logprobs(int32_t *out_ids, float *out_logprobs, si
         const Status status =
             check_logprobs(rt, logits, n, k, k == 0 || (out_ids && out_logprobs), failure);
         if (status != Status::ok) return status;
-        if (out_chosen && (chosen < 0 || static_cast<size_t>(chosen) >= n))
-            return set_failure(failure, Status::argument, {},
-                               "chosen is %" PRId32 ", there are %" PRIu64 " tokens", chosen,
-                               static_cast<uint64_t>(n));
         const sampling::Logprobs logprobs(row_kernels(rt), logits, n);
         sampling::find_likeliest(out_ids, out_logprobs, k, logits, n);
         for (size_t i = 0; i < k; i++) out_logprobs[i] = logprobs.of(out_logprobs[i]);
-        if (out_chosen) *out_chosen = logprobs.of(logits[chosen]);
+        return Status::ok;
+    });
+}
+
+extern "C" ggufx_status ggufx_token_logprob(float *out, const ggufx_runtime *rt,
+                                            const float *logits, size_t n, int32_t token,
+                                            ggufx_error *error) {
+    return guard(error, [&] {
+        Failure *failure = failure_of(error);
+        const CanonicalFp canonical;
+        const Status status = check_logprobs(rt, logits, n, 0, out != nullptr, failure);
+        if (status != Status::ok) return status;
+        if (token < 0 || static_cast<size_t>(token) >= n)
+            return set_failure(failure, Status::argument, {},
+                               "token is %" PRId32 ", there are %" PRIu64 " tokens", token,
+                               static_cast<uint64_t>(n));
+        *out = sampling::Logprobs(row_kernels(rt), logits, n).of(logits[token]);
         return Status::ok;
     });
 }

@@ -238,16 +238,18 @@ extern "C" ggufx_status ggufx_measure_total(ggufx_measure_facts *out, const gguf
 
 extern "C" ggufx_status ggufx_measure_endings(double *out, ggufx_session *session,
                                               const int32_t *context, size_t n_context,
-                                              const int32_t *continuations, const size_t *n_tokens,
+                                              const ggufx_token_list *continuations,
                                               size_t n_continuations,
                                               const ggufx_progress *progress, ggufx_error *error) {
     return guard(error, [&] {
         require(out && alive(session, Tag::session), "out and session must be set");
         require(context && n_context > 0, "context must hold at least one id");
-        require(continuations && n_tokens && n_continuations > 0,
-                "endings, n_tokens and n_endings must be set");
-        const model::ChoicesTask task = {context,  n_context,       continuations,
-                                         n_tokens, n_continuations, import_progress(progress)};
+        require(continuations && n_continuations > 0, "there must be at least one continuation");
+        for (size_t i = 0; i < n_continuations; i++)
+            if (!continuations[i].tokens && continuations[i].n_tokens)
+                fail(Status::argument, {kNone, i}, "tokens of continuation %zu must be set", i);
+        const model::ChoicesTask task = {context, n_context, import_lists(continuations),
+                                         n_continuations, import_progress(progress)};
         return ends_group(session->session.model().ranks(), [&] {
             return model::score_continuations(out, session->session, task, failure_of(error));
         });

@@ -14,6 +14,8 @@
 #include "model/tokenizer/tokenizer.hpp"
 
 #include <algorithm>
+#include <ggufx/model.h>
+#include <stddef.h>
 #include <variant>
 
 struct ggufx_tokenizer {
@@ -131,6 +133,12 @@ void check_vocabularies(const model::Model &a, const model::Model &b);
 template <class T> void destroy_object(Ref<Host> host, T *object) {
     object->tag = Tag::dead;
     unmake(*host, object);
+}
+
+static_assert(sizeof(model::TokenList) == sizeof(ggufx_token_list) &&
+              offsetof(model::TokenList, n) == offsetof(ggufx_token_list, n_tokens));
+inline const model::TokenList *import_lists(const ggufx_token_list *lists) {
+    return reinterpret_cast<const model::TokenList *>(lists);
 }
 
 } // namespace ggufx::abi

@@ -152,14 +152,13 @@ extern "C" ggufx_status ggufx_detokenize(char *out, size_t capacity, size_t *out
 extern "C" ggufx_status ggufx_detokenize_part(char *out, size_t capacity, size_t *out_needed,
                                               ggufx_detokenize_state *state,
                                               const ggufx_tokenizer *tokenizer, const int32_t *ids,
-                                              size_t n_ids, uint32_t flags, ggufx_error *error) {
+                                              size_t n_ids, ggufx_error *error) {
     return guard(error, [&] {
         require(state != nullptr, "state must be set");
-        for (const uint64_t word : state->reserved)
-            require(word == 0, "ggufx_detokenize_state.reserved must be 0");
+        require(state->reserved == 0, "ggufx_detokenize_state.reserved must be 0");
         auto inner = std::bit_cast<model::DetokenizeState>(state->waiting);
         require(inner.is_possible(), "state was not written by ggufx_detokenize_part");
-        const Detokenize call = {out, capacity, out_needed, tokenizer, ids, n_ids, flags};
+        const Detokenize call = {out, capacity, out_needed, tokenizer, ids, n_ids, state->flags};
         const Status status = call.run(&inner, true, failure_of(error));
         if (status != Status::ok) return status;
         state->waiting = std::bit_cast<uint64_t>(inner);

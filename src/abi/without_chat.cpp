@@ -33,9 +33,13 @@ extern "C" const char *ggufx_chat_format_name(size_t) {
     return nullptr;
 }
 
-extern "C" ggufx_status ggufx_chat_render(char *, size_t, size_t *, ggufx_chat_run *, size_t,
-                                          size_t *, const ggufx_chat *, const ggufx_chat_request *,
-                                          ggufx_error *error) {
+extern "C" ggufx_status ggufx_chat_render(char *, size_t, size_t *, const ggufx_chat *,
+                                          const ggufx_chat_request *, ggufx_error *error) {
+    return guard(error, refuse_chats);
+}
+
+extern "C" ggufx_status ggufx_chat_runs(ggufx_chat_run *, size_t, size_t *, const ggufx_chat *,
+                                        const ggufx_chat_request *, ggufx_error *error) {
     return guard(error, refuse_chats);
 }
 

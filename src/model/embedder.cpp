@@ -211,45 +211,43 @@ void Embedder::set_adapters(const AdapterSet::Use *uses, size_t n) {
 uint64_t Embedder::rows_of(const EmbedInputs &inputs) const {
     if (plan_.pooling != Pooling::none) return inputs.n;
     uint64_t n = 0;
-    for (size_t i = 0; i < inputs.n; i++) n += used_length(inputs.lengths[i]);
+    for (size_t i = 0; i < inputs.n; i++) n += used_length(inputs.texts[i].n);
     return n;
 }
 
 Status Embedder::check(const EmbedInputs &inputs, Failure *failure) const {
     const uint64_t n_vocab = model_.shape().n_vocab;
-    uint64_t at = 0;
     for (size_t i = 0; i < inputs.n; i++) {
-        const uint64_t n = inputs.lengths[i], end = at + n;
+        const uint64_t n = inputs.texts[i].n;
         if (n == 0)
             return set_failure(failure, Status::argument, {kNone, i}, "text %zu has no tokens", i);
         if (n > plan_.n_context && !plan_.options.cuts)
             return set_failure(failure, Status::argument, {kNone, i},
                                "text %zu has %" PRIu64 " tokens, the limit is %" PRIu32, i, n,
                                plan_.n_context);
-        for (; at < end; at++) {
-            const int32_t id = inputs.tokens[at];
+        for (uint64_t at = 0; at < n; at++) {
+            const int32_t id = inputs.texts[i].tokens[at];
             if (id >= 0 && static_cast<uint64_t>(id) < n_vocab) continue;
-            return set_failure(failure, Status::argument, {kNone, at},
-                               "token %" PRIu64 " is %" PRId32 ", the vocabulary has %" PRIu64
-                               " tokens",
-                               at, id, n_vocab);
+            return set_failure(failure, Status::argument, {kNone, i},
+                               "token %" PRIu64 " of text %zu is %" PRId32
+                               ", the vocabulary has %" PRIu64 " tokens",
+                               at, i, id, n_vocab);
         }
     }
     return Status::ok;
 }
 
 // Gathers as many inputs from `first` on as fit into a batch. Padding rows repeat the first token.
-void Embedder::gather(const EmbedInputs &inputs, size_t first, const int32_t *tokens) {
+void Embedder::gather(const EmbedInputs &inputs, size_t first) {
     rows_.clear();
-    n_rows_used_ = n_tokens_taken_ = 0;
+    n_rows_used_ = 0;
     for (size_t i = first; i < inputs.n; i++) {
-        const size_t n = used_length(inputs.lengths[i]);
+        const size_t n = used_length(inputs.texts[i].n);
         if (n > plan_.n_rows - n_rows_used_ || (plan_.alone && i > first)) break;
-        memcpy(tokens_.data() + n_rows_used_, tokens + n_tokens_taken_, n * sizeof(int32_t));
+        memcpy(tokens_.data() + n_rows_used_, inputs.texts[i].tokens, n * sizeof(int32_t));
         for (size_t p = 0; p < n; p++) positions_[n_rows_used_ + p] = static_cast<uint32_t>(p);
         rows_.push_back({n_rows_used_, n});
         n_rows_used_ += n;
-        n_tokens_taken_ += inputs.lengths[i];
     }
     for (size_t row = n_rows_used_; row < kLeastRows; row++) {
         tokens_[row] = tokens_[0];
@@ -301,18 +299,16 @@ Status Embedder::embed(float *out, const EmbedInputs &inputs, const Progress &pr
     Status status = check(inputs, failure);
     if (status != Status::ok) return status;
     uint64_t total = 0;
-    for (size_t i = 0; i < inputs.n; i++) total += used_length(inputs.lengths[i]);
+    for (size_t i = 0; i < inputs.n; i++) total += used_length(inputs.texts[i].n);
     Poll poll(progress, total, model_.shape().n_layers);
     context_.options.progress = poll.progress();
-    const int32_t *tokens = inputs.tokens;
     for (size_t done = 0; done < inputs.n && status == Status::ok; done += rows_.size()) {
-        gather(inputs, done, tokens);
+        gather(inputs, done);
         poll.begin_batch(n_rows_used_);
         status = run_batch_of_texts(&poll, failure);
         if (status == Status::ok) status = copy_results(out, done, failure);
         const bool by_token = plan_.pooling == Pooling::none;
         out += (by_token ? n_rows_used_ : rows_.size()) * plan_.dimensions;
-        tokens += n_tokens_taken_;
         poll.end_batch();
     }
     context_.options.progress = {};

@@ -66,10 +66,9 @@ private:
     std::optional<Caches> whole_;
 };
 
-// Inputs of a call, one after another.
+// Inputs of a call.
 struct EmbedInputs {
-    const int32_t *tokens;
-    const size_t *lengths; // [n]
+    const TokenList *texts;
     size_t n;
 };
 
@@ -99,7 +98,7 @@ private:
     size_t used_length(size_t length) const {
         return length < plan_.n_context ? length : plan_.n_context;
     }
-    void gather(const EmbedInputs &inputs, size_t first, const int32_t *tokens);
+    void gather(const EmbedInputs &inputs, size_t first);
     Status run_batch_of_texts(LayerWatcher *watcher, Failure *failure);
     Status copy_results(float *out, size_t first_text, Failure *failure) const;
 
@@ -116,7 +115,7 @@ private:
     state::Step memory_{};
     BatchPart part_{}; // all rows
     Context context_;
-    size_t n_rows_used_ = 0, n_tokens_taken_ = 0; // in the batch: rows, and tokens of the call
+    size_t n_rows_used_ = 0; // in the batch
 };
 
 } // namespace ggufx::model

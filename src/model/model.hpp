@@ -11,6 +11,12 @@
 
 namespace ggufx::model {
 
+// Token ids of one text. Same layout as ggufx_token_list.
+struct TokenList {
+    const int32_t *tokens;
+    size_t n;
+};
+
 // Returns whether the library has a graph for an architecture; names as in general.architecture.
 bool has_architecture(std::string_view name);
 

@@ -20,16 +20,15 @@ from public import interface
 # Header, old text, new text, text on the line that the fault names ("": that of the new text), text of the message.
 REFUSED = [
     # roles
-    ("kv.h", "positions  {null} {len: n_queries} not negative; NULL: those", "positions  not negative; NULL: those",
-     "size_t n_q, size_t n_queries", "positions: no rule gives it a role"),
+    ("kv.h", "mu_k  {null} {len: n_k} f32", "mu_k  {null} f32", "const float *mu_k", "mu_k: no rule gives it a role"),
     ("model.h", "/* {null} {len: n_heads} attention sink logits", "/* {null} attention sink logits", "*sinks;",
      "ggufx_layer_facts: sinks: no rule gives it a role"),
     ("model.h", "(ggufx_layer_facts *out, const ggufx_model *", "(ggufx_layer_facts *out, const ggufx_modle *", "",
      "model: unknown type ggufx_modle"),
     ("matmul.h", "    const ggufx_progress *progress;", "    unsigned bits : 3;", "", "unknown type"),
     # tags
-    ("quant.h", "rows     {len: n_rows * n_cols} f32", "rows     {size: 4} f32", "*rows,", "unknown tag {size}"),
-    ("quant.h", "rows     {len: n_rows * n_cols} f32", "rows     {len} f32", "*rows,", "tag {len} needs a value"),
+    ("quant.h", "/* {len: n_rows * n_cols} f32", "/* {size: 4} f32", "", "unknown tag {size}"),
+    ("quant.h", "/* {len: n_rows * n_cols} f32", "/* {len} f32", "", "tag {len} needs a value"),
     ("matmul.h", " * x  f32, n_x = ne0", " * x  {len: n_x} f32, n_x = ne0", "*x,", "x: tag {len} is not needed"),
     ("model.h", "progress; /* counts layers; NULL", "progress; /* {null} counts layers; NULL", "",
      "ggufx_model_options: progress: tag {null} is not needed"),
@@ -53,6 +52,10 @@ REFUSED = [
      "GGUFX_API", "but kv is const"),
     ("base.h", "/* Returns the version of the library as text: \"0.1.0\".   Threads: any.   Since: 0.1. */\n", "\n", "GGUFX_API",
      "ggufx_version: the comment has no line"),
+    # parameters
+    ("kv.h", "GGUFX_API ggufx_status ggufx_kv_copy(ggufx_kv *kv,",
+     "GGUFX_API ggufx_status ggufx_kv_copy(ggufx_kv *kv, uint32_t a, uint32_t b, uint32_t c,", "",
+     "ggufx_kv_copy: 9 parameters, at most 8"),
     # text that the reader does not understand
     ("quant.h", "    GGUFX_QUANTIZE_BEST = 1", "    GGUFX_QUANTIZE_BEST = 1 << 1", "", "cannot read: << 1"),
     ("matmul.h", "#define GGUFX_MATMUL_F32 1u", "#define GGUFX_MATMUL_F32 (1u << 0)", "", "cannot read macro"),
@@ -104,7 +107,7 @@ def check_json(root, work):
             yield from (f"api.json: {x['name']}.{p['name']} has no role" for p in x[parts] if not p.get("role"))
     copy, line = changed(root / "include", work / "include", *REFUSED[0][:4])
     code, said, _ = described(root, copy, work / "refused.json", "1")
-    if code != 1 or f"{copy}/ggufx/kv.h:{line}: " not in said:
+    if code != 1 or f"{copy}/ggufx/{REFUSED[0][0]}:{line}: " not in said:
         yield f"interface.py refuses with exit {code}: {said}"
 
 

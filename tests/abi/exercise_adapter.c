@@ -51,7 +51,7 @@ static ggufx_file *made_control(exercise *e, const ggufx_runtime *rt, uint64_t n
 static ggufx_status use(exercise *e, const ggufx_model *model, const ggufx_adapter_use *uses,
                         const int32_t *ids, float *logits, uint32_t n_vocab) {
     const ggufx_functions *a = e->api;
-    static const size_t length = kTokens;
+    const ggufx_token_list text = {ids, kTokens};
     ggufx_status status = GGUFX_OK;
     ggufx_session *session = NULL;
     ggufx_embedder *embedder = NULL;
@@ -68,7 +68,7 @@ static ggufx_status use(exercise *e, const ggufx_model *model, const ggufx_adapt
     embedding.dimensions = 8;
     TRY(a->embedder_create(&embedder, model, &embedding, &e->error));
     TRY(a->embedder_set_adapters(embedder, uses, 2, &e->error));
-    TRY(a->embed(out, 8, embedder, ids, kTokens, &length, 1, e->progress, &e->error));
+    TRY(a->embed(out, 8, embedder, &text, 1, e->progress, &e->error));
     exercise_mix(e, out, 8, sizeof *out);
 end:
     a->embedder_destroy(embedder);

@@ -17,7 +17,8 @@ static ggufx_status run_render(exercise *e, const ggufx_chat *chat) {
     size_t n = 0, n_runs = 0;
     request.flags = GGUFX_CHAT_GENERATE | GGUFX_CHAT_CLOCK;
     request.messages_json = text_of(json);
-    TRY(a->chat_render(text, sizeof text, &n, runs, 16, &n_runs, chat, &request, &e->error));
+    TRY(a->chat_render(text, sizeof text, &n, chat, &request, &e->error));
+    TRY(a->chat_runs(runs, 16, &n_runs, chat, &request, &e->error));
     MUST(n > 0 && n_runs > 0 && runs[n_runs - 1].end == n);
     exercise_mix(e, text, n, 1);
 end:

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "../text_of.h"
+#include "../unit/weight_calls.h"
 #include "exercise.h"
 
 #include <stdlib.h>
@@ -26,16 +27,18 @@ static ggufx_status run_slices(exercise *e, const ggufx_runtime *rt, const ggufx
     ggufx_status status = GGUFX_OK;
     ggufx_tensor *slice = NULL, *wrapped = NULL;
     ggufx_tensor_facts facts = {.struct_size = sizeof facts};
-    const uint64_t shape[2] = {kColumns, 8};
+    ggufx_tensor_options options = {
+        .struct_size = sizeof options, .n_dims = 2, .ne = {kColumns, 8}};
     TRY(a->tensor_slice(&slice, w, 1, 8, 8, &e->error));
     TRY(a->tensor_info(&facts, slice, &e->error));
     MUST(facts.n_rows == 8 && facts.row_bytes * 8 == facts.n_bytes);
-    TRY(a->tensor_wrap(&wrapped, rt, facts.type, 2, shape, 0, a->tensor_data(slice), facts.n_bytes,
-                       "rows", NULL, NULL, &e->error));
+    options.type = facts.type;
+    options.data = a->tensor_data(slice);
+    options.n_bytes = facts.n_bytes;
+    TRY(a->tensor_create(&wrapped, rt, &options, &e->error));
     TRY(a->dequantize(out, kColumns * 8, rt, wrapped, 0, 8, &e->error));
     exercise_mix(e, out, kColumns * 8, sizeof *out);
-    TRY(a->dequantize_blocks(out, kColumns, rt, facts.type, a->tensor_data(slice),
-                             (size_t)facts.row_bytes, &e->error));
+    TRY(a->dequantize(out, kColumns, rt, slice, 0, 1, &e->error));
     exercise_mix(e, out, kColumns, sizeof *out);
 end:
     a->tensor_destroy(wrapped);
@@ -52,13 +55,14 @@ static ggufx_status run_quantize(exercise *e, const ggufx_runtime *rt, const flo
     enum { kBytes = 272 * kVectors }; /* Q8_0 is the longest */
     uint8_t *out = calloc(kBytes, 1);
     float *imatrix = calloc(kColumns, sizeof *imatrix);
-    ggufx_quantize_options options = {.struct_size = sizeof options};
-    options.progress = e->progress;
+    ggufx_quantize_args args = {.struct_size = sizeof args, .n_rows = kVectors, .n_cols = kColumns};
+    args.rows = x;
+    args.progress = e->progress;
     for (size_t i = 0; i < kColumns; i++) imatrix[i] = 0.5f + (float)(i % 7);
     for (size_t i = 0; i < 2 * sizeof types / sizeof *types; i++) {
-        options.imatrix = i % 2 ? imatrix : NULL;
-        TRY(a->quantize_blocks(out, kBytes, rt, types[i / 2], x, kVectors, kColumns, &options,
-                               &e->error));
+        args.type = types[i / 2];
+        args.imatrix = i % 2 ? imatrix : NULL;
+        TRY(a->quantize(out, kBytes, rt, &args, &e->error));
         exercise_mix(e, out, kBytes, 1);
     }
 end:
@@ -76,17 +80,32 @@ static ggufx_status run_lists(exercise *e, const ggufx_runtime *rt, const ggufx_
     ggufx_status status = GGUFX_OK;
     ggufx_tensor *experts = NULL;
     ggufx_tensor_facts facts = {.struct_size = sizeof facts};
-    const ggufx_tensor *const w[2] = {rows, rows};
-    float *const to[2] = {y, y + kRows};
-    const size_t n_to[2] = {kRows, kRows};
-    const uint64_t shape[3] = {kColumns, kRows / kExperts, kExperts};
-    TRY(a->matvec_many(to, n_to, rt, w, 2, x, kColumns, options, &e->error));
+    ggufx_tensor_options shape = {.struct_size = sizeof shape, .n_dims = 3};
+    ggufx_product products[2];
+    for (size_t i = 0; i < 2; i++) {
+        products[i] = (ggufx_product){.struct_size = sizeof *products, .w = rows, .n = 1};
+        products[i].x = x;
+        products[i].n_x = kColumns;
+        products[i].y = y + i * kRows;
+        products[i].n_y = kRows;
+    }
+    TRY(a->matmul(rt, products, 2, options, &e->error));
     exercise_mix(e, y, 2 * kRows, sizeof *y);
     TRY(a->tensor_info(&facts, rows, &e->error));
-    TRY(a->tensor_wrap(&experts, rt, facts.type, 3, shape, 0, a->tensor_data(rows), facts.n_bytes,
-                       "experts", NULL, NULL, &e->error));
-    TRY(a->matmul_id(y, 0, kRows / kExperts * kResults, rt, experts, ids, kUsed, x, 0,
-                     kColumns * kVectors, kVectors, options, &e->error));
+    shape.type = facts.type;
+    shape.ne[0] = kColumns;
+    shape.ne[1] = kRows / kExperts;
+    shape.ne[2] = kExperts;
+    shape.data = a->tensor_data(rows);
+    shape.n_bytes = facts.n_bytes;
+    TRY(a->tensor_create(&experts, rt, &shape, &e->error));
+    products->w = experts;
+    products->n_x = kColumns * kVectors;
+    products->n = kVectors;
+    products->n_y = kRows / kExperts * kResults;
+    products->ids = ids;
+    products->n_used = kUsed;
+    TRY(a->matmul(rt, products, 1, options, &e->error));
     exercise_mix(e, y, kRows / kExperts * kResults, sizeof *y);
 end:
     a->tensor_destroy(experts);
@@ -110,8 +129,14 @@ ggufx_status exercise_products(exercise *e, const ggufx_runtime *rt, const ggufx
         options.flags = flags;
         TRY(a->matvec(y, kRows, rt, rows, x, kColumns, &options, &e->error));
         exercise_mix(e, y, kRows, sizeof *y);
-        TRY(a->matmul(y, 0, kRows * kVectors, rt, rows, x, 0, kColumns * kVectors, kVectors,
-                      &options, &e->error));
+        const ggufx_product product = {.struct_size = sizeof product,
+                                       .w = rows,
+                                       .x = x,
+                                       .n_x = kColumns * kVectors,
+                                       .n = kVectors,
+                                       .y = y,
+                                       .n_y = kRows * kVectors};
+        TRY(a->matmul(rt, &product, 1, &options, &e->error));
         exercise_mix(e, y, kRows * kVectors, sizeof *y);
         TRY(run_lists(e, rt, rows, x, y, &options));
     }
@@ -181,7 +206,7 @@ static ggufx_status run_tokenizer(exercise *e, const ggufx_runtime *rt, const gg
     MUST(n >= 4);
     TRY(a->detokenize(back, sizeof back, &n_back, tokenizer, ids, n, 0, &e->error));
     MUST(n_back == sizeof text - 1 && memcmp(back, text, n_back) == 0);
-    TRY(a->detokenize_part(back, sizeof back, &n_back, &state, tokenizer, ids, n, 0, &e->error));
+    TRY(a->detokenize_part(back, sizeof back, &n_back, &state, tokenizer, ids, n, &e->error));
     MUST(n_back == sizeof text - 1 && memcmp(back, text, n_back) == 0);
     TRY(a->token_info(&token, tokenizer, ids[0], &e->error));
     MUST(a->tokenizer_special(tokenizer, GGUFX_SPECIAL_EOS) == facts.eos);
@@ -250,7 +275,7 @@ static int32_t on_chunk(void *user, const ggufx_measure_facts *running) {
 static ggufx_status measure(exercise *e, const ggufx_runtime *rt, ggufx_session *session,
                             const int32_t *ids, size_t n) {
     const ggufx_functions *a = e->api;
-    const size_t lengths[2] = {1, 2};
+    const ggufx_token_list endings[2] = {{ids + 2, 1}, {ids + 3, 2}};
     ggufx_status status = GGUFX_OK;
     ggufx_measure_facts facts = {.struct_size = sizeof facts};
     ggufx_measure_options options = {.struct_size = sizeof options};
@@ -279,7 +304,7 @@ static ggufx_status measure(exercise *e, const ggufx_runtime *rt, ggufx_session 
     TRY(a->measure_total(&facts, rt, &last, 1, 2, (uint32_t)n - 1, GGUFX_MEASURE_COMPARED,
                          &e->error));
     exercise_mix(e, &facts.kl, 1, sizeof facts.kl);
-    TRY(a->measure_endings(scores, session, ids, 2, ids + 2, lengths, 2, e->progress, &e->error));
+    TRY(a->measure_endings(scores, session, ids, 2, endings, 2, e->progress, &e->error));
     exercise_mix(e, scores, 2, sizeof *scores);
 end:
     free(file);
@@ -347,8 +372,9 @@ static ggufx_status use_chain(exercise *e, const ggufx_runtime *rt, const float 
     TRY(a->sampler_reset(clone, &e->error));
     TRY(add_samplers(e, clone));
     TRY(a->sampler_sample(&id, NULL, clone, NULL, logits, n_vocab, &e->error));
-    TRY(a->logprobs(ids, logprobs, 3, &logprob, rt, logits, n_vocab, 0, &e->error));
+    TRY(a->logprobs(ids, logprobs, 3, rt, logits, n_vocab, &e->error));
     exercise_mix(e, logprobs, 3, sizeof *logprobs);
+    TRY(a->token_logprob(&logprob, rt, logits, n_vocab, 0, &e->error));
 end:
     a->sampler_destroy(clone);
     a->sampler_destroy(chain);
@@ -417,7 +443,7 @@ end:
 static ggufx_status run_embedder(exercise *e, const ggufx_runtime *rt, const ggufx_file *file,
                                  const ggufx_model *model, const int32_t *ids) {
     const ggufx_functions *a = e->api;
-    static const size_t lengths[] = {3, kIds - 3};
+    const ggufx_token_list texts[] = {{ids, 3}, {ids + 3, kIds - 3}};
     ggufx_status status = GGUFX_OK;
     ggufx_embedder *embedder = NULL;
     ggufx_embed_options options = {.struct_size = sizeof options};
@@ -431,7 +457,7 @@ static ggufx_status run_embedder(exercise *e, const ggufx_runtime *rt, const ggu
     TRY(a->embedder_create(&embedder, model, &options, &e->error));
     TRY(a->embedder_info(&facts, embedder, &e->error));
     MUST(n_bytes > 0 && facts.dimensions == 8 && facts.pooling == GGUFX_POOLING_LAST);
-    TRY(a->embed(out, 16, embedder, ids, kIds, lengths, 2, e->progress, &e->error));
+    TRY(a->embed(out, 16, embedder, texts, 2, e->progress, &e->error));
     exercise_mix(e, out, 16, sizeof *out);
 end:
     a->embedder_destroy(embedder);

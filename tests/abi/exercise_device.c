@@ -24,7 +24,8 @@ ggufx_status exercise_device(exercise *e, const ggufx_runtime *rt) {
     ggufx_vulkan_options handles = {.struct_size = sizeof handles};
     uint32_t sum = 0, want_sum = 0;
     ggufx_tensor *here = NULL, *there = NULL;
-    const uint64_t shape[2] = {kColumns, kRows};
+    ggufx_tensor_options shape = {
+        .struct_size = sizeof shape, .n_dims = 2, .ne = {kColumns, kRows}};
     static float weights[kColumns * kRows];
     float x[kColumns], y[kRows], want[kRows], back[kColumns * kRows];
     size_t n = 0;
@@ -36,8 +37,9 @@ ggufx_status exercise_device(exercise *e, const ggufx_runtime *rt) {
     TRY(a->device_open(&device, rt, "fake:0", &options, &e->error));
     TRY(a->device_info(&opened, device, &e->error));
     MUST(opened.flags & GGUFX_DEVICE_EXACT);
-    TRY(a->tensor_wrap(&here, rt, GGUFX_TYPE_F32, 2, shape, 0, weights, sizeof weights, "w", NULL,
-                       NULL, &e->error));
+    shape.data = weights;
+    shape.n_bytes = sizeof weights;
+    TRY(a->tensor_create(&here, rt, &shape, &e->error));
     TRY(a->tensor_upload(&there, device, here, e->progress, &e->error));
     TRY(a->matvec(want, kRows, rt, here, x, kColumns, NULL, &e->error));
     TRY(a->matvec(y, kRows, rt, there, x, kColumns, NULL, &e->error));

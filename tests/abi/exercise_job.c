@@ -80,13 +80,18 @@ static ggufx_status make_model(exercise *e, const ggufx_runtime *rt, const char 
     ggufx_status status = GGUFX_OK;
     ggufx_writer *w = NULL;
     ggufx_tensor *rows = NULL, *norm = NULL;
-    const uint64_t shape[2] = {kColumns, kRows};
+    ggufx_tensor_options shape = {
+        .struct_size = sizeof shape, .n_dims = 2, .ne = {kColumns, kRows}};
+    shape.data = x;
+    shape.n_bytes = kColumns * kRows * 4;
+    shape.name = "blk.0.ffn_up.weight";
     TRY(a->writer_create(&w, rt, NULL, &e->error));
     TRY(a->writer_set_string(w, "general.architecture", 20, "llama", 5, &e->error));
-    TRY(a->tensor_wrap(&rows, rt, GGUFX_TYPE_F32, 2, shape, 0, x, kColumns * kRows * 4,
-                       "blk.0.ffn_up.weight", NULL, NULL, &e->error));
-    TRY(a->tensor_wrap(&norm, rt, GGUFX_TYPE_F32, 1, shape, 0, x, kColumns * 4,
-                       "output_norm.weight", NULL, NULL, &e->error));
+    TRY(a->tensor_create(&rows, rt, &shape, &e->error));
+    shape.n_dims = 1;
+    shape.ne[1] = 0;
+    shape.name = "output_norm.weight";
+    TRY(a->tensor_create(&norm, rt, &shape, &e->error));
     TRY(a->writer_add_tensor(w, rows, NULL, 0, &e->error));
     TRY(a->writer_add_tensor(w, norm, NULL, 0, &e->error));
     TRY(a->writer_write(w, path, NULL, &e->error));

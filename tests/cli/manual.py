@@ -116,7 +116,7 @@ class Manual(tool.Case):
                 self.assertIn(f"\n.SH {section}\n", page, name)
         with open(man3["ggufx_kv_attend.3"], encoding="utf-8") as file:
             page = file.read()
-        for part in (".I lse\nMay be NULL. n_queries * n_q_heads elements. f32", ".SS ggufx_attend_options\n",
+        for part in (".I lse\nMay be NULL. f32, [n_queries][n_q_heads]", ".SS ggufx_attend_options\n",
                      ".SH ERRORS\n.IP \\(bu 2\nARGUMENT, CANCELLED.\n", ".SH THREADS\nany number at once"):
             self.assertIn(part, page)
 

@@ -91,9 +91,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     request.max_output = 1 << 20;
     if (zero) { request.variables = (ggufx_text){exact + n_template + 1, size - n_template - 1}; }
     if (ggufx_chat_create(&chat, rt, NULL, &chat_options, &error) == GGUFX_OK) {
-        const ggufx_status status = ggufx_chat_render(text, sizeof text, &n, runs, 1 << 16, &n_runs,
-                                                      chat, &request, &error);
-        if (status == GGUFX_OK) check_text(text, n, runs, n_runs);
+        const ggufx_status status =
+            ggufx_chat_render(text, sizeof text, &n, chat, &request, &error);
+        if (status == GGUFX_OK) {
+            if (ggufx_chat_runs(runs, 1 << 16, &n_runs, chat, &request, NULL)) abort();
+            check_text(text, n, runs, n_runs);
+        }
         if (status == GGUFX_E_INTERNAL || status == GGUFX_E_MEMORY) abort();
         if (status != GGUFX_OK && !error.message[0]) abort();
         ggufx_chat_facts facts = {.struct_size = sizeof facts};

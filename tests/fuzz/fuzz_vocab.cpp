@@ -56,9 +56,9 @@ void use(const ggufx_tokenizer *tokenizer, const char *text, size_t length, uint
     std::string part(whole.size() + 8, '\0');
     for (size_t i = 0; i <= n; i++) {
         const bool last = i == n;
+        state.flags = last ? how | GGUFX_DETOKENIZE_LAST : how;
         must(ggufx_detokenize_part(part.data(), part.size(), &needed, &state, tokenizer,
-                                   ids.data() + i, last ? 0 : 1,
-                                   last ? how | GGUFX_DETOKENIZE_LAST : how, nullptr) == GGUFX_OK);
+                                   ids.data() + i, last ? 0 : 1, nullptr) == GGUFX_OK);
         parts.append(part, 0, needed);
     }
     must(parts == whole);

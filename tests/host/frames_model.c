@@ -31,9 +31,9 @@ static ggufx_status decode(void *user) {
 
 static ggufx_status embed(void *user) {
     play *p = user;
-    const size_t lengths[] = {kPrompt - 1, 1};
+    const ggufx_token_list texts[] = {{p->ids, kPrompt - 1}, {p->ids + kPrompt - 1, 1}};
     float out[2 * 16];
-    return ggufx_embed(out, 2 * 16, p->embedder, p->ids, kPrompt, lengths, 2, NULL, NULL);
+    return ggufx_embed(out, 2 * 16, p->embedder, texts, 2, NULL, NULL);
 }
 
 static int32_t go_on(void *user, const ggufx_finding *finding) {

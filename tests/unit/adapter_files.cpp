@@ -3,6 +3,7 @@
 #include "adapter_files.hpp"
 
 #include "rewrite.hpp"
+#include "weight_calls.h"
 
 #include <math.h>
 #include <string.h>
@@ -51,13 +52,13 @@ public:
         if (type == GGUFX_TYPE_F32)
             memcpy(data_.back().data(), values.data(), data_.back().size());
         else
-            must(ggufx_quantize_blocks(data_.back().data(), data_.back().size(), g_runtime, type,
-                                       values.data(), n_rows, ne[0], nullptr, &error),
+            must(quantize_rows(data_.back().data(), data_.back().size(), g_runtime, type,
+                               values.data(), n_rows, ne[0], nullptr, &error),
                  error, name.c_str());
         ggufx_tensor *wrapped = nullptr;
-        must(ggufx_tensor_wrap(&wrapped, g_runtime, type, static_cast<uint32_t>(ne.size()),
-                               ne.data(), 0, data_.back().data(), data_.back().size(), name.c_str(),
-                               nullptr, nullptr, &error),
+        must(tensor_of(&wrapped, g_runtime, type, static_cast<uint32_t>(ne.size()), ne.data(), 0,
+                       data_.back().data(), data_.back().size(), name.c_str(), nullptr, nullptr,
+                       &error),
              error, name.c_str());
         must(ggufx_writer_add_tensor(writer_, wrapped, nullptr, 0, &error), error, name.c_str());
         ggufx_tensor_destroy(wrapped);

@@ -90,8 +90,8 @@ public:
         ggufx_error error = {};
         size_t n = 0;
         out.resize(1 << 18);
-        const ggufx_status status = ggufx_chat_render(out.data(), out.size(), &n, nullptr, 0,
-                                                      nullptr, chat_, &request, &error);
+        const ggufx_status status =
+            ggufx_chat_render(out.data(), out.size(), &n, chat_, &request, &error);
         if (why) *why = error.message;
         out.resize(status == GGUFX_OK ? n : 0);
         return status == GGUFX_OK;

@@ -28,13 +28,13 @@ rendered render_with(const char *text, const ggufx_chat_request *request) {
     r.status = ggufx_chat_create(&chat, chat_rt, NULL, &options, &r.error);
     if (r.status != GGUFX_OK) return r;
     if (!request) request = &none;
-    r.status = ggufx_chat_render(NULL, 0, &r.length, NULL, 0, &r.n_runs, chat, request, &r.error);
+    r.status = ggufx_chat_render(NULL, 0, &r.length, chat, request, &r.error);
     if (r.status == GGUFX_E_CAPACITY || r.status == GGUFX_OK) {
         const size_t n = r.length;
         r.text = calloc(n + 1, 1);
-        assert_true(r.n_runs <= 256);
-        r.status = ggufx_chat_render(r.text, n, &r.length, r.runs, 256, &r.n_runs, chat, request,
-                                     &r.error);
+        r.status = ggufx_chat_render(r.text, n, &r.length, chat, request, &r.error);
+        if (r.status == GGUFX_OK)
+            r.status = ggufx_chat_runs(r.runs, 256, &r.n_runs, chat, request, &r.error);
         assert_int_equal(r.length, n);
     }
     ggufx_chat_destroy(chat);

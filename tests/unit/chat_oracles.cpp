@@ -66,8 +66,8 @@ Result render(const Case &c) {
     size_t n = 0;
     if (out.status == GGUFX_OK) {
         out.text.resize(1 << 18);
-        out.status = ggufx_chat_render(out.text.data(), out.text.size(), &n, nullptr, 0, nullptr,
-                                       chat, &request, &error);
+        out.status =
+            ggufx_chat_render(out.text.data(), out.text.size(), &n, chat, &request, &error);
         out.text.resize(out.status == GGUFX_OK ? n : 0);
     }
     if (out.status != GGUFX_OK) out.text = error.message;

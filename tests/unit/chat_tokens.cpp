@@ -408,9 +408,7 @@ void test_a_progress_hook_ends_the_tokenization() {
         request.n_messages = 1;
         request.progress = &progress;
         size_t n = 0;
-        if (!tokenizes)
-            return ggufx_chat_render(nullptr, 0, &n, nullptr, 0, nullptr, chat.chat, &request,
-                                     nullptr);
+        if (!tokenizes) return ggufx_chat_render(nullptr, 0, &n, chat.chat, &request, nullptr);
         return ggufx_chat_tokenize(nullptr, 0, &n, chat.chat, made.tokenizer, &request, 0, nullptr);
     };
     Polls render = {}, all = {};

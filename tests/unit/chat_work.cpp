@@ -420,8 +420,7 @@ double measure(ggufx_runtime *rt, const Row &row) {
         progress.user = &begin;
         progress.report = stop_late;
         request.progress = &progress;
-        const ggufx_status status =
-            ggufx_chat_render(nullptr, 0, &needed, nullptr, 0, nullptr, chat, &request, &error);
+        const ggufx_status status = ggufx_chat_render(nullptr, 0, &needed, chat, &request, &error);
         const double ns = 1e9 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
         if (status != GGUFX_E_LIMIT || !std::strstr(error.message, "steps")) {
             std::fprintf(stderr, "%s: %s: %s\n", row.text, ggufx_status_name(status),

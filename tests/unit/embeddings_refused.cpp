@@ -71,7 +71,7 @@ void test_handles() {
     uint64_t bytes = 0;
     float out[64];
     const int32_t ids[2] = {5, 6};
-    const size_t length = 2;
+    const ggufx_token_list text = {ids, 2}, unset = {nullptr, 2};
     const auto bad = [&](ggufx_status status) {
         refused(status, GGUFX_E_ARGUMENT, error, "must be set", "no handle");
     };
@@ -82,19 +82,18 @@ void test_handles() {
     bad(ggufx_embedder_estimate(&bytes, g_runtime, nullptr, nullptr, &error));
     bad(ggufx_embedder_info(nullptr, embedder, &error));
     bad(ggufx_embedder_info(&facts, nullptr, &error));
-    bad(ggufx_embed(nullptr, 64, embedder, ids, 2, &length, 1, nullptr, &error));
-    bad(ggufx_embed(out, 64, nullptr, ids, 2, &length, 1, nullptr, &error));
-    bad(ggufx_embed(out, 64, embedder, nullptr, 2, &length, 1, nullptr, &error));
-    bad(ggufx_embed(out, 64, embedder, ids, 2, nullptr, 1, nullptr, &error));
-    bad(ggufx_embed(out, 64, embedder, ids, 2, &length, 0, nullptr, &error));
+    bad(ggufx_embed(nullptr, 64, embedder, &text, 1, nullptr, &error));
+    bad(ggufx_embed(out, 64, nullptr, &text, 1, nullptr, &error));
+    bad(ggufx_embed(out, 64, embedder, nullptr, 1, nullptr, &error));
+    bad(ggufx_embed(out, 64, embedder, &unset, 1, nullptr, &error));
+    bad(ggufx_embed(out, 64, embedder, &text, 0, nullptr, &error));
     ggufx_embedder_destroy(nullptr);
 }
 
 // `out` has the floats of n_texts rows unless n_out is set.
 struct Call {
-    std::vector<int32_t> ids;
-    std::vector<size_t> lengths;
-    size_t n_tokens, n_out;
+    std::vector<Ids> texts;
+    size_t n_out;
     const char *text;
     uint64_t index;
 };
@@ -106,20 +105,20 @@ void test_texts() {
     const Ids ids = {5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     const std::vector<float> want = embedder.embed({{5, 6}});
     const Call calls[] = {
-        {ids, {11}, 11, 64, "text 0 has 11 tokens, the limit is 8", 0},
-        {ids, {2, 9}, 11, 128, "text 1 has 9 tokens, the limit is 8", 1},
-        {ids, {2, 0, 8}, 10, 192, "text 1 has no tokens", 1},
-        {{5, 320}, {1, 1}, 2, 128, "token 1 is 320, the vocabulary has 320", 1},
-        {{5, 6, -1}, {3}, 3, 64, "token 2 is -1", 2},
-        {ids, {5, 5}, 11, 128, "lengths add up to 10 tokens, n_tokens is 11", GGUFX_NONE},
-        {ids, {SIZE_MAX, 12}, 11, 128, "n_tokens is 11", GGUFX_NONE},
-        {ids, {6, 5}, 11, 127, "2 rows x 64 floats, n_out is 127", GGUFX_NONE},
+        {{ids}, 64, "text 0 has 11 tokens, the limit is 8", 0},
+        {{{5, 6}, Ids(9, 7)}, 128, "text 1 has 9 tokens, the limit is 8", 1},
+        {{{5, 6}, {}, Ids(8, 7)}, 192, "text 1 has no tokens", 1},
+        {{{5}, {320}}, 128, "token 0 of text 1 is 320, the vocabulary has 320", 1},
+        {{{5, 6, -1}}, 64, "token 2 of text 0 is -1", 0},
+        {{Ids(6, 7), Ids(5, 7)}, 127, "2 rows x 64 floats, n_out is 127", GGUFX_NONE},
     };
     for (const Call &c : calls) {
         std::vector<float> out(c.n_out, 7.0f);
         ggufx_error error = {};
-        refused(ggufx_embed(out.data(), c.n_out, embedder.handle(), c.ids.data(), c.n_tokens,
-                            c.lengths.data(), c.lengths.size(), nullptr, &error),
+        std::vector<ggufx_token_list> lists;
+        for (const Ids &text : c.texts) lists.push_back({text.data(), text.size()});
+        refused(ggufx_embed(out.data(), c.n_out, embedder.handle(), lists.data(), lists.size(),
+                            nullptr, &error),
                 GGUFX_E_ARGUMENT, error, c.text, "embed");
         CHECK(error.index == c.index, "%s: index %llu", c.text,
               static_cast<unsigned long long>(error.index));
@@ -414,7 +413,7 @@ void test_memory(const TinyFile &tiny) {
 ggufx_status use(void *context, ggufx_runtime *rt, ggufx_error *error) {
     const std::string &bytes = *static_cast<const std::string *>(context);
     const int32_t ids[] = {5, 6, 7, 8, 9};
-    const size_t lengths[] = {2, 3};
+    const ggufx_token_list texts[] = {{ids, 2}, {ids + 2, 3}};
     ggufx_embed_options options = embed_options({.n_context = 16, .dimensions = 8});
     ggufx_file *file = nullptr;
     ggufx_model *model = nullptr;
@@ -426,8 +425,7 @@ ggufx_status use(void *context, ggufx_runtime *rt, ggufx_error *error) {
     if (status == GGUFX_OK) status = ggufx_embedder_estimate(&n_bytes, rt, file, &options, error);
     if (status == GGUFX_OK) status = ggufx_model_create(&model, rt, file, nullptr, error);
     if (status == GGUFX_OK) status = ggufx_embedder_create(&embedder, model, &options, error);
-    if (status == GGUFX_OK)
-        status = ggufx_embed(out, 16, embedder, ids, 5, lengths, 2, nullptr, error);
+    if (status == GGUFX_OK) status = ggufx_embed(out, 16, embedder, texts, 2, nullptr, error);
     ggufx_embedder_destroy(embedder);
     ggufx_model_destroy(model);
     ggufx_file_destroy(file);

@@ -61,8 +61,8 @@ std::string piece(ggufx_detokenize_state &state, const int32_t *id) {
     ggufx_error error;
     const uint32_t flags = GGUFX_DETOKENIZE_KEEP_SPECIAL | GGUFX_DETOKENIZE_KEEP_SPACE |
                            (id ? 0 : GGUFX_DETOKENIZE_LAST);
-    must(ggufx_detokenize_part(text, sizeof text, &n, &state, g.tokenizer, id, id ? 1 : 0, flags,
-                               &error),
+    state.flags = flags;
+    must(ggufx_detokenize_part(text, sizeof text, &n, &state, g.tokenizer, id, id ? 1 : 0, &error),
          error, "detokenize");
     return {text, n};
 }
@@ -301,8 +301,8 @@ struct Loop {
     float logprob(size_t row, int32_t id) const {
         float out = 0;
         ggufx_error error;
-        must(ggufx_logprobs(nullptr, nullptr, 0, &out, g_runtime, logits.data() + row * g.n_vocab,
-                            g.n_vocab, id, &error),
+        must(ggufx_token_logprob(&out, g_runtime, logits.data() + row * g.n_vocab, g.n_vocab, id,
+                                 &error),
              error, "logprobs");
         return out;
     }
@@ -335,9 +335,10 @@ void test_logprobs() {
             const ggufx_event_token &token = event.tokens[i];
             int32_t ids[2];
             float logprobs[2], chosen = 0;
-            must(ggufx_logprobs(ids, logprobs, 2, &chosen, g_runtime, loop.last(), g.n_vocab,
-                                token.id, &error),
-                 error, "logprobs");
+            must(ggufx_logprobs(ids, logprobs, 2, g_runtime, loop.last(), g.n_vocab, &error), error,
+                 "logprobs");
+            must(ggufx_token_logprob(&chosen, g_runtime, loop.last(), g.n_vocab, token.id, &error),
+                 error, "logprob");
             CHECK(token.logprob == chosen && token.n_top == 2 && token.top[0].id == ids[0] &&
                       token.top[1].id == ids[1] && token.top[0].logprob == logprobs[0] &&
                       token.top[1].logprob == logprobs[1] && token.id == ids[0],

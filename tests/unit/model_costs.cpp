@@ -174,7 +174,7 @@ void test_adapters(const char *path, const char *architecture) {
 struct TextsWork {
     ggufx_embedder *embedder = nullptr;
     Ids ids;
-    std::vector<size_t> lengths;
+    std::vector<ggufx_token_list> texts;
     std::vector<float> out;
 };
 
@@ -184,8 +184,8 @@ void *prepare_texts(size_t n) {
     TextsWork *work = new TextsWork;
     ggufx_error error;
     must(ggufx_embedder_create(&work->embedder, g_model, nullptr, &error), error, "embedder");
-    work->lengths.assign(n, 11);
     for (size_t i = 0; i < 11 * n; i++) work->ids.push_back(static_cast<int32_t>(i * i % 320));
+    for (size_t i = 0; i < n; i++) work->texts.push_back({work->ids.data() + 11 * i, 11});
     work->out.resize(n * 64);
     return work;
 }
@@ -193,8 +193,8 @@ void *prepare_texts(size_t n) {
 void run_texts(void *work) {
     TextsWork *w = static_cast<TextsWork *>(work);
     ggufx_error error;
-    must(ggufx_embed(w->out.data(), w->out.size(), w->embedder, w->ids.data(), w->ids.size(),
-                     w->lengths.data(), w->lengths.size(), nullptr, &error),
+    must(ggufx_embed(w->out.data(), w->out.size(), w->embedder, w->texts.data(), w->texts.size(),
+                     nullptr, &error),
          error, "embed");
 }
 

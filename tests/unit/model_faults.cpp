@@ -99,7 +99,7 @@ struct Outcome {
 // Embeds two texts at once, with the file's pooling and without pooling.
 ggufx_status embed_some(const ggufx_model *model, ggufx_error *error) {
     const Ids ids = random_ids(20, vocabulary_of(model), 7);
-    const size_t lengths[] = {17, 3};
+    const ggufx_token_list texts[] = {{ids.data(), 17}, {ids.data() + 17, 3}};
     ggufx_status status = GGUFX_OK;
     for (const uint32_t pooling : {GGUFX_POOLING_DEFAULT, GGUFX_POOLING_NONE}) {
         const ggufx_embed_options options =
@@ -113,8 +113,7 @@ ggufx_status embed_some(const ggufx_model *model, ggufx_error *error) {
         const size_t rows = pooling == GGUFX_POOLING_NONE ? 20 : 2;
         std::vector<float> out(rows * facts.dimensions);
         if (status == GGUFX_OK)
-            status = ggufx_embed(out.data(), out.size(), embedder, ids.data(), 20, lengths, 2,
-                                 nullptr, error);
+            status = ggufx_embed(out.data(), out.size(), embedder, texts, 2, nullptr, error);
         ggufx_embedder_destroy(embedder);
     }
     return status;

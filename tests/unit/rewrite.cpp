@@ -1,6 +1,7 @@
 // Implementation of rewrite.hpp.
 // SPDX-License-Identifier: MIT
 #include "rewrite.hpp"
+#include "weight_calls.h"
 
 #include <string.h>
 
@@ -135,8 +136,8 @@ void Rewrite::add_quantized(size_t index, uint32_t type) {
     uint64_t n_bytes = 0;
     must(ggufx_row_bytes(&n_bytes, type, shape.ne[0], &error), error, "row");
     std::vector<unsigned char> data(n_rows * n_bytes);
-    must(ggufx_quantize_blocks(data.data(), data.size(), g_runtime, type, values.data(), n_rows,
-                               shape.ne[0], nullptr, &error),
+    must(quantize_rows(data.data(), data.size(), g_runtime, type, values.data(), n_rows,
+                       shape.ne[0], nullptr, &error),
          error, "quantize");
     add({shape.name, type, shape.ne}, std::move(data));
 }
@@ -167,10 +168,9 @@ void Rewrite::add(const TensorShape &tensor, std::vector<unsigned char> data) {
     data_.push_back(std::move(data));
     ggufx_tensor *wrapped = nullptr;
     ggufx_error error;
-    must(ggufx_tensor_wrap(&wrapped, g_runtime, tensor.type,
-                           static_cast<uint32_t>(tensor.ne.size()), tensor.ne.data(), 0,
-                           data_.back().data(), data_.back().size(), tensor.name.c_str(), nullptr,
-                           nullptr, &error),
+    must(tensor_of(&wrapped, g_runtime, tensor.type, static_cast<uint32_t>(tensor.ne.size()),
+                   tensor.ne.data(), 0, data_.back().data(), data_.back().size(),
+                   tensor.name.c_str(), nullptr, nullptr, &error),
          error, tensor.name.c_str());
     must(ggufx_writer_add_tensor(writer_, wrapped, nullptr, 0, &error), error, "add");
     ggufx_tensor_destroy(wrapped);

@@ -5,6 +5,7 @@
  */
 #include "edit_fixture.h"
 #include "ok.h"
+#include "weight_calls.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -44,8 +45,8 @@ static void use_a_pool(void) {
     static float large[512 * 4096], x[4096], y[512];
     ggufx_tensor *t = NULL;
     const uint64_t ne[2] = {4096, 512};
-    OK(ggufx_tensor_wrap(&t, own, GGUFX_TYPE_F32, 2, ne, 0, large, sizeof large, NULL, NULL, NULL,
-                         ok_error()));
+    OK(tensor_of(&t, own, GGUFX_TYPE_F32, 2, ne, 0, large, sizeof large, NULL, NULL, NULL,
+                 ok_error()));
     for (int i = 0; i < 8; i++) OK(ggufx_matvec(y, 512, own, t, x, 4096, NULL, ok_error()));
     ggufx_tensor_destroy(t);
     ggufx_runtime_destroy(own);

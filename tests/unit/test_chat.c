@@ -286,7 +286,7 @@ static void test_calls_are_checked(void **state) {
     assert_int_equal(ggufx_chat_create(NULL, chat_rt, NULL, &options, &error), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_chat_create(&chat, NULL, NULL, &options, &error), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_chat_create(&chat, chat_rt, NULL, &options, &error), GGUFX_OK);
-#define RENDER() ggufx_chat_render(NULL, 0, &n, NULL, 0, NULL, chat, &request, &error)
+#define RENDER() ggufx_chat_render(NULL, 0, &n, chat, &request, &error)
     assert_int_equal(RENDER(), GGUFX_E_CAPACITY);
     assert_int_equal(n, 1);
     assert_true(error.value == 1 && error.limit == 0);
@@ -315,10 +315,8 @@ static void test_calls_are_checked(void **state) {
     request.n_messages = 0;
     request.messages_json.data = "{}";
     assert_int_equal(RENDER(), GGUFX_E_VALUE);
-    assert_int_equal(ggufx_chat_render(NULL, 0, &n, NULL, 0, NULL, NULL, &request, &error),
-                     GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_chat_render(NULL, 0, NULL, NULL, 0, NULL, chat, &request, &error),
-                     GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_chat_render(NULL, 0, &n, NULL, &request, &error), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_chat_render(NULL, 0, NULL, chat, &request, &error), GGUFX_E_ARGUMENT);
     ggufx_chat_destroy(chat);
     ggufx_chat_destroy(NULL);
 }
@@ -335,17 +333,15 @@ static void test_a_buffer_that_is_too_small_gets_what_fits(void **state) {
     options.text = text_of("ab{{ u }}");
     request.variables = text_of("{\"u\":\"cd\"}");
     assert_int_equal(ggufx_chat_create(&chat, chat_rt, NULL, &options, &error), GGUFX_OK);
-    assert_int_equal(ggufx_chat_render(text, 3, &n, runs, 1, &n_runs, chat, &request, &error),
-                     GGUFX_E_CAPACITY);
+    assert_int_equal(ggufx_chat_render(text, 3, &n, chat, &request, &error), GGUFX_E_CAPACITY);
+    assert_int_equal(ggufx_chat_runs(runs, 1, &n_runs, chat, &request, &error), GGUFX_E_CAPACITY);
     assert_memory_equal(text, "abc_", 4);
     assert_int_equal(n, 4);
     assert_int_equal(n_runs, 2);
     assert_int_equal(runs[0].end, 2);
     assert_int_equal(runs[1].user, 9);
-    assert_int_equal(ggufx_chat_render(text, 4, &n, runs, 1, &n_runs, chat, &request, &error),
-                     GGUFX_E_CAPACITY);
-    assert_int_equal(ggufx_chat_render(text, 4, &n, runs, 2, &n_runs, chat, &request, &error),
-                     GGUFX_OK);
+    assert_int_equal(ggufx_chat_render(text, 4, &n, chat, &request, &error), GGUFX_OK);
+    assert_int_equal(ggufx_chat_runs(runs, 2, &n_runs, chat, &request, &error), GGUFX_OK);
     assert_int_equal(runs[1].end, 4);
     assert_int_equal(runs[1].user, 1);
     ggufx_chat_destroy(chat);
@@ -386,7 +382,7 @@ static ggufx_status create_and_render(void *context, ggufx_runtime *rt, ggufx_er
                 "\"i\":9,\"j\":10,\"k\":\"\\u00e9\"}}");
     ggufx_status status = ggufx_chat_create(&chat, rt, NULL, &options, error);
     if (status != GGUFX_OK) return status;
-    status = ggufx_chat_render(text, sizeof text, &n, NULL, 0, NULL, chat, &request, error);
+    status = ggufx_chat_render(text, sizeof text, &n, chat, &request, error);
     ggufx_chat_destroy(chat);
     return status;
 }

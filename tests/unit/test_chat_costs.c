@@ -60,7 +60,7 @@ static void render(void *work) {
     ggufx_error error;
     size_t n = 0;
     request.messages_json = (ggufx_text){j->json, j->json ? strlen(j->json) : 0};
-    if (ggufx_chat_render(j->out, j->capacity, &n, NULL, 0, NULL, j->chat, &request, &error))
+    if (ggufx_chat_render(j->out, j->capacity, &n, j->chat, &request, &error))
         fail_msg("%s", error.message);
 }
 

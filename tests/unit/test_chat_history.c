@@ -536,7 +536,7 @@ static ggufx_status render_history(void *context, ggufx_runtime *rt, ggufx_error
     request.messages_json = text_of(messages);
     ggufx_status status = ggufx_chat_create(&chat, rt, NULL, &options, error);
     if (status != GGUFX_OK) return status;
-    status = ggufx_chat_render(text, sizeof text, &n, NULL, 0, NULL, chat, &request, error);
+    status = ggufx_chat_render(text, sizeof text, &n, chat, &request, error);
     if (status == GGUFX_OK) assert_memory_equal(text, texts[1], strlen(texts[1]));
     ggufx_chat_destroy(chat);
     return status;

@@ -6,6 +6,7 @@
  */
 #include "job_polls.h"
 #include "ok.h"
+#include "weight_calls.h"
 #include "writer_folder.h"
 
 #include <stdio.h>
@@ -62,10 +63,10 @@ static void assert_blocks(const ggufx_imatrix_entry *weights) {
     uint8_t want[kRows * 144];
     ggufx_file *file = NULL;
     size_t at = 0;
-    ggufx_quantize_options options = {.struct_size = sizeof options};
+    ggufx_quantize_args options = {.struct_size = sizeof options};
     if (weights) options.imatrix = weights->values;
-    OK(ggufx_quantize_blocks(want, sizeof want, rt, GGUFX_TYPE_Q4_K, values, kRows, kColumns,
-                             &options, ok_error()));
+    OK(quantize_rows(want, sizeof want, rt, GGUFX_TYPE_Q4_K, values, kRows, kColumns, &options,
+                     ok_error()));
     OK(ggufx_open(&file, rt, path, NULL, ok_error()));
     OK(ggufx_file_tensor_find(&at, file, S("blk.0.attn_v.weight"), ok_error()));
     assert_memory_equal(ggufx_tensor_data(ggufx_file_tensor(file, at)), want, sizeof want);

@@ -5,6 +5,7 @@
  */
 #include "job_polls.h"
 #include "ok.h"
+#include "weight_calls.h"
 #include "writer_folder.h"
 
 #include <stdio.h>
@@ -203,7 +204,7 @@ static void test_a_run_keeps_tables_of_codebooks_apart(void **state) {
     ggufx_file *file = NULL, *made = NULL;
     ggufx_job *job = NULL;
     ggufx_job_options options = {.struct_size = sizeof options};
-    ggufx_quantize_options how = {.struct_size = sizeof how};
+    ggufx_quantize_args how = {.struct_size = sizeof how};
     for (size_t c = 0; c < kColumns; c++) w[c] = (float)(1 + c % 5);
     how.imatrix = w;
     ggufx_imatrix *imatrix = make_imatrix(w);
@@ -220,8 +221,7 @@ static void test_a_run_keeps_tables_of_codebooks_apart(void **state) {
         OK(ggufx_row_bytes(&row_bytes, types[i], kColumns, ok_error()));
         OK(ggufx_dequantize(x, kColumns * kRows, rt, ggufx_file_tensor(file, i), 0, kRows,
                             ok_error()));
-        OK(ggufx_quantize_blocks(want, sizeof want, rt, types[i], x, kRows, kColumns, &how,
-                                 ok_error()));
+        OK(quantize_rows(want, sizeof want, rt, types[i], x, kRows, kColumns, &how, ok_error()));
         assert_memory_equal(ggufx_tensor_data(tensor), want, row_bytes * kRows);
     }
     ggufx_job_destroy(job);

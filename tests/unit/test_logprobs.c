@@ -38,7 +38,8 @@ static void test_logprobs_are_those_of_the_likeliest(void **state) {
         for (int32_t i = 0; i < V; i++) all[i] = (ranked){i, logits[i]};
         qsort(all, V, sizeof *all, by_rank);
         for (size_t i = 0; i < V; i++) total += exp((double)all[i].logit - (double)all[0].logit);
-        MUST(&f, ggufx_logprobs(ids, got, k, &chosen, f.rt, logits, V, 77, &f.error));
+        MUST(&f, ggufx_logprobs(ids, got, k, f.rt, logits, V, &f.error));
+        MUST(&f, ggufx_token_logprob(&chosen, f.rt, logits, V, 77, &f.error));
         for (size_t i = 0; i < k; i++) {
             const double want = (double)all[i].logit - (double)all[0].logit - log(total);
             assert_int_equal(ids[i], all[i].id);
@@ -46,7 +47,7 @@ static void test_logprobs_are_those_of_the_likeliest(void **state) {
         }
         assert_true(
             fabs((double)chosen - ((double)logits[77] - (double)all[0].logit - log(total))) < 2e-6);
-        MUST(&f, ggufx_logprobs(NULL, NULL, 0, &chosen, f.rt, logits, V, 9, &f.error));
+        MUST(&f, ggufx_token_logprob(&chosen, f.rt, logits, V, 9, &f.error));
         assert_true(chosen == -INFINITY);
     }
     end(&f);
@@ -58,23 +59,16 @@ static void test_logprobs_refuse_bad_arguments_and_logits(void **state) {
     fixture f;
     (void)state;
     begin(&f, NULL);
-    FAILS(&f, GGUFX_E_ARGUMENT, "rt",
-          ggufx_logprobs(ids, got, 2, NULL, NULL, logits, 4, 0, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "logits",
-          ggufx_logprobs(ids, got, 2, NULL, f.rt, NULL, 4, 0, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "outputs",
-          ggufx_logprobs(ids, NULL, 2, NULL, f.rt, logits, 4, 0, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "k (5)",
-          ggufx_logprobs(ids, got, 5, NULL, f.rt, logits, 4, 0, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "chosen is 4",
-          ggufx_logprobs(ids, got, 1, got, f.rt, logits, 4, 4, &f.error));
-    MUST(&f, ggufx_logprobs(ids, got, 1, NULL, f.rt, logits, 4, 4, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "rt", ggufx_logprobs(ids, got, 2, NULL, logits, 4, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "logits", ggufx_logprobs(ids, got, 2, f.rt, NULL, 4, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "outputs", ggufx_logprobs(ids, NULL, 2, f.rt, logits, 4, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "k (5)", ggufx_logprobs(ids, got, 5, f.rt, logits, 4, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "token is 4",
+          ggufx_token_logprob(got, f.rt, logits, 4, 4, &f.error));
     logits[2] = NAN;
-    FAILS(&f, GGUFX_E_VALUE, "logit 2",
-          ggufx_logprobs(ids, got, 1, NULL, f.rt, logits, 4, 0, &f.error));
+    FAILS(&f, GGUFX_E_VALUE, "logit 2", ggufx_logprobs(ids, got, 1, f.rt, logits, 4, &f.error));
     for (int i = 0; i < 4; i++) logits[i] = -INFINITY;
-    FAILS(&f, GGUFX_E_VALUE, "finite",
-          ggufx_logprobs(ids, got, 1, NULL, f.rt, logits, 4, 0, &f.error));
+    FAILS(&f, GGUFX_E_VALUE, "finite", ggufx_logprobs(ids, got, 1, f.rt, logits, 4, &f.error));
     end(&f);
 }
 

@@ -439,8 +439,9 @@ static ggufx_status use_measure(void *context, ggufx_runtime *rt, ggufx_error *e
     if (status == GGUFX_OK)
         status = ggufx_measure(&facts, session, tokens, CHUNK, CHUNK, 1, &options, error);
     if (status == GGUFX_OK)
-        status = ggufx_measure_endings(scores, session, tokens, 4, tokens + 4, (size_t[]){2, 3}, 2,
-                                       NULL, error);
+        status = ggufx_measure_endings(scores, session, tokens, 4,
+                                       (const ggufx_token_list[]){{tokens + 4, 2}, {tokens + 6, 3}},
+                                       2, NULL, error);
     ggufx_session_destroy(session);
     ggufx_model_destroy(model);
     ggufx_file_destroy(file);
@@ -467,6 +468,17 @@ static void make_endings(int32_t *context, int32_t *endings) {
     memcpy(endings, tokens + CONTEXT, 46 * sizeof *endings);
 }
 
+typedef struct token_lists {
+    ggufx_token_list of[ENDINGS];
+} token_lists;
+
+static token_lists lists_of(const int32_t *endings, const size_t *lengths) {
+    token_lists lists;
+    for (size_t i = 0; i < ENDINGS; endings += kLengths[i++])
+        lists.of[i] = (ggufx_token_list){endings, lengths[i]};
+    return lists;
+}
+
 static void test_endings_have_the_probabilities_of_binary64(void **state) {
     static const uint32_t batches[] = {0, 1, 7};
     int32_t context[CONTEXT], endings[46];
@@ -476,8 +488,8 @@ static void test_endings_have_the_probabilities_of_binary64(void **state) {
     for (int b = 0; b < 3; b++) {
         fixture f;
         begin_rows(&f, NULL, batches[b]);
-        MUST(&f, ggufx_measure_endings(scores[b], f.session, context, CONTEXT, endings, kLengths,
-                                       ENDINGS, NULL, &f.error));
+        MUST(&f, ggufx_measure_endings(scores[b], f.session, context, CONTEXT,
+                                       lists_of(endings, kLengths).of, ENDINGS, NULL, &f.error));
         assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
         assert_memory_equal(scores[b], scores[0], sizeof scores[0]);
         end(&f);
@@ -507,11 +519,12 @@ static void test_endings_that_cannot_be_are_refused(void **state) {
     make_endings(context, endings);
     begin_rows(&f, NULL, 0);
 #define SCORE(out, session, n_context, n_tokens, n)                                                \
-    ggufx_measure_endings(out, session, context, n_context, endings, n_tokens, n, NULL, &f.error)
+    ggufx_measure_endings(out, session, context, n_context, lists_of(endings, n_tokens).of, n,     \
+                          NULL, &f.error)
     FAILS(&f, GGUFX_E_ARGUMENT, "out", SCORE(NULL, f.session, CONTEXT, kLengths, 3));
     FAILS(&f, GGUFX_E_ARGUMENT, "session", SCORE(scores, NULL, CONTEXT, kLengths, 3));
     FAILS(&f, GGUFX_E_ARGUMENT, "context", SCORE(scores, f.session, 0, kLengths, 3));
-    FAILS(&f, GGUFX_E_ARGUMENT, "endings", SCORE(scores, f.session, CONTEXT, kLengths, 0));
+    FAILS(&f, GGUFX_E_ARGUMENT, "continuation", SCORE(scores, f.session, CONTEXT, kLengths, 0));
     FAILS(&f, GGUFX_E_ARGUMENT, "continuation 1", SCORE(scores, f.session, CONTEXT, lengths, 3));
     assert_int_equal(SCORE(scores, f.session, CONTEXT, lengths, 3), GGUFX_E_ARGUMENT);
     assert_true(f.error.offset == GGUFX_NONE && f.error.index == 1);
@@ -520,8 +533,8 @@ static void test_endings_that_cannot_be_are_refused(void **state) {
     lengths[1] = TINY_CONTEXT - CONTEXT + 2;
     FAILS(&f, GGUFX_E_CAPACITY, "room", SCORE(scores, f.session, CONTEXT, lengths, 2));
     FAILS(&f, GGUFX_E_CANCELLED, "",
-          ggufx_measure_endings(scores, f.session, context, CONTEXT, endings, kLengths, ENDINGS,
-                                &progress, &f.error));
+          ggufx_measure_endings(scores, f.session, context, CONTEXT, lists_of(endings, kLengths).of,
+                                ENDINGS, &progress, &f.error));
     endings[45] = TINY_VOCAB;
     assert_int_equal(SCORE(scores, f.session, CONTEXT, kLengths, 3), GGUFX_E_ARGUMENT);
     for (int i = 0; i < ENDINGS; i++) assert_true(scores[i] == 7);

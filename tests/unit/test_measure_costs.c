@@ -20,7 +20,7 @@ typedef struct work {
     int32_t *tokens;
     size_t n, n_saved, n_read, n_room;
     unsigned char *saved;
-    size_t *lengths;
+    ggufx_token_list *lists;
     double *sums;
     ggufx_measure_row *rows; /* [n] */
 } work;
@@ -40,16 +40,17 @@ static void *prepare(size_t size) {
     OK(ggufx_session_create(&w->session, w->model, &session, ok_error()));
     w->n = size * CONTEXT;
     w->tokens = calloc(w->n, sizeof *w->tokens);
-    w->lengths = calloc(size, sizeof *w->lengths);
+    w->lists = calloc(size, sizeof *w->lists);
     w->sums = calloc(size, sizeof *w->sums);
     w->rows = calloc(w->n, sizeof *w->rows);
-    assert_true(w->tokens && w->lengths && w->sums && w->rows);
+    assert_true(w->tokens && w->lists && w->sums && w->rows);
     for (size_t i = 0; i < w->n; i++) {
         w->rows[i].loss = w->rows[i].base_loss = 1;
         w->rows[i].divergence = 1 / (double)(scrambled(i) % 1000 + 1);
     }
     for (size_t i = 0; i < w->n; i++) w->tokens[i] = (int32_t)(scrambled(i) % 7 + 1);
-    for (size_t i = 0; i < size; i++) w->lengths[i] = ENDING;
+    for (size_t i = 0; i < size; i++)
+        w->lists[i] = (ggufx_token_list){w->tokens + i * ENDING, ENDING};
     return w;
 }
 
@@ -89,8 +90,8 @@ static void measure(void *user) {
 
 static void endings(void *user) {
     const work *w = user;
-    OK(ggufx_measure_endings(w->sums, w->session, w->tokens, 8, w->tokens, w->lengths,
-                             w->n / CONTEXT, NULL, ok_error()));
+    OK(ggufx_measure_endings(w->sums, w->session, w->tokens, 8, w->lists, w->n / CONTEXT, NULL,
+                             ok_error()));
 }
 
 static void total(void *user) {
@@ -107,7 +108,7 @@ static void finish(void *user) {
     ggufx_file_destroy(w->file);
     ggufx_runtime_destroy(w->rt);
     free(w->tokens);
-    free(w->lengths);
+    free(w->lists);
     free(w->sums);
     free(w->rows);
     free(w->saved);

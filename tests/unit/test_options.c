@@ -4,7 +4,9 @@
  * structs.)
  * SPDX-License-Identifier: MIT
  */
+#include "kv_calls.h"
 #include "model_fixture.h"
+#include "weight_calls.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,7 +29,7 @@ static void prepare_ggufx_attend_options(ggufx_attend_options *o) {
 static void prepare_ggufx_open_options(ggufx_open_options *o) {
     (void)o;
 }
-static void prepare_ggufx_quantize_options(ggufx_quantize_options *o) {
+static void prepare_ggufx_quantize_args(ggufx_quantize_args *o) {
     (void)o;
 }
 static void prepare_ggufx_writer_options(ggufx_writer_options *o) {
@@ -114,15 +116,15 @@ static void check_attend(fixture *f) {
     static const float odd[] = {NAN, INFINITY, -INFINITY};
     prepare_ggufx_kv_options(&o);
     MUST(f, ggufx_kv_create(&kv, f->rt, &o, &f->error));
-    MUST(f, ggufx_kv_append(kv, 0, 0, 1, NULL, x, 32, x, 32, &f->error));
+    MUST(f, kv_append_rows(kv, 0, 0, 1, NULL, x, 32, x, 32, &f->error));
 #define ATTEND_CASE(field, value, text)                                                            \
     CASE(ggufx_attend_options, field, value, GGUFX_E_ARGUMENT, text,                               \
-         ggufx_kv_attend(out, 32, NULL, kv, 0, 0, x, 32, 1, NULL, &options, &f->error))
+         kv_attend_rows(out, 32, NULL, 0, kv, 0, 0, x, 32, 1, NULL, &options, &f->error))
     for (size_t i = 0; i < 3; i++) {
         ATTEND_CASE(scale, odd[i], "scale");
         ATTEND_CASE(softcap, odd[i], "softcap");
         FAILS(f, GGUFX_E_ARGUMENT, "scale",
-              ggufx_kv_scores(out, 1, kv, 0, 0, x, 32, 1, odd[i], &f->error));
+              kv_score_rows(out, 1, kv, 0, 0, x, 32, 1, odd[i], &f->error));
     }
     ATTEND_CASE(softcap, -1.0f, "softcap");
     ATTEND_CASE(n_alibi_slopes, 1, "alibi_slopes");
@@ -159,12 +161,12 @@ static void check_others(fixture *f) {
          ggufx_estimate(&facts, f->rt, f->file, &options, &f->error));
     float rows[32] = {0};
     uint8_t blocks[18];
-    CASE(ggufx_quantize_options, mode, 2, GGUFX_E_UNSUPPORTED, "mode 2",
-         ggufx_quantize_blocks(blocks, sizeof blocks, f->rt, GGUFX_TYPE_Q4_0, rows, 1, 32, &options,
-                               &f->error));
-    CASE(ggufx_quantize_options, mode, -1, GGUFX_E_UNSUPPORTED, "mode -1",
-         ggufx_quantize_blocks(blocks, sizeof blocks, f->rt, GGUFX_TYPE_Q4_0, rows, 1, 32, &options,
-                               &f->error));
+    CASE(ggufx_quantize_args, mode, 2, GGUFX_E_UNSUPPORTED, "mode 2",
+         quantize_rows(blocks, sizeof blocks, f->rt, GGUFX_TYPE_Q4_0, rows, 1, 32, &options,
+                       &f->error));
+    CASE(ggufx_quantize_args, mode, -1, GGUFX_E_UNSUPPORTED, "mode -1",
+         quantize_rows(blocks, sizeof blocks, f->rt, GGUFX_TYPE_Q4_0, rows, 1, 32, &options,
+                       &f->error));
 }
 
 static void test_numbers_that_cannot_be_meant_are_refused_by_name(void **state) {

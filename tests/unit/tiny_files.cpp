@@ -156,18 +156,16 @@ Embedder::Embedder(const ggufx_model *model, const EmbedMode &mode) {
 
 ggufx_status Embedder::embed(std::vector<float> &out, const std::vector<Ids> &texts,
                              const ggufx_progress *progress, ggufx_error *error) {
-    Ids all;
-    std::vector<size_t> lengths;
+    std::vector<ggufx_token_list> lists;
     size_t rows = 0;
     for (const Ids &text : texts) {
-        all.insert(all.end(), text.begin(), text.end());
-        lengths.push_back(text.size());
+        lists.push_back({text.data(), text.size()});
         const bool by_token = facts_.pooling == GGUFX_POOLING_NONE;
         rows += by_token ? std::min<size_t>(text.size(), facts_.n_context) : 1;
     }
     out.assign(rows * facts_.dimensions, 0);
-    return ggufx_embed(out.data(), out.size(), handle_, all.data(), all.size(), lengths.data(),
-                       lengths.size(), progress, error);
+    return ggufx_embed(out.data(), out.size(), handle_, lists.data(), lists.size(), progress,
+                       error);
 }
 
 std::vector<float> Embedder::embed(const std::vector<Ids> &texts) {

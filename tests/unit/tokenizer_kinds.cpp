@@ -598,16 +598,17 @@ void test_parts_are_the_text() {
                     char part[256];
                     size_t needed = 0;
                     const uint32_t with = last ? flags | GGUFX_DETOKENIZE_LAST : flags;
+                    state.flags = with;
                     const ggufx_detokenize_state before = state;
                     if (ggufx_detokenize_part(part, 0, &needed, &state, tokenizer.tokenizer,
-                                              ids.data() + at, n, with, nullptr) != GGUFX_OK)
+                                              ids.data() + at, n, nullptr) != GGUFX_OK)
                         CHECK(memcmp(&before, &state, sizeof state) == 0, "the state has changed");
                     else
                         CHECK(needed == 0, "%zu bytes in none", needed);
                     state = before;
-                    const ggufx_status status = ggufx_detokenize_part(
-                        part, sizeof part, &needed, &state, tokenizer.tokenizer, ids.data() + at, n,
-                        with, nullptr);
+                    const ggufx_status status =
+                        ggufx_detokenize_part(part, sizeof part, &needed, &state,
+                                              tokenizer.tokenizer, ids.data() + at, n, nullptr);
                     CHECK(status == GGUFX_OK, "%s: %d", kind, status);
                     all.append(part, needed);
                     // incomplete characters are held back
@@ -621,7 +622,7 @@ void test_parts_are_the_text() {
         ggufx_detokenize_state odd = {};
         odd.waiting = UINT64_MAX;
         size_t needed = 0;
-        CHECK(ggufx_detokenize_part(nullptr, 0, &needed, &odd, tokenizer.tokenizer, nullptr, 0, 0,
+        CHECK(ggufx_detokenize_part(nullptr, 0, &needed, &odd, tokenizer.tokenizer, nullptr, 0,
                                     nullptr) == GGUFX_E_ARGUMENT,
               "a state that no call left");
     }

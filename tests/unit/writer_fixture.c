@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "writer_fixture.h"
 #include "ok.h"
+#include "weight_calls.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,8 +41,7 @@ ggufx_tensor *wrap(uint32_t type, uint32_t n_dims, uint64_t ne0, uint64_t ne1, c
                    uint64_t n_bytes) {
     const uint64_t ne[2] = {ne0, ne1};
     ggufx_tensor *t = NULL;
-    OK(ggufx_tensor_wrap(&t, rt, type, n_dims, ne, 0, data, n_bytes, "own", NULL, NULL,
-                         ok_error()));
+    OK(tensor_of(&t, rt, type, n_dims, ne, 0, data, n_bytes, "own", NULL, NULL, ok_error()));
     return t;
 }
 
@@ -138,11 +138,9 @@ ggufx_status fill_everything(ggufx_writer *w, const ggufx_runtime *own, ggufx_er
     matrix_bytes(matrix);
     TRY(fill_scalars(w, e));
     TRY(fill_arrays(w, e));
-    TRY(ggufx_tensor_wrap(&a, own, GGUFX_TYPE_F32, 1, ne_vector, 0, vector, 32, "vector", NULL,
-                          NULL, e));
-    TRY(ggufx_tensor_wrap(&b, own, GGUFX_TYPE_Q8_0, 2, ne_matrix, 0, matrix, 102, "x", NULL, NULL,
-                          e));
-    TRY(ggufx_tensor_wrap(&c, own, GGUFX_TYPE_I16, 0, NULL, 0, scalar, 2, "scalar", NULL, NULL, e));
+    TRY(tensor_of(&a, own, GGUFX_TYPE_F32, 1, ne_vector, 0, vector, 32, "vector", NULL, NULL, e));
+    TRY(tensor_of(&b, own, GGUFX_TYPE_Q8_0, 2, ne_matrix, 0, matrix, 102, "x", NULL, NULL, e));
+    TRY(tensor_of(&c, own, GGUFX_TYPE_I16, 0, NULL, 0, scalar, 2, "scalar", NULL, NULL, e));
     TRY(ggufx_writer_add_tensor(w, a, NULL, 0, e));
     TRY(ggufx_writer_add_tensor(w, b, S("matrix"), e));
     TRY(ggufx_writer_add_tensor(w, c, NULL, 0, e));

@@ -25,8 +25,8 @@ static class Attend
         using (var kv = new KvCache(rt, options))
         {
             float[] k = Numbers(Tokens * KvHeads * Dim), to = new float[QHeads * Dim];
-            kv.Append(0, 0, Tokens, k, v: k);
-            kv.Attend(to, 0, 0, Numbers(QHeads * Dim), 1);
+            kv.Append(new KvTokens { Tokens = Tokens, K = k, V = k });
+            kv.Attend(to, new KvQueries { Queries = 1, Q = Numbers(QHeads * Dim) });
             Console.WriteLine(string.Format(CultureInfo.InvariantCulture,
                 "{0} tokens, out[0] = {1:F6}, out[255] = {2:F6}", Tokens, (double)to[0], (double)to[255]));
         }

@@ -19,8 +19,9 @@ static class Quantize
             float[] before = new float[n], after = new float[n];
             var blocks = new byte[n / type.BlockValues * type.BlockBytes];
             rt.Dequantize(before, tensor, 0, info.Rows);
-            rt.QuantizeBlocks(blocks, TensorType.Q4_K, before, (long)info.Rows, (long)info.Ne[0]);
-            rt.DequantizeBlocks(after, TensorType.Q4_K, blocks);
+            rt.Quantize(blocks, new QuantizeArgs { Type = TensorType.Q4_K, Rows = before, NRows = (long)info.Rows, Cols = (long)info.Ne[0] });
+            using (var smaller = Tensor.Wrap(rt, TensorType.Q4_K, new[] { info.Ne[0], info.Rows }, blocks, ""))
+                rt.Dequantize(after, smaller, 0, info.Rows);
             double sum = 0;
             for (int i = 0; i < after.Length; i++)
             {

@@ -22,14 +22,4 @@ namespace Ggufx
             return words;
         }
     }
-
-    public sealed unsafe partial class Chat
-    {
-        /// <summary>Renders a conversation as a prompt.</summary>
-        public string Render(ChatRequest request)
-        {
-            ChatRun[] runs;
-            return Render(request, out runs);
-        }
-    }
 }

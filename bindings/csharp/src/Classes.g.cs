@@ -252,60 +252,6 @@ namespace Ggufx
             }
         }
 
-        /// <summary>Computes Y = W X for n vectors: column j of X is x + j * ldx, column j of Y is y + j * ldy.</summary>
-        /// <param name="ldy">Distance of two columns in floats, 0 = dense (ne0, rows).</param>
-        /// <param name="ldx">Distance of two columns in floats, 0 = dense (ne0, rows).</param>
-        /// <exception cref="GgufxException">Argument, Limit, Type, Unsupported, Cancelled.</exception>
-        /// <remarks>
-        /// <para>Otherwise as Runtime.Matvec, whose bits it has for n = 1 .. 3.</para>
-        /// </remarks>
-        public void Matmul(Span<float> y, long ldy, Tensor w, ReadOnlySpan<float> x, long ldx, long n,
-            MatmulOptions options = null)
-        {
-            NativeMatmulOptions optionsNative;
-            NativeError e;
-            using (var scope = options == null ? null : Scope.New())
-            {
-                fixed (float* pY = &Native.First(y))
-                fixed (float* pX = &Native.First(x))
-                    Scope.End(scope, NativeMethods.ggufx_matmul(pY, Native.Size(ldy, "ldy"), Native.Size(y.Length), Handle,
-                        w.Handle, pX, Native.Size(ldx, "ldx"), Native.Size(x.Length), Native.Size(n, "n"),
-                        MatmulOptions.Of(options, &optionsNative, scope), &e), &e);
-            }
-        }
-
-        /// <summary>Multiplies columns by the matrices of experts (mixture of experts), nUsed experts per column.</summary>
-        /// <param name="ldy">Distance of two columns in floats, 0 = dense (ne0, ne1).</param>
-        /// <param name="w">Experts along the third dimension: ne2 matrices of ne1 rows and ne0 columns, ne3 = 1.</param>
-        /// <param name="ids">Numbers below ne2, in any order; they may repeat. If n or nUsed is 0, nothing is read or
-        /// written.</param>
-        /// <param name="x">Column j at x + j * ldx. For one column per result (down projection): n results with nUsed =
-        /// 1.</param>
-        /// <param name="ldx">Distance of two columns in floats, 0 = dense (ne0, ne1).</param>
-        /// <exception cref="GgufxException">Argument, Limit, Type, Unsupported, Cancelled.</exception>
-        /// <remarks>
-        /// <para>Result r = j * nUsed + i, at y + r * ldy, is expert ids[r] times column j of the n columns of x.</para>
-        /// <para>All results of one expert are one product. Their bits are those of Runtime.Matmul with as many columns as the
-        /// expert has results in this call: 1 .. 3, or 4 and more. MatmulFlags.BatchInvariant and MatmulFlags.Tiles remove this
-        /// dependence. All arguments are checked before anything is computed.</para>
-        /// </remarks>
-        public void MatmulId(Span<float> y, long ldy, Tensor w, ReadOnlySpan<uint> ids, long nUsed, ReadOnlySpan<float> x,
-            long ldx, long n, MatmulOptions options = null)
-        {
-            NativeMatmulOptions optionsNative;
-            NativeError e;
-            using (var scope = options == null ? null : Scope.New())
-            {
-                Check.Length(ids.Length, checked((long)(n * nUsed)), "ids");
-                fixed (float* pY = &Native.First(y))
-                fixed (uint* pIds = &Native.First(ids))
-                fixed (float* pX = &Native.First(x))
-                    Scope.End(scope, NativeMethods.ggufx_matmul_id(pY, Native.Size(ldy, "ldy"), Native.Size(y.Length), Handle,
-                        w.Handle, pIds, Native.Size(nUsed, "nUsed"), pX, Native.Size(ldx, "ldx"), Native.Size(x.Length),
-                        Native.Size(n, "n"), MatmulOptions.Of(options, &optionsNative, scope), &e), &e);
-            }
-        }
-
         /// <summary>Computes the results of predictions that were measured in several runs.</summary>
         /// <param name="rows">[nRows] as rows of MeasureOptions got them.</param>
         /// <param name="nChunks">Number of their chunks, of nContext tokens each; copied to the facts.</param>
@@ -343,67 +289,58 @@ namespace Ggufx
                     &e);
         }
 
-        /// <summary>Dequantizes whole blocks in memory: nBytes / BlockBytes blocks of type.</summary>
-        /// <param name="to">f32, n &gt;= blocks * BlockValues floats.</param>
-        /// <param name="bytes">Any alignment, little-endian fields.</param>
-        /// <exception cref="GgufxException">Argument, Type.</exception>
-        public void DequantizeBlocks(Span<float> to, TensorType type, ReadOnlySpan<byte> bytes)
-        {
-            NativeError e;
-            fixed (float* pOut = &Native.First(to))
-            fixed (byte* pBytes = &Native.First(bytes))
-                Check.Ok(NativeMethods.ggufx_dequantize_blocks(pOut, Native.Size(to.Length), Handle, (uint)type, pBytes,
-                    Native.Size(bytes.Length), &e), &e);
-        }
-
-        /// <summary>Quantizes rows of f32 to blocks of type, with the same bytes on every machine and thread count.</summary>
-        /// <param name="to">nBytes &gt;= nRows * Library.RowBytes(type, nCols), written dense, little-endian fields; must not
-        /// overlap rows. Unspecified after an error.</param>
-        /// <param name="rows">f32, dense.</param>
-        /// <param name="options">Types without a search (Q8_0, F16, ...) ignore the imatrix.</param>
+        /// <summary>Quantizes rows to blocks, with the same bytes on every machine and thread count.</summary>
+        /// <param name="to">nBytes &gt;= NRows * Library.RowBytes(type, Cols), written dense, little-endian fields; must not
+        /// overlap the rows. Unspecified after an error.</param>
         /// <exception cref="GgufxException">Argument, Memory, Type, Unsupported, Cancelled, Value, Shape.</exception>
         /// <remarks>
-        /// <para>IQ2_XXS, IQ2_XS and IQ1_S need an imatrix. IQ3_S has the bytes of the reference also in this case: a group of 32
-        /// zeros shifts the codes of later groups. Such blocks dequantize to wrong values; QuantizeMode.Best avoids them. IQ1,
-        /// IQ2 and IQ3 begin each call with tables, which take up to 1 MB and tens of ms: pass many rows.</para>
+        /// <para>Types without a search (Q8_0, F16, ...) ignore the imatrix. IQ2_XXS, IQ2_XS and IQ1_S need one. IQ3_S has the
+        /// bytes of the reference also in this case: a group of 32 zeros shifts the codes of later groups. Such blocks dequantize
+        /// to wrong values; QuantizeMode.Best avoids them. IQ1, IQ2 and IQ3 begin each call with tables, which take up to 1 MB
+        /// and tens of ms: pass many rows.</para>
         /// </remarks>
-        public void QuantizeBlocks(Span<byte> to, TensorType type, ReadOnlySpan<float> rows, long nRows, long nCols,
-            QuantizeOptions options = null)
+        public void Quantize(Span<byte> to, QuantizeArgs args)
         {
-            NativeQuantizeOptions optionsNative;
+            NativeQuantizeArgs argsNative;
             NativeError e;
-            using (var scope = options == null ? null : Scope.New())
+            using (var scope = Scope.New())
             {
-                Check.Length(rows.Length, checked((long)(nRows * nCols)), "rows");
-                if (options != null && options.Imatrix != null) Check.Length(options.Imatrix.Length, nCols, "imatrix");
                 fixed (byte* pOut = &Native.First(to))
-                fixed (float* pRows = &Native.First(rows))
-                    Scope.End(scope, NativeMethods.ggufx_quantize_blocks(pOut, Native.Size(to.Length), Handle, (uint)type, pRows,
-                        Native.Size(nRows, "nRows"), Native.Size(nCols, "nCols"),
-                        QuantizeOptions.Of(options, &optionsNative, scope), &e), &e);
+                    scope.End(NativeMethods.ggufx_quantize(pOut, Native.Size(to.Length), Handle,
+                        QuantizeArgs.Of(args, &argsNative, scope), &e), &e);
             }
         }
 
-        /// <summary>Computes the natural log-probabilities of a chosen token and of the k likeliest, among n tokens.</summary>
-        /// <param name="outChosen">Log-probability of chosen; null: chosen is ignored.</param>
+        /// <summary>Computes the natural log-probabilities of the k likeliest among n tokens.</summary>
         /// <exception cref="GgufxException">Argument, Value.</exception>
         /// <remarks>
         /// <para>Each is logit - largest - log(sum of weights) in binary64, rounded once; the sum is that of a vocabulary. The
         /// log-probability of a logit of -infinity is -infinity.</para>
         /// </remarks>
-        public int[] Logprobs(long k, ReadOnlySpan<float> logits, int chosen, out float[] logprobs, out float outChosen)
+        public int[] Logprobs(long k, ReadOnlySpan<float> logits, out float[] logprobs)
         {
-            float outChosenNative;
             NativeError e;
             var ids = new int[Native.Count(k, "k")];
             logprobs = new float[Native.Count(k, "k")];
             fixed (float* pLogits = &Native.First(logits))
             fixed (int* pIds = &Native.First(ids))
             fixed (float* pLogprobs = &Native.First(logprobs))
-                Check.Ok(NativeMethods.ggufx_logprobs(pIds, pLogprobs, Native.Size(k, "k"), &outChosenNative, Handle, pLogits,
-                    Native.Size(logits.Length), chosen, &e), &e);
-            outChosen = outChosenNative;
+                Check.Ok(NativeMethods.ggufx_logprobs(pIds, pLogprobs, Native.Size(k, "k"), Handle, pLogits,
+                    Native.Size(logits.Length), &e), &e);
             return ids;
+        }
+
+        /// <summary>Computes the log-probability of one token among n, as Runtime.Logprobs.</summary>
+        /// <param name="token">Cancels the call.</param>
+        /// <exception cref="GgufxException">Argument, Value.</exception>
+        public float TokenLogprob(ReadOnlySpan<float> logits, int token)
+        {
+            float resultNative;
+            NativeError e;
+            fixed (float* pLogits = &Native.First(logits))
+                Check.Ok(NativeMethods.ggufx_token_logprob(&resultNative, Handle, pLogits, Native.Size(logits.Length), token, &e),
+                    &e);
+            return resultNative;
         }
 
         /// <summary>Returns the name of the instruction set whose matvec kernel computes a tensor type: "avx512". An unknown type
@@ -457,10 +394,10 @@ namespace Ggufx
         }
 
         /// <summary>Renders a conversation as a prompt.</summary>
-        /// <param name="runs">The runs.</param>
         /// <exception cref="GgufxException">Argument, Memory, Malformed, Limit, Unsupported, Capacity, Cancelled, Mismatch,
         /// Value.</exception>
         /// <remarks>
+        /// <para>Chat.Runs tells which bytes came from users.</para>
         /// <para>JSON is parsed strictly (RFC 8259, 96 levels). The last of equal names counts. An integer beyond 64 bits becomes
         /// a float.</para>
         /// <para>Messages are converted to the form that the template supports, if their own form fails or loses content:</para>
@@ -478,29 +415,50 @@ namespace Ggufx
         /// <para>With ChatFlags.Continue, and without ChatFlags.Generate, the prompt ends after the content of the last message,
         /// so that the model continues it. If it only has reasoning_content, the prompt ends after that.</para>
         /// </remarks>
-        public string Render(ChatRequest request, out ChatRun[] runs)
+        public string Render(ChatRequest request)
         {
             NativeChatRequest requestNative;
             UIntPtr resultNeeded;
-            UIntPtr runsRoomNeeded;
             NativeError e;
             int status;
             using (var scope = Scope.New())
             {
                 NativeChatRequest* pRequest = ChatRequest.Of(request, &requestNative, scope);
                 var result = new byte[1024];
-                var runsRoom = new NativeChatRun[64];
                 do
                 {
                     fixed (byte* pResult = result)
-                    fixed (NativeChatRun* pRunsRoom = runsRoom)
-                        status = NativeMethods.ggufx_chat_render(pResult, Native.Size(result.Length), &resultNeeded, pRunsRoom,
-                            Native.Size(runsRoom.Length), &runsRoomNeeded, Handle, pRequest, &e);
+                        status = NativeMethods.ggufx_chat_render(pResult, Native.Size(result.Length), &resultNeeded, Handle,
+                            pRequest, &e);
                 }
-                while (Native.Grows(status, ref result, resultNeeded) | Native.Grows(status, ref runsRoom, runsRoomNeeded));
+                while (Native.Grows(status, ref result, resultNeeded));
                 scope.End(status, &e);
-                runs = Array.ConvertAll(Native.Cut(runsRoom, runsRoomNeeded), x => new ChatRun(&x));
                 return Native.Text(result, resultNeeded);
+            }
+        }
+
+        /// <summary>Renders a conversation and returns the runs of the prompt; neighbouring runs differ in origin.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Malformed, Limit, Unsupported, Capacity, Cancelled, Mismatch,
+        /// Value.</exception>
+        public ChatRun[] Runs(ChatRequest request)
+        {
+            NativeChatRequest requestNative;
+            UIntPtr resultNeeded;
+            NativeError e;
+            int status;
+            using (var scope = Scope.New())
+            {
+                NativeChatRequest* pRequest = ChatRequest.Of(request, &requestNative, scope);
+                var result = new NativeChatRun[64];
+                do
+                {
+                    fixed (NativeChatRun* pResult = result)
+                        status = NativeMethods.ggufx_chat_runs(pResult, Native.Size(result.Length), &resultNeeded, Handle,
+                            pRequest, &e);
+                }
+                while (Native.Grows(status, ref result, resultNeeded));
+                scope.End(status, &e);
+                return Array.ConvertAll(Native.Cut(result, resultNeeded), x => new ChatRun(&x));
             }
         }
 
@@ -785,9 +743,8 @@ namespace Ggufx
         /// <summary>Embeds inputs of token ids.</summary>
         /// <param name="to">f32 [nTexts][dimensions], nOut floats in all. With Pooling.None one row per used token. Undefined
         /// after a failure.</param>
-        /// <param name="tokens">[nTokens] ids of all inputs, one input after another. Each includes the special tokens that the
-        /// model was trained with (TokenizeFlags.AddSpecial).</param>
-        /// <param name="lengths">[nTexts] tokens of each input, at least 1.</param>
+        /// <param name="texts">The inputs, at least one id each. They include the special tokens that the model was trained with
+        /// (TokenizeFlags.AddSpecial).</param>
         /// <param name="token">Cancels the call.</param>
         /// <param name="progress">Counts tokens, polled between layers and within products.</param>
         /// <exception cref="GgufxException">Argument, Cancelled, Value.</exception>
@@ -795,18 +752,16 @@ namespace Ggufx
         /// <para>Token types are 0 for models that have them. As many inputs as fit are computed together. Models with recurrent
         /// layers, or layers that read the keys of another layer, compute one at a time.</para>
         /// </remarks>
-        public void Embed(Span<float> to, ReadOnlySpan<int> tokens, ReadOnlySpan<long> lengths,
-            CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
+        public void Embed(Span<float> to, IReadOnlyList<TokenList> texts, CancellationToken token = default(CancellationToken),
+            IProgress<Progress> progress = null)
         {
             NativeError e;
             using (Handle.Changing())
-            using (var scope = Scope.Of(token, progress))
+            using (var scope = Scope.New())
             {
                 fixed (float* pOut = &Native.First(to))
-                fixed (int* pTokens = &Native.First(tokens))
-                fixed (UIntPtr* pLengths = &Native.First(Native.Sizes(lengths, "lengths")))
-                    Scope.End(scope, NativeMethods.ggufx_embed(pOut, Native.Size(to.Length), Handle, pTokens,
-                        Native.Size(tokens.Length), pLengths, Native.Size(lengths.Length), Scope.Progress(scope), &e), &e);
+                    scope.End(NativeMethods.ggufx_embed(pOut, Native.Size(to.Length), Handle, TokenList.Of(texts, scope),
+                        Native.Size(texts.Count), scope.Follow(token, progress), &e), &e);
             }
         }
     }
@@ -2004,187 +1959,90 @@ namespace Ggufx
                 Check.Ok(NativeMethods.ggufx_kv_reserve(Handle, sequence, nTokens, &e), &e);
         }
 
-        /// <summary>Appends nTokens tokens to one layer of a sequence, all or nothing.</summary>
-        /// <param name="k">f32, [nTokens][KvHeads][HeadDimK], nK floats in all; copied (quantized).</param>
-        /// <param name="positions">Not negative and not descending; null: the next ones (0, 1, ... without gaps). The causal mask
-        /// compares positions. Keys are stored as given: the call does not apply RoPE.</param>
-        /// <param name="v">f32, [nTokens][KvHeads][HeadDimV], nV floats in all; copied (quantized). null and 0 with
-        /// KvFlags.VInK.</param>
-        /// <exception cref="GgufxException">Argument, Memory, Capacity, Value.</exception>
+        /// <summary>Appends tokens to one layer of a sequence, or of several, all or nothing.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Type, Capacity, Value.</exception>
         /// <remarks>
         /// <para>Bits: queries of these tokens before the next append are independent of the partition into appends. Queries of
         /// older tokens may depend on it until KvCache.Commit. A failed executor costs only parallelism: the work is done on this
         /// thread.</para>
         /// </remarks>
-        public void Append(uint layer, uint sequence, long nTokens, ReadOnlySpan<float> k,
-            ReadOnlySpan<int> positions = default(ReadOnlySpan<int>), ReadOnlySpan<float> v = default(ReadOnlySpan<float>))
+        public void Append(KvTokens tokens)
         {
+            NativeKvTokens tokensNative;
             NativeError e;
             using (Handle.Changing())
-            {
-                if (positions.Length != 0) Check.Length(positions.Length, checked((long)nTokens), "positions");
-                fixed (int* pPositions = &MemoryMarshal.GetReference(positions))
-                fixed (float* pK = &Native.First(k))
-                fixed (float* pV = &MemoryMarshal.GetReference(v))
-                    Check.Ok(NativeMethods.ggufx_kv_append(Handle, layer, sequence, Native.Size(nTokens, "nTokens"),
-                        positions.Length == 0 ? null : pPositions, pK, Native.Size(k.Length), v.Length == 0 ? null : pV,
-                        Native.Size(v.Length), &e), &e);
-            }
+            using (var scope = Scope.New())
+                Check.Ok(NativeMethods.ggufx_kv_append(Handle, KvTokens.Of(tokens, &tokensNative, scope), &e), &e);
         }
 
-        /// <summary>Appends 16-bit keys and values; format is HalfFormat. nK and nV count values.</summary>
-        /// <param name="positions">As in KvCache.Append.</param>
-        /// <param name="v">As in KvCache.Append.</param>
-        /// <exception cref="GgufxException">Argument, Memory, Capacity, Value.</exception>
-        /// <remarks>
-        /// <para>Bits as KvCache.Append.</para>
-        /// </remarks>
-        public void AppendHalf(uint layer, uint sequence, long nTokens, HalfFormat format, ReadOnlySpan<ushort> k,
-            ReadOnlySpan<int> positions = default(ReadOnlySpan<int>), ReadOnlySpan<ushort> v = default(ReadOnlySpan<ushort>))
-        {
-            NativeError e;
-            using (Handle.Changing())
-            {
-                if (positions.Length != 0) Check.Length(positions.Length, checked((long)nTokens), "positions");
-                fixed (int* pPositions = &MemoryMarshal.GetReference(positions))
-                fixed (ushort* pK = &Native.First(k))
-                fixed (ushort* pV = &MemoryMarshal.GetReference(v))
-                    Check.Ok(NativeMethods.ggufx_kv_append_half(Handle, layer, sequence, Native.Size(nTokens, "nTokens"),
-                        positions.Length == 0 ? null : pPositions, (uint)format, pK, Native.Size(k.Length),
-                        v.Length == 0 ? null : pV, Native.Size(v.Length), &e), &e);
-            }
-        }
-
-        /// <summary>Appends tokens of several sequences to one layer, all or nothing.</summary>
-        /// <param name="sequences">Token i is appended to sequences[i].</param>
-        /// <param name="positions">Must not descend within a sequence.</param>
-        /// <param name="v">As in KvCache.Append, as is k.</param>
-        /// <exception cref="GgufxException">Argument, Memory, Capacity, Value.</exception>
-        /// <remarks>
-        /// <para>Bits as KvCache.Append.</para>
-        /// </remarks>
-        public void AppendBatch(uint layer, ReadOnlySpan<uint> sequences, ReadOnlySpan<int> positions, ReadOnlySpan<float> k,
-            ReadOnlySpan<float> v = default(ReadOnlySpan<float>))
-        {
-            NativeError e;
-            using (Handle.Changing())
-            {
-                Check.Length(positions.Length, sequences.Length, "positions");
-                fixed (uint* pSequences = &Native.First(sequences))
-                fixed (int* pPositions = &Native.First(positions))
-                fixed (float* pK = &Native.First(k))
-                fixed (float* pV = &MemoryMarshal.GetReference(v))
-                    Check.Ok(NativeMethods.ggufx_kv_append_batch(Handle, layer, Native.Size(sequences.Length), pSequences,
-                        pPositions, pK, Native.Size(k.Length), v.Length == 0 ? null : pV, Native.Size(v.Length), &e), &e);
-            }
-        }
-
-        /// <summary>Computes the attention of nQueries queries over one layer of a sequence.</summary>
-        /// <param name="to">f32, [nQueries][QHeads][HeadDimV], nOut floats in all.</param>
-        /// <param name="q">f32, [nQueries][QHeads][HeadDimK], nQ floats in all.</param>
-        /// <param name="lse">f32: log of the sum of exp(score).</param>
-        /// <param name="positions">Not negative; null: those of the last nQueries tokens.</param>
+        /// <summary>Computes the attention of queries over one layer of a sequence, or each of its own sequence.</summary>
+        /// <param name="to">f32, [Queries][QHeads][HeadDimV], nOut floats in all.</param>
+        /// <param name="lse">f32, [Queries][QHeads], nLse floats in all: log of the sum of exp(score).</param>
         /// <param name="options">Null = defaults.</param>
         /// <exception cref="GgufxException">Argument, Memory, Cancelled, State.</exception>
         /// <remarks>
-        /// <para>Query head h reads KV head h / (QHeads / KvHeads).</para>
+        /// <para>Query head h reads KV head h / (QHeads / KvHeads). The bits and the memory of a query are independent of the
+        /// other queries.</para>
         /// <para>A query that sees no token gives 0 and lse = -infinity; with a sink, lse is its logit. A NaN or infinity in a
         /// query head, or a score that overflows, gives NaN (0x7fc00000) in that head's output and lse. After a cancellation out
         /// and lse are unspecified.</para>
         /// </remarks>
-        public void Attend(Span<float> to, uint layer, uint sequence, ReadOnlySpan<float> q, long nQueries,
-            Span<float> lse = default(Span<float>), ReadOnlySpan<int> positions = default(ReadOnlySpan<int>),
+        public void Attend(Span<float> to, KvQueries queries, Span<float> lse = default(Span<float>),
             AttendOptions options = null)
         {
+            NativeKvQueries queriesNative;
             NativeAttendOptions optionsNative;
             NativeError e;
             using (Handle.Reading())
-            using (var scope = options == null ? null : Scope.New())
+            using (var scope = Scope.New())
             {
-                if (lse.Length != 0) Check.Length(lse.Length, checked((long)(nQueries * NQHeads)), "lse");
-                if (positions.Length != 0) Check.Length(positions.Length, checked((long)nQueries), "positions");
                 fixed (float* pOut = &Native.First(to))
                 fixed (float* pLse = &MemoryMarshal.GetReference(lse))
-                fixed (float* pQ = &Native.First(q))
-                fixed (int* pPositions = &MemoryMarshal.GetReference(positions))
-                    Scope.End(scope, NativeMethods.ggufx_kv_attend(pOut, Native.Size(to.Length), lse.Length == 0 ? null : pLse,
-                        Handle, layer, sequence, pQ, Native.Size(q.Length), Native.Size(nQueries, "nQueries"),
-                        positions.Length == 0 ? null : pPositions, AttendOptions.Of(options, &optionsNative, scope), &e), &e);
-            }
-        }
-
-        /// <summary>Computes the attention of n queries, each over its own sequence.</summary>
-        /// <param name="to">f32, [n][QHeads][HeadDimV].</param>
-        /// <param name="sequences">Query i reads sequences[i], which may repeat.</param>
-        /// <param name="q">f32, [n][QHeads][HeadDimK].</param>
-        /// <param name="lse">As in KvCache.Attend.</param>
-        /// <param name="positions">Null: the last token of each sequence.</param>
-        /// <exception cref="GgufxException">Argument, Memory, Cancelled, State.</exception>
-        /// <remarks>
-        /// <para>The bits and the memory of each query are those of KvCache.Attend.</para>
-        /// </remarks>
-        public void AttendBatch(Span<float> to, uint layer, ReadOnlySpan<uint> sequences, ReadOnlySpan<float> q,
-            Span<float> lse = default(Span<float>), ReadOnlySpan<int> positions = default(ReadOnlySpan<int>),
-            AttendOptions options = null)
-        {
-            NativeAttendOptions optionsNative;
-            NativeError e;
-            using (Handle.Reading())
-            using (var scope = options == null ? null : Scope.New())
-            {
-                if (lse.Length != 0) Check.Length(lse.Length, checked((long)(sequences.Length * NQHeads)), "lse");
-                if (positions.Length != 0) Check.Length(positions.Length, sequences.Length, "positions");
-                fixed (float* pOut = &Native.First(to))
-                fixed (float* pLse = &MemoryMarshal.GetReference(lse))
-                fixed (uint* pSequences = &Native.First(sequences))
-                fixed (float* pQ = &Native.First(q))
-                fixed (int* pPositions = &MemoryMarshal.GetReference(positions))
-                    Scope.End(scope, NativeMethods.ggufx_kv_attend_batch(pOut, Native.Size(to.Length),
-                        lse.Length == 0 ? null : pLse, Handle, layer, pSequences, pQ, Native.Size(q.Length),
-                        Native.Size(sequences.Length), positions.Length == 0 ? null : pPositions,
+                    scope.End(NativeMethods.ggufx_kv_attend(pOut, Native.Size(to.Length), lse.Length == 0 ? null : pLse,
+                        Native.Size(lse.Length), Handle, KvQueries.Of(queries, &queriesNative, scope),
                         AttendOptions.Of(options, &optionsNative, scope), &e), &e);
             }
         }
 
-        /// <summary>Dequantizes tokens first .. first + nTokens - 1 of a layer to f32.</summary>
-        /// <param name="k">The keys.</param>
-        /// <param name="v">The values.</param>
+        /// <summary>Dequantizes tokens of a layer to f32.</summary>
+        /// <param name="k">[Tokens][KvHeads][HeadDimK].</param>
+        /// <param name="v">[Tokens][KvHeads][HeadDimV].</param>
         /// <exception cref="GgufxException">Argument.</exception>
         /// <remarks>
-        /// <para>The result is in the basis in which they were appended, with shifted keys at their current positions. Layouts
-        /// are those of KvCache.Append.</para>
+        /// <para>The result is in the basis in which they were appended, with shifted keys at their current positions.</para>
         /// </remarks>
-        public void Read(uint layer, uint sequence, ulong first, ulong nTokens, Span<float> k = default(Span<float>),
-            Span<float> v = default(Span<float>))
+        public void Read(KvRange range, Span<float> k = default(Span<float>), Span<float> v = default(Span<float>))
         {
+            NativeKvRange rangeNative;
             NativeError e;
             using (Handle.Reading())
             {
                 fixed (float* pK = &MemoryMarshal.GetReference(k))
                 fixed (float* pV = &MemoryMarshal.GetReference(v))
                     Check.Ok(NativeMethods.ggufx_kv_read(k.Length == 0 ? null : pK, Native.Size(k.Length),
-                        v.Length == 0 ? null : pV, Native.Size(v.Length), Handle, layer, sequence, first, nTokens, &e), &e);
+                        v.Length == 0 ? null : pV, Native.Size(v.Length), Handle, KvRange.Of(range, &rangeNative), &e), &e);
             }
         }
 
         /// <summary>Computes the scores of queries against every token of a layer, without masks and biases.</summary>
-        /// <param name="to">f32, [nQueries][QHeads][tokens of the layer], nOut floats in all.</param>
-        /// <param name="q">f32, [nQueries][QHeads][HeadDimK], nQ floats in all.</param>
+        /// <param name="to">f32, [Queries][QHeads][tokens of the layer], nOut floats in all.</param>
+        /// <param name="queries">Of one sequence, without positions.</param>
         /// <param name="scale">0 = 1 / sqrt(HeadDimK).</param>
         /// <exception cref="GgufxException">Argument.</exception>
         /// <remarks>
         /// <para>A score is q.k * scale in f32, with the keys of KvCache.Read. Attention computes scores of quantized keys in
         /// integers, so its own differ in the last bits. Tokens that a window has dropped have the score -infinity.</para>
         /// </remarks>
-        public void Scores(Span<float> to, uint layer, uint sequence, ReadOnlySpan<float> q, long nQueries, float scale)
+        public void Scores(Span<float> to, KvQueries queries, float scale)
         {
+            NativeKvQueries queriesNative;
             NativeError e;
             using (Handle.Reading())
+            using (var scope = Scope.New())
             {
                 fixed (float* pOut = &Native.First(to))
-                fixed (float* pQ = &Native.First(q))
-                    Check.Ok(NativeMethods.ggufx_kv_scores(pOut, Native.Size(to.Length), Handle, layer, sequence, pQ,
-                        Native.Size(q.Length), Native.Size(nQueries, "nQueries"), scale, &e), &e);
+                    Check.Ok(NativeMethods.ggufx_kv_scores(pOut, Native.Size(to.Length), Handle,
+                        KvQueries.Of(queries, &queriesNative, scope), scale, &e), &e);
             }
         }
 
@@ -2288,41 +2146,41 @@ namespace Ggufx
                 Check.Ok(NativeMethods.ggufx_kv_rollback(Handle, sequence, &e), &e);
         }
 
-        /// <summary>Removes the tokens at positions p0 .. p1 - 1 of a sequence from every layer.</summary>
+        /// <summary>Removes tokens first .. first + nTokens - 1 of a sequence from every layer.</summary>
         /// <exception cref="GgufxException">Argument, Memory, State.</exception>
         /// <remarks>
         /// <para>Other tokens keep their positions. A page is freed when none of its tokens is left.</para>
         /// </remarks>
-        public void Remove(uint sequence, int p0, int p1)
+        public void Remove(uint sequence, ulong first, ulong nTokens)
         {
             NativeError e;
             using (Handle.Changing())
-                Check.Ok(NativeMethods.ggufx_kv_remove(Handle, sequence, p0, p1, &e), &e);
+                Check.Ok(NativeMethods.ggufx_kv_remove(Handle, sequence, first, nTokens, &e), &e);
         }
 
-        /// <summary>Copies the tokens at positions p0 .. p1 - 1 of a sequence to an empty one.</summary>
+        /// <summary>Copies tokens first .. first + nTokens - 1 of a sequence to an empty one.</summary>
         /// <exception cref="GgufxException">Argument, Memory, State.</exception>
         /// <remarks>
-        /// <para>Both share the pages. An append to a shared page copies it first.</para>
+        /// <para>Both share the pages. An append to a shared page copies it first. The tokens keep their positions.</para>
         /// </remarks>
-        public void Copy(uint from, uint to, int p0, int p1)
+        public void Copy(uint from, uint to, ulong first, ulong nTokens)
         {
             NativeError e;
             using (Handle.Changing())
-                Check.Ok(NativeMethods.ggufx_kv_copy(Handle, from, to, p0, p1, &e), &e);
+                Check.Ok(NativeMethods.ggufx_kv_copy(Handle, from, to, first, nTokens, &e), &e);
         }
 
-        /// <summary>Adds delta to the positions p0 .. p1 - 1 of a sequence.</summary>
+        /// <summary>Adds delta to the positions of tokens first .. first + nTokens - 1 of a sequence.</summary>
         /// <exception cref="GgufxException">Argument, Memory, Unsupported, State.</exception>
         /// <remarks>
         /// <para>Stored keys do not change: queries are rotated in the opposite direction, so shifting back restores every
         /// bit.</para>
         /// </remarks>
-        public void Shift(uint sequence, int p0, int p1, int delta)
+        public void Shift(uint sequence, ulong first, ulong nTokens, int delta)
         {
             NativeError e;
             using (Handle.Changing())
-                Check.Ok(NativeMethods.ggufx_kv_shift(Handle, sequence, p0, p1, delta, &e), &e);
+                Check.Ok(NativeMethods.ggufx_kv_shift(Handle, sequence, first, nTokens, delta, &e), &e);
         }
 
         /// <summary>Clears all sequences except one and frees their pages.</summary>
@@ -2975,8 +2833,7 @@ namespace Ggufx
 
         /// <summary>Computes the log-probabilities of several continuations of one context: a multiple-choice question.</summary>
         /// <param name="context">[nContext] token ids, at least one.</param>
-        /// <param name="endings">Ids of all continuations, one after another.</param>
-        /// <param name="nTokens">[nEndings] number of ids of each, at least one.</param>
+        /// <param name="endings">Ids of the continuations, at least one each.</param>
         /// <param name="token">Cancels the call.</param>
         /// <param name="progress">Counts tokens; null: none.</param>
         /// <returns>Sum over the tokens of a continuation.</returns>
@@ -2985,21 +2842,18 @@ namespace Ggufx
         /// <para>session must be empty and hold the context and the longest continuation; it is empty again afterwards. The
         /// context is computed once.</para>
         /// </remarks>
-        public double[] MeasureEndings(ReadOnlySpan<int> context, ReadOnlySpan<int> endings, ReadOnlySpan<long> nTokens,
+        public double[] MeasureEndings(ReadOnlySpan<int> context, IReadOnlyList<TokenList> endings,
             CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
         {
             NativeError e;
             using (Handle.Changing())
-            using (var scope = Scope.Of(token, progress))
+            using (var scope = Scope.New())
             {
-                Check.Length(endings.Length, Native.Sum(nTokens), "endings");
-                var result = new double[nTokens.Length];
+                var result = new double[endings.Count];
                 fixed (int* pContext = &Native.First(context))
-                fixed (int* pEndings = &Native.First(endings))
-                fixed (UIntPtr* pNTokens = &Native.First(Native.Sizes(nTokens, "nTokens")))
                 fixed (double* pResult = &Native.First(result))
-                    Scope.End(scope, NativeMethods.ggufx_measure_endings(pResult, Handle, pContext, Native.Size(context.Length),
-                        pEndings, pNTokens, Native.Size(nTokens.Length), Scope.Progress(scope), &e), &e);
+                    scope.End(NativeMethods.ggufx_measure_endings(pResult, Handle, pContext, Native.Size(context.Length),
+                        TokenList.Of(endings, scope), Native.Size(endings.Count), scope.Follow(token, progress), &e), &e);
                 return result;
             }
         }
@@ -3488,7 +3342,7 @@ namespace Ggufx
                 Check.Ok(NativeMethods.ggufx_writer_copy_meta(Handle, file.Handle, &e), &e);
         }
 
-        /// <summary>Adds a tensor of a file, wrapped memory (Tensor.Wrap) or a slice.</summary>
+        /// <summary>Adds a tensor of a file, memory (Tensor) or a slice.</summary>
         /// <param name="name">Null: the name of the tensor.</param>
         /// <exception cref="GgufxException">Argument, Memory, Endian, Limit, Type, Unsupported, Duplicate, Name.</exception>
         /// <remarks>

@@ -42,6 +42,7 @@ namespace Ggufx
         private byte[] Part(ReadOnlySpan<int> ids, DetokenizeFlags flags)
         {
             var bytes = new byte[8 * ids.Length + 8];
+            _state.flags = (uint)flags;
             UIntPtr needed;
             NativeError e;
             int status;
@@ -50,7 +51,7 @@ namespace Ggufx
                 fixed (int* from = &MemoryMarshal.GetReference(ids))
                 fixed (byte* to = bytes)
                 fixed (NativeDetokenizeState* state = &_state)
-                    status = NativeMethods.ggufx_detokenize_part(to, Native.Size(bytes.Length), &needed, state, _tokenizer.Handle, from, Native.Size(ids.Length), (uint)flags, &e);
+                    status = NativeMethods.ggufx_detokenize_part(to, Native.Size(bytes.Length), &needed, state, _tokenizer.Handle, from, Native.Size(ids.Length), &e);
             }
             while (Native.Grows(status, ref bytes, needed));
             Check.Ok(status, &e);

@@ -11,18 +11,16 @@ namespace Ggufx
         /// <summary>A row of Dimensions values for each text, with Pooling.None for each token.</summary>
         public float[] Embed(IReadOnlyList<int[]> texts, CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
         {
-            var all = new List<int>();
-            var lengths = new long[texts.Count];
+            var lists = new TokenList[texts.Count];
             EmbedderFacts info = Info;
             int rows = 0;
             for (int i = 0; i < texts.Count; i++)
             {
-                all.AddRange(texts[i]);
-                lengths[i] = texts[i].Length;
+                lists[i].Tokens = texts[i];
                 rows += info.Pooling == Pooling.None ? (int)Math.Min((uint)texts[i].Length, info.Context) : 1;
             }
             var to = new float[rows * (int)info.Dimensions];
-            Embed(to, all.ToArray(), lengths, token, progress);
+            Embed(to, lists, token, progress);
             return to;
         }
     }

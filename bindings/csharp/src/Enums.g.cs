@@ -811,15 +811,6 @@ namespace Ggufx
         Halves = 3,
     }
 
-    /// <summary>Formats of 16-bit keys and values.</summary>
-    public enum HalfFormat : uint
-    {
-        /// <summary>GGUFX_KV_HALF_F16.</summary>
-        F16 = 1,
-        /// <summary>GGUFX_KV_HALF_BF16.</summary>
-        Bf16 = 2,
-    }
-
     /// <summary>Flags of attention.</summary>
     [Flags]
     public enum AttendFlags : uint
@@ -1172,7 +1163,7 @@ namespace Ggufx
         IS_ACTIVATION = 8,
         /// <summary>Usable as the weight of Runtime.Matvec.</summary>
         HAS_MATVEC = 16,
-        /// <summary>Usable as the result of Runtime.QuantizeBlocks.</summary>
+        /// <summary>Usable as the result of Runtime.Quantize.</summary>
         HAS_QUANTIZE = 32,
     }
 
@@ -1272,8 +1263,8 @@ namespace Ggufx
         public const uint KvKeepType = 4294967295;
         /// <summary>All layers, in place of a layer index.</summary>
         public const uint KvAllLayers = 4294967295;
-        /// <summary>Matrices of one Runtime.MatvecMany.</summary>
-        public const uint MatvecMaxMatrices = 64;
+        /// <summary>Products of one Runtime.Matmul.</summary>
+        public const uint MatmulMaxProducts = 64;
         /// <summary>No checkpoints, except the state before the last decode.</summary>
         public const uint SessionNoCheckpoints = 4294967295;
         /// <summary>Tokens that a sampler looks back.</summary>

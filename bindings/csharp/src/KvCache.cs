@@ -6,10 +6,6 @@ namespace Ggufx
 {
     public sealed unsafe partial class KvCache
     {
-        private long NQHeads { get; set; } // for the length of lse
-
-        partial void Created(Runtime rt, KvOptions options) { NQHeads = options == null ? 0 : options.QHeads; }
-
         /// <summary>Write a snapshot of a sequence, or of Constants.KvAllSequences.</summary>
         public void Save(uint sequence, Stream to) { Save(sequence, Streams.Writer(to)); }
 

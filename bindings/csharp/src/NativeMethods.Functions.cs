@@ -91,8 +91,10 @@ namespace Ggufx
         internal static extern byte* ggufx_chat_format_name(UIntPtr index);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_chat_render(byte* out_, UIntPtr capacity, UIntPtr*
-            out_needed, NativeChatRun* out_runs, UIntPtr run_capacity, UIntPtr* out_runs_needed,
-            ChatHandle chat, NativeChatRequest* request, NativeError* error);
+            out_needed, ChatHandle chat, NativeChatRequest* request, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_chat_runs(NativeChatRun* out_, UIntPtr capacity, UIntPtr*
+            out_needed, ChatHandle chat, NativeChatRequest* request, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_chat_tokenize(int* out_ids, UIntPtr capacity, UIntPtr*
             out_needed, ChatHandle chat, TokenizerHandle tokenizer, NativeChatRequest* request, uint
@@ -156,8 +158,7 @@ namespace Ggufx
             embedder, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_embed(float* out_, UIntPtr n_out, EmbedderHandle embedder,
-            int* tokens, UIntPtr n_tokens, UIntPtr* lengths, UIntPtr n_texts, NativeProgress*
-            progress, NativeError* error);
+            NativeTokenList* texts, UIntPtr n_texts, NativeProgress* progress, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_estimate(NativeEstimateFacts* out_, RuntimeHandle rt,
             FileHandle file, NativeEstimateOptions* options, NativeError* error);
@@ -233,9 +234,8 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern void* ggufx_tensor_data(TensorHandle tensor);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_tensor_wrap(out TensorHandle out_, RuntimeHandle rt, uint
-            type_, uint n_dims, ulong* ne, ulong row_stride, void* data, ulong n_bytes, byte* name,
-            IntPtr destroy, void* user, NativeError* error);
+        internal static extern int ggufx_tensor_create(out TensorHandle out_, RuntimeHandle rt,
+            NativeTensorOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_tensor_slice(out TensorHandle out_, TensorHandle tensor,
             uint dim, ulong first, ulong n, NativeError* error);
@@ -399,33 +399,18 @@ namespace Ggufx
         internal static extern int ggufx_kv_reserve(KvHandle kv, uint sequence, ulong n_tokens,
             NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_kv_append(KvHandle kv, uint layer, uint sequence, UIntPtr
-            n_tokens, int* positions, float* k, UIntPtr n_k, float* v, UIntPtr n_v, NativeError*
+        internal static extern int ggufx_kv_append(KvHandle kv, NativeKvTokens* tokens, NativeError*
             error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_kv_append_half(KvHandle kv, uint layer, uint sequence,
-            UIntPtr n_tokens, int* positions, uint format, ushort* k, UIntPtr n_k, ushort* v,
-            UIntPtr n_v, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_kv_append_batch(KvHandle kv, uint layer, UIntPtr n_tokens,
-            uint* sequences, int* positions, float* k, UIntPtr n_k, float* v, UIntPtr n_v,
-            NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_kv_attend(float* out_, UIntPtr n_out, float* lse, KvHandle
-            kv, uint layer, uint sequence, float* q, UIntPtr n_q, UIntPtr n_queries, int* positions,
-            NativeAttendOptions* options, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_kv_attend_batch(float* out_, UIntPtr n_out, float* lse,
-            KvHandle kv, uint layer, uint* sequences, float* q, UIntPtr n_q, UIntPtr n, int*
-            positions, NativeAttendOptions* options, NativeError* error);
+        internal static extern int ggufx_kv_attend(float* out_, UIntPtr n_out, float* lse, UIntPtr
+            n_lse, KvHandle kv, NativeKvQueries* queries, NativeAttendOptions* options, NativeError*
+            error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_kv_read(float* k, UIntPtr n_k, float* v, UIntPtr n_v,
-            KvHandle kv, uint layer, uint sequence, ulong first, ulong n_tokens, NativeError*
-            error);
+            KvHandle kv, NativeKvRange* range, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_kv_scores(float* out_, UIntPtr n_out, KvHandle kv, uint
-            layer, uint sequence, float* q, UIntPtr n_q, UIntPtr n_queries, float scale,
-            NativeError* error);
+        internal static extern int ggufx_kv_scores(float* out_, UIntPtr n_out, KvHandle kv,
+            NativeKvQueries* queries, float scale, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_kv_length(ulong* out_, KvHandle kv, uint sequence,
             NativeError* error);
@@ -443,14 +428,14 @@ namespace Ggufx
         internal static extern int ggufx_kv_rollback(KvHandle kv, uint sequence, NativeError*
             error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_kv_remove(KvHandle kv, uint sequence, int p0, int p1,
-            NativeError* error);
+        internal static extern int ggufx_kv_remove(KvHandle kv, uint sequence, ulong first, ulong
+            n_tokens, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_kv_copy(KvHandle kv, uint from, uint to, int p0, int p1,
-            NativeError* error);
+        internal static extern int ggufx_kv_copy(KvHandle kv, uint from, uint to, ulong first, ulong
+            n_tokens, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_kv_shift(KvHandle kv, uint sequence, int p0, int p1, int
-            delta, NativeError* error);
+        internal static extern int ggufx_kv_shift(KvHandle kv, uint sequence, ulong first, ulong
+            n_tokens, int delta, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_kv_keep(KvHandle kv, uint sequence, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
@@ -484,17 +469,8 @@ namespace Ggufx
             TensorHandle w, float* x, UIntPtr n_x, NativeMatmulOptions* options, NativeError*
             error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_matmul(float* y, UIntPtr ldy, UIntPtr n_y, RuntimeHandle
-            rt, TensorHandle w, float* x, UIntPtr ldx, UIntPtr n_x, UIntPtr n, NativeMatmulOptions*
-            options, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_matvec_many(float** y, UIntPtr* n_y, RuntimeHandle rt,
-            IntPtr* w, UIntPtr n_w, float* x, UIntPtr n_x, NativeMatmulOptions* options,
-            NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_matmul_id(float* y, UIntPtr ldy, UIntPtr n_y, RuntimeHandle
-            rt, TensorHandle w, uint* ids, UIntPtr n_used, float* x, UIntPtr ldx, UIntPtr n_x,
-            UIntPtr n, NativeMatmulOptions* options, NativeError* error);
+        internal static extern int ggufx_matmul(RuntimeHandle rt, NativeProduct* products, UIntPtr
+            n_products, NativeMatmulOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_measure(NativeMeasureFacts* out_, SessionHandle session,
             int* tokens, UIntPtr n_tokens, uint n_context, int bos, NativeMeasureOptions* options,
@@ -505,8 +481,8 @@ namespace Ggufx
             NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_measure_endings(double* out_, SessionHandle session, int*
-            context, UIntPtr n_context, int* endings, UIntPtr* n_tokens, UIntPtr n_endings,
-            NativeProgress* progress, NativeError* error);
+            context, UIntPtr n_context, NativeTokenList* endings, UIntPtr n_endings, NativeProgress*
+            progress, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_tokenizer_create(out TokenizerHandle out_, FileHandle file,
             NativeError* error);
@@ -523,7 +499,7 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_detokenize_part(byte* out_, UIntPtr capacity, UIntPtr*
             out_needed, NativeDetokenizeState* state, TokenizerHandle tokenizer, int* ids, UIntPtr
-            n_ids, uint flags, NativeError* error);
+            n_ids, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_token_info(NativeTokenFacts* out_, TokenizerHandle
             tokenizer, int id, NativeError* error);
@@ -565,12 +541,8 @@ namespace Ggufx
         internal static extern int ggufx_dequantize(float* out_, UIntPtr n_out, RuntimeHandle rt,
             TensorHandle tensor, ulong first_row, ulong n_rows, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_dequantize_blocks(float* out_, UIntPtr n, RuntimeHandle rt,
-            uint type_, void* bytes, UIntPtr n_bytes, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_quantize_blocks(void* out_, UIntPtr n_bytes, RuntimeHandle
-            rt, uint type_, float* rows, UIntPtr n_rows, UIntPtr n_cols, NativeQuantizeOptions*
-            options, NativeError* error);
+        internal static extern int ggufx_quantize(void* out_, UIntPtr n_bytes, RuntimeHandle rt,
+            NativeQuantizeArgs* args, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_sampler_create(out SamplerHandle out_, RuntimeHandle rt,
             uint n_vocab, ulong seed, NativeError* error);
@@ -629,8 +601,10 @@ namespace Ggufx
             out_suppressed, UIntPtr capacity, FileHandle file, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_logprobs(int* out_ids, float* out_logprobs, UIntPtr k,
-            float* out_chosen, RuntimeHandle rt, float* logits, UIntPtr n, int chosen, NativeError*
-            error);
+            RuntimeHandle rt, float* logits, UIntPtr n, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_token_logprob(float* out_, RuntimeHandle rt, float* logits,
+            UIntPtr n, int token, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_type_info(NativeTypeFacts* out_, uint type_, NativeError*
             error);

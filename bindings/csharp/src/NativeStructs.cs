@@ -507,6 +507,22 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeTensorOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint type_;
+        internal uint n_dims;
+        internal fixed ulong ne[4];
+        internal ulong row_stride;
+        internal void* data;
+        internal ulong n_bytes;
+        internal byte* name;
+        internal IntPtr destroy;
+        internal void* user;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeFinding
     {
         internal uint struct_size;
@@ -840,6 +856,26 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeKvTokens
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint layer;
+        internal uint sequence;
+        internal uint type_;
+        internal uint reserved;
+        internal UIntPtr n_tokens;
+        internal uint* sequences;
+        internal int* positions;
+        internal void* k;
+        internal UIntPtr n_k;
+        internal void* v;
+        internal UIntPtr n_v;
+        internal UIntPtr k_stride;
+        internal UIntPtr v_stride;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeAttendOptions
     {
         internal uint struct_size;
@@ -853,6 +889,31 @@ namespace Ggufx
         internal float* sink_logits;
         internal UIntPtr n_sink_logits;
         internal NativeProgress* progress;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeKvQueries
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint layer;
+        internal uint sequence;
+        internal UIntPtr n_queries;
+        internal uint* sequences;
+        internal int* positions;
+        internal float* q;
+        internal UIntPtr n_q;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeKvRange
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint layer;
+        internal uint sequence;
+        internal ulong first;
+        internal ulong n_tokens;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -879,6 +940,23 @@ namespace Ggufx
         internal uint struct_size;
         internal uint flags;
         internal NativeProgress* progress;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeProduct
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal IntPtr w;
+        internal float* x;
+        internal UIntPtr n_x;
+        internal UIntPtr ldx;
+        internal UIntPtr n;
+        internal float* y;
+        internal UIntPtr n_y;
+        internal UIntPtr ldy;
+        internal uint* ids;
+        internal UIntPtr n_used;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -940,10 +1018,18 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeTokenList
+    {
+        internal int* tokens;
+        internal UIntPtr n_tokens;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeDetokenizeState
     {
         internal ulong waiting;
-        internal fixed ulong reserved[3];
+        internal uint flags;
+        internal uint reserved;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1070,12 +1156,15 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeQuantizeOptions
+    internal unsafe struct NativeQuantizeArgs
     {
         internal uint struct_size;
         internal uint flags;
+        internal uint type_;
         internal int mode;
-        internal uint reserved;
+        internal UIntPtr n_rows;
+        internal UIntPtr n_cols;
+        internal float* rows;
         internal float* imatrix;
         internal NativeProgress* progress;
     }
@@ -1287,6 +1376,7 @@ namespace Ggufx
             { "ggufx_file_facts", sizeof(NativeFileFacts) },
             { "ggufx_meta_entry", sizeof(NativeMetaEntry) },
             { "ggufx_tensor_facts", sizeof(NativeTensorFacts) },
+            { "ggufx_tensor_options", sizeof(NativeTensorOptions) },
             { "ggufx_finding", sizeof(NativeFinding) },
             { "ggufx_draft_options", sizeof(NativeDraftOptions) },
             { "ggufx_generator_options", sizeof(NativeGeneratorOptions) },
@@ -1312,12 +1402,17 @@ namespace Ggufx
             { "ggufx_job_run_options", sizeof(NativeJobRunOptions) },
             { "ggufx_kv_layer", sizeof(NativeKvLayer) },
             { "ggufx_kv_options", sizeof(NativeKvOptions) },
+            { "ggufx_kv_tokens", sizeof(NativeKvTokens) },
             { "ggufx_attend_options", sizeof(NativeAttendOptions) },
+            { "ggufx_kv_queries", sizeof(NativeKvQueries) },
+            { "ggufx_kv_range", sizeof(NativeKvRange) },
             { "ggufx_kv_facts", sizeof(NativeKvFacts) },
             { "ggufx_matmul_options", sizeof(NativeMatmulOptions) },
+            { "ggufx_product", sizeof(NativeProduct) },
             { "ggufx_measure_row", sizeof(NativeMeasureRow) },
             { "ggufx_measure_facts", sizeof(NativeMeasureFacts) },
             { "ggufx_measure_options", sizeof(NativeMeasureOptions) },
+            { "ggufx_token_list", sizeof(NativeTokenList) },
             { "ggufx_detokenize_state", sizeof(NativeDetokenizeState) },
             { "ggufx_token_facts", sizeof(NativeTokenFacts) },
             { "ggufx_tokenizer_facts", sizeof(NativeTokenizerFacts) },
@@ -1328,7 +1423,7 @@ namespace Ggufx
             { "ggufx_layer_facts", sizeof(NativeLayerFacts) },
             { "ggufx_session_options", sizeof(NativeSessionOptions) },
             { "ggufx_session_facts", sizeof(NativeSessionFacts) },
-            { "ggufx_quantize_options", sizeof(NativeQuantizeOptions) },
+            { "ggufx_quantize_args", sizeof(NativeQuantizeArgs) },
             { "ggufx_temperature_options", sizeof(NativeTemperatureOptions) },
             { "ggufx_penalty_options", sizeof(NativePenaltyOptions) },
             { "ggufx_dry_options", sizeof(NativeDryOptions) },

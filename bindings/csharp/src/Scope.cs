@@ -88,6 +88,15 @@ namespace Ggufx
             return to;
         }
 
+        internal byte* Values(Array values, TensorType type, string name, out UIntPtr length)
+        {
+            length = Native.Size(values == null ? 0 : values.Length);
+            if (values == null) return null;
+            if (type == TensorType.F32 && values is float[] floats) return Array(floats);
+            if ((type == TensorType.F16 || type == TensorType.BF16) && values is ushort[] halves) return Array(halves);
+            throw Check.Argument($"ARGUMENT: {name} is no array of the type {type}");
+        }
+
         internal byte* String(string text) { return text == null ? null : Array(Native.Utf8(text)); }
 
         internal byte* Text(string text, out UIntPtr length) { return Array(Native.Text(text, out length)); }

@@ -128,15 +128,6 @@ namespace Ggufx
             return logits;
         }
 
-        /// <summary>Log-probabilities of several continuations of one context, each summed over its
-        /// tokens. The session must be empty; it is empty again afterwards.</summary>
-        public double[] MeasureEndings(ReadOnlySpan<int> context, int[][] endings, CancellationToken token = default(CancellationToken),
-            IProgress<Progress> progress = null)
-        {
-            long[] lengths = Array.ConvertAll(endings, ending => (long)ending.Length);
-            return MeasureEndings(context, endings.SelectMany(ending => ending).ToArray(), lengths, token, progress);
-        }
-
         /// <summary>Write a snapshot of a sequence, or of Constants.SessionAll.</summary>
         public void Save(uint sequence, Stream to) { Save(sequence, Streams.Writer(to)); }
 

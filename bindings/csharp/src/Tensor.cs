@@ -26,11 +26,20 @@ namespace Ggufx
             RuntimeHandle runtime = rt.Handle; // before anything is pinned
             byte[] title = Native.Utf8(name);
             var pin = new Pinned(data);
+            if (ne.Length > 4) throw Check.Argument($"ARGUMENT: {ne.Length} dimensions, at most 4");
             TensorHandle made;
             NativeError e;
+            var options = new NativeTensorOptions { struct_size = (uint)sizeof(NativeTensorOptions), type_ = (uint)type, n_dims = (uint)ne.Length, row_stride = rowStride };
+            for (int i = 0; i < ne.Length; i++) options.ne[i] = ne[i];
+            options.data = (void*)pin.Address;
+            options.n_bytes = (ulong)data.Length;
+            options.destroy = Functions.Destroy;
+            options.user = new Callback(pin).User;
             fixed (byte* text = title)
-            fixed (ulong* dims = &Native.First(ne))
-                Check.Ok(NativeMethods.ggufx_tensor_wrap(out made, runtime, (uint)type, (uint)ne.Length, dims, rowStride, (void*)pin.Address, (ulong)data.Length, text, Functions.Destroy, new Callback(pin).User, &e), &e);
+            {
+                options.name = text;
+                Check.Ok(NativeMethods.ggufx_tensor_create(out made, runtime, &options, &e), &e);
+            }
             return new Tensor(made);
         }
 
@@ -59,46 +68,80 @@ namespace Ggufx
 
     public sealed unsafe partial class Runtime
     {
-        /// <summary>Products of several matrices and one vector; concatenated in y, rows[i] values
-        /// each. At most 64 matrices.</summary>
-        public void MatvecMany(Span<float> y, int[] rows, Tensor[] w, ReadOnlySpan<float> x, MatmulOptions options = null)
+        /// <summary>Products of a matrix and n columns, ldx apart; results are ldy apart. 0: dense.</summary>
+        public void Matmul(Span<float> y, long ldy, Tensor w, ReadOnlySpan<float> x, long ldx, long n, MatmulOptions options = null)
         {
-            const int most = (int)Constants.MatvecMaxMatrices;
-            if (rows.Length != w.Length || w.Length > most) throw Check.Argument($"ARGUMENT: {rows.Length} results of {w.Length} matrices, at most {most}");
-            float** to = stackalloc float*[most];
-            UIntPtr* counts = stackalloc UIntPtr[most];
-            IntPtr* matrices = stackalloc IntPtr[most];
+            Multiply(y, ldy, w, default(ReadOnlySpan<uint>), 0, x, ldx, n, options);
+        }
+
+        /// <summary>Products of n columns and the matrices of experts, nUsed experts per column.</summary>
+        public void MatmulId(Span<float> y, long ldy, Tensor w, ReadOnlySpan<uint> ids, long nUsed, ReadOnlySpan<float> x,
+            long ldx, long n, MatmulOptions options = null)
+        {
+            Check.Length(ids.Length, checked(n * nUsed), "ids");
+            if (ids.Length > 0) Multiply(y, ldy, w, ids, nUsed, x, ldx, n, options);
+        }
+
+        private void Multiply(Span<float> y, long ldy, Tensor w, ReadOnlySpan<uint> ids, long nUsed, ReadOnlySpan<float> x,
+            long ldx, long n, MatmulOptions options)
+        {
+            var product = new NativeProduct { struct_size = (uint)sizeof(NativeProduct), ldx = Native.Size(ldx, "ldx"), n = Native.Size(n, "n"),
+                ldy = Native.Size(ldy, "ldy"), n_used = Native.Size(nUsed, "nUsed"), n_x = Native.Size(x.Length), n_y = Native.Size(y.Length) };
+            fixed (float* to = &MemoryMarshal.GetReference(y))
+            fixed (float* from = &MemoryMarshal.GetReference(x))
+            fixed (uint* chosen = &MemoryMarshal.GetReference(ids))
+            {
+                product.y = to;
+                product.x = from;
+                product.ids = ids.Length == 0 ? null : chosen;
+                Multiply(&product, 1, w, null, options);
+            }
+        }
+
+        /// The matrices of products are set here.
+        private void Multiply(NativeProduct* products, int n, Tensor one, Tensor[] all, MatmulOptions options)
+        {
             NativeMatmulOptions native;
             NativeError e;
             var scope = options == null ? null : Scope.New();
             int held = 0;
             try
             {
-                for (; held < w.Length; held++)
+                for (; held < n; held++)
                 {
                     bool added = false;
-                    w[held].Handle.DangerousAddRef(ref added);
-                    matrices[held] = w[held].Handle.DangerousGetHandle();
+                    TensorHandle w = (all == null ? one : all[held]).Handle;
+                    w.DangerousAddRef(ref added);
+                    products[held].w = w.DangerousGetHandle();
                 }
-                fixed (float* first = &MemoryMarshal.GetReference(y))
-                fixed (float* from = &MemoryMarshal.GetReference(x))
-                {
-                    int total = 0;
-                    for (int i = 0; i < w.Length; i++)
-                    {
-                        if (rows[i] < 0 || rows[i] > y.Length - total) throw Check.Argument($"ARGUMENT: {rows[i]} rows after {total} of {y.Length} values");
-                        to[i] = first + total;
-                        counts[i] = Native.Size(rows[i]);
-                        total += rows[i];
-                    }
-                    Scope.End(scope, NativeMethods.ggufx_matvec_many(to, counts, Handle, matrices, Native.Size(w.Length), from, Native.Size(x.Length),
-                        MatmulOptions.Of(options, &native, scope), &e), &e);
-                }
+                Scope.End(scope, NativeMethods.ggufx_matmul(Handle, products, Native.Size(n), MatmulOptions.Of(options, &native, scope), &e), &e);
             }
             finally
             {
-                while (held > 0) w[--held].Handle.DangerousRelease();
+                while (held-- > 0) (all == null ? one : all[held]).Handle.DangerousRelease();
                 if (scope != null) scope.Dispose();
+            }
+        }
+
+        /// <summary>Products of several matrices and one vector; concatenated in y, rows[i] values
+        /// each. At most 64 matrices.</summary>
+        public void MatvecMany(Span<float> y, int[] rows, Tensor[] w, ReadOnlySpan<float> x, MatmulOptions options = null)
+        {
+            const int most = (int)Constants.MatmulMaxProducts;
+            if (rows.Length != w.Length || w.Length > most) throw Check.Argument($"ARGUMENT: {rows.Length} results of {w.Length} matrices, at most {most}");
+            NativeProduct* products = stackalloc NativeProduct[most];
+            fixed (float* first = &MemoryMarshal.GetReference(y))
+            fixed (float* from = &MemoryMarshal.GetReference(x))
+            {
+                int total = 0;
+                for (int i = 0; i < w.Length; i++)
+                {
+                    if (rows[i] < 0 || rows[i] > y.Length - total) throw Check.Argument($"ARGUMENT: {rows[i]} rows after {total} of {y.Length} values");
+                    products[i] = new NativeProduct { struct_size = (uint)sizeof(NativeProduct), x = from, n_x = Native.Size(x.Length),
+                        n = Native.Size(1), y = first + total, n_y = Native.Size(rows[i]) };
+                    total += rows[i];
+                }
+                Multiply(products, w.Length, null, w, options);
             }
         }
     }

@@ -1529,7 +1529,7 @@ namespace Ggufx
         public float[] Sums { get; private set; }
         /// <summary>Tokens.</summary>
         public float[] Counts { get; private set; }
-        /// <summary>Sums / counts, 1 without counts: the imatrix of QuantizeOptions.</summary>
+        /// <summary>Sums / counts, 1 without counts: the imatrix of QuantizeArgs.</summary>
         public float[] Values { get; private set; }
 
         internal unsafe ImatrixEntry(NativeImatrixEntry* o)
@@ -1856,6 +1856,57 @@ namespace Ggufx
         }
     }
 
+    /// <summary>Tokens that KvCache.Append appends to a layer.</summary>
+    public sealed partial class KvTokens
+    {
+        /// <summary>Layer.</summary>
+        public uint Layer { get; set; }
+        /// <summary>Sequence of all tokens; 0 with Sequences.</summary>
+        public uint Sequence { get; set; }
+        /// <summary>Type of k and v: TensorType.F32, _F16 or _BF16, in the host's byte order.</summary>
+        public TensorType Type { get; set; }
+        /// <summary>Tokens.</summary>
+        public long Tokens { get; set; }
+        /// <summary>The sequence of each token, or null; needs positions.</summary>
+        public uint[] Sequences { get; set; }
+        /// <summary>Not negative, and not descending within a sequence; null: the next ones (0, 1, ... without gaps). The causal
+        /// mask compares positions. Keys are stored as given: the call does not apply RoPE.</summary>
+        public int[] Positions { get; set; }
+        /// <summary>[Tokens][KvHeads][HeadDimK], copied (quantized).</summary>
+        public Array K { get; set; }
+        /// <summary>[Tokens][KvHeads][HeadDimV], copied; null with KvFlags.VInK.</summary>
+        public Array V { get; set; }
+        /// <summary>Distance of two tokens in values; 0 = dense: KvHeads * HeadDimK.</summary>
+        public long KStride { get; set; }
+        /// <summary>The same of v.</summary>
+        public long VStride { get; set; }
+
+        internal unsafe void Fill(NativeKvTokens* o, Scope scope)
+        {
+            *o = default(NativeKvTokens);
+            o->struct_size = (uint)sizeof(NativeKvTokens);
+            o->layer = Layer;
+            o->sequence = Sequence;
+            o->type_ = (uint)Type;
+            o->n_tokens = Native.Size(Tokens, "Tokens");
+            if (Sequences != null) Check.Length(Sequences.Length, Tokens, "Sequences");
+            o->sequences = (uint*)scope.Array(Sequences);
+            if (Positions != null) Check.Length(Positions.Length, Tokens, "Positions");
+            o->positions = (int*)scope.Array(Positions);
+            o->k = scope.Values(K, Type, "K", out o->n_k);
+            o->v = scope.Values(V, Type, "V", out o->n_v);
+            o->k_stride = Native.Size(KStride, "KStride");
+            o->v_stride = Native.Size(VStride, "VStride");
+        }
+
+        internal static unsafe NativeKvTokens* Of(KvTokens from, NativeKvTokens* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
     /// <summary>Attend options.</summary>
     public sealed partial class AttendOptions
     {
@@ -1899,6 +1950,76 @@ namespace Ggufx
         {
             if (from == null) return null;
             from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>Queries over a layer.</summary>
+    public sealed partial class KvQueries
+    {
+        /// <summary>Layer.</summary>
+        public uint Layer { get; set; }
+        /// <summary>Sequence of all queries; 0 with Sequences.</summary>
+        public uint Sequence { get; set; }
+        /// <summary>Queries.</summary>
+        public long Queries { get; set; }
+        /// <summary>Query i reads sequences[i], which may repeat; null: Sequence.</summary>
+        public uint[] Sequences { get; set; }
+        /// <summary>Not negative; null: those of the last Queries tokens, or with Sequences that of the last token of
+        /// each.</summary>
+        public int[] Positions { get; set; }
+        /// <summary>f32, [Queries][QHeads][HeadDimK].</summary>
+        public float[] Q { get; set; }
+
+        internal unsafe void Fill(NativeKvQueries* o, Scope scope)
+        {
+            *o = default(NativeKvQueries);
+            o->struct_size = (uint)sizeof(NativeKvQueries);
+            o->layer = Layer;
+            o->sequence = Sequence;
+            o->n_queries = Native.Size(Queries, "Queries");
+            if (Sequences != null) Check.Length(Sequences.Length, Queries, "Sequences");
+            o->sequences = (uint*)scope.Array(Sequences);
+            if (Positions != null) Check.Length(Positions.Length, Queries, "Positions");
+            o->positions = (int*)scope.Array(Positions);
+            o->q = (float*)scope.Array(Q);
+            o->n_q = Native.Size(Q == null ? 0 : Q.Length);
+        }
+
+        internal static unsafe NativeKvQueries* Of(KvQueries from, NativeKvQueries* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>Tokens of a layer of a sequence: First .. first + Tokens - 1.</summary>
+    public sealed partial class KvRange
+    {
+        /// <summary>Layer.</summary>
+        public uint Layer { get; set; }
+        /// <summary>Sequence.</summary>
+        public uint Sequence { get; set; }
+        /// <summary>First.</summary>
+        public ulong First { get; set; }
+        /// <summary>Tokens.</summary>
+        public ulong Tokens { get; set; }
+
+        internal unsafe void Fill(NativeKvRange* o)
+        {
+            *o = default(NativeKvRange);
+            o->struct_size = (uint)sizeof(NativeKvRange);
+            o->layer = Layer;
+            o->sequence = Sequence;
+            o->first = First;
+            o->n_tokens = Tokens;
+        }
+
+        internal static unsafe NativeKvRange* Of(KvRange from, NativeKvRange* o)
+        {
+            if (from == null) return null;
+            from.Fill(o);
             return o;
         }
     }
@@ -2148,6 +2269,28 @@ namespace Ggufx
             if (from == null) return null;
             from.Fill(o, scope);
             return o;
+        }
+    }
+
+    /// <summary>Token ids of one text. It never grows.</summary>
+    public partial struct TokenList
+    {
+        /// <summary>Tokens.</summary>
+        public int[] Tokens { get; set; }
+
+        internal unsafe void Fill(NativeTokenList* o, Scope scope)
+        {
+            *o = default(NativeTokenList);
+            o->tokens = (int*)scope.Array(Tokens);
+            o->n_tokens = Native.Size(Tokens == null ? 0 : Tokens.Length);
+        }
+
+        internal static unsafe NativeTokenList* Of(IReadOnlyList<TokenList> from, Scope scope)
+        {
+            if (from == null) return null;
+            var list = (NativeTokenList*)scope.Memory(from.Count, sizeof(NativeTokenList));
+            for (int i = 0; i < from.Count; i++) from[i].Fill(&list[i], scope);
+            return list;
         }
     }
 
@@ -2454,11 +2597,19 @@ namespace Ggufx
         }
     }
 
-    /// <summary>Options of a quantization. All zero means default.</summary>
-    public sealed partial class QuantizeOptions
+    /// <summary>Rows of f32 to quantize.</summary>
+    public sealed partial class QuantizeArgs
     {
+        /// <summary>Type.</summary>
+        public TensorType Type { get; set; }
         /// <summary>Mode.</summary>
         public QuantizeMode Mode { get; set; }
+        /// <summary>N rows.</summary>
+        public long NRows { get; set; }
+        /// <summary>Values of a row.</summary>
+        public long Cols { get; set; }
+        /// <summary>f32, dense.</summary>
+        public float[] Rows { get; set; }
         /// <summary>Weights of the columns, &gt;= 0, or null.</summary>
         public float[] Imatrix { get; set; }
         /// <summary>Cancels the call.</summary>
@@ -2466,16 +2617,22 @@ namespace Ggufx
         /// <summary>Counts blocks.</summary>
         public IProgress<Progress> Progress { get; set; }
 
-        internal unsafe void Fill(NativeQuantizeOptions* o, Scope scope)
+        internal unsafe void Fill(NativeQuantizeArgs* o, Scope scope)
         {
-            *o = default(NativeQuantizeOptions);
-            o->struct_size = (uint)sizeof(NativeQuantizeOptions);
+            *o = default(NativeQuantizeArgs);
+            o->struct_size = (uint)sizeof(NativeQuantizeArgs);
+            o->type_ = (uint)Type;
             o->mode = (int)Mode;
+            o->n_rows = Native.Size(NRows, "NRows");
+            o->n_cols = Native.Size(Cols, "Cols");
+            if (Rows != null) Check.Length(Rows.Length, NRows * Cols, "Rows");
+            o->rows = (float*)scope.Array(Rows);
+            if (Imatrix != null) Check.Length(Imatrix.Length, Cols, "Imatrix");
             o->imatrix = (float*)scope.Array(Imatrix);
             o->progress = scope.Follow(Token, Progress);
         }
 
-        internal static unsafe NativeQuantizeOptions* Of(QuantizeOptions from, NativeQuantizeOptions* o, Scope scope)
+        internal static unsafe NativeQuantizeArgs* Of(QuantizeArgs from, NativeQuantizeArgs* o, Scope scope)
         {
             if (from == null) return null;
             from.Fill(o, scope);

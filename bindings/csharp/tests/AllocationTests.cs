@@ -32,8 +32,8 @@ public static partial class Tests
         AllocatesNothing("MatVecMany", () => Rt.MatvecMany(y, rows, twice, one));
         AllocatesNothing("Dequantize", () => Rt.Dequantize(y, w, 3, 2));
         var blocks = new byte[2 * 272];
-        AllocatesNothing("Quantize", () => Rt.QuantizeBlocks(blocks, TensorType.Q8_0, x, 2, 256));
-        AllocatesNothing("DequantizeBlocks", () => Rt.DequantizeBlocks(y, TensorType.Q8_0, blocks));
+        var args = new QuantizeArgs { Type = TensorType.Q8_0, Rows = x, NRows = 2, Cols = 256 };
+        AllocatesNothing("Quantize", () => Rt.Quantize(blocks, args));
         var experts = Tensor.Wrap(Rt, TensorType.Q8_0, new ulong[] { 256, 1, 2 }, blocks, "experts");
         var ids = new uint[] { 1, 0 };
         var results = new float[2];
@@ -48,20 +48,26 @@ public static partial class Tests
         var sequences = new uint[] { 0, 1 };
         var at = new[] { 5, 5 };
         var half = new ushort[64];
+        var floats = new KvTokens { Tokens = 1, K = k, V = k };
+        var halves = new KvTokens { Tokens = 1, K = half, V = half, Type = TensorType.BF16 };
+        var batch = new KvTokens { Tokens = 2, K = both, V = both, Sequences = sequences, Positions = at };
+        var one = new KvQueries { Queries = 1, Q = q };
+        var each = new KvQueries { Queries = 2, Q = queries, Sequences = sequences };
+        var range = new KvRange { First = 1, Tokens = 1 };
         AllocatesNothing("Append", () =>
         {
-            kv.Append(0, 0, 1, k, v: k);
+            kv.Append(floats);
             kv.Truncate(0, 5);
-            kv.AppendHalf(0, 0, 1, HalfFormat.Bf16, half, v: half);
+            kv.Append(halves);
             kv.Truncate(0, 5);
-            kv.AppendBatch(0, sequences, at, both, both);
+            kv.Append(batch);
             kv.Truncate(1, 5);
             kv.Truncate(0, 5);
         });
-        AllocatesNothing("Attend", () => kv.Attend(to, 0, 0, q, 1));
-        AllocatesNothing("AttendBatch", () => kv.AttendBatch(two, 0, sequences, queries));
-        AllocatesNothing("Read", () => kv.Read(0, 0, 1, 1, k: k));
-        AllocatesNothing("Scores", () => kv.Scores(scores, 0, 0, q, 1, 0));
+        AllocatesNothing("Attend", () => kv.Attend(to, one));
+        AllocatesNothing("AttendBatch", () => kv.Attend(two, each));
+        AllocatesNothing("Read", () => kv.Read(range, k));
+        AllocatesNothing("Scores", () => kv.Scores(scores, one, 0));
     }
 
     static void TestAConversationAllocatesNothing()
@@ -70,9 +76,9 @@ public static partial class Tests
         var session = new Session(model);
         var embedder = new Embedder(model, new EmbedOptions { Context = 4, Batch = 4 });
         var row = new float[256];
-        var lengths = new[] { 1L };
         var sampler = new Sampler(Rt, 1024, 0);
         var ids = new[] { 1 };
+        var lists = Flat.Lists(ids);
         var logits = new float[1024];
         var items = new[] { new BatchItem(0, ids) };
         AllocatesNothing("DecodeBatch", () =>
@@ -82,7 +88,7 @@ public static partial class Tests
         });
         AllocatesNothing("Embed and Sample", () =>
         {
-            embedder.Embed(row, ids, lengths);
+            embedder.Embed(row, lists);
             float logprob;
             sampler.Sample(logits, out logprob);
         });

@@ -23,14 +23,15 @@ public static partial class Tests
     static void TestAConversationIsText()
     {
         var chat = new Chat(Rt, null, new ChatOptions { Text = Template, BosToken = "<s>" });
-        ChatRun[] runs;
-        string said = chat.Render(new ChatRequest { MessagesJson = Hello, Flags = ChatFlags.Generate }, out runs);
+        var hello = new ChatRequest { MessagesJson = Hello, Flags = ChatFlags.Generate };
+        string said = chat.Render(hello);
+        ChatRun[] runs = chat.Runs(hello);
         That(said == "<s>[user]Hi </s> \u00e9</s>[assistant]", said);
         That(runs.Length == 3 && runs[0].End == 9 && runs[1].End == 19 && runs[2].End == 34);
         That(!runs[0].User && runs[1].User && !runs[2].User);
         string many = "[" + string.Join(",", Enumerable.Repeat("{\"role\":\"user\",\"content\":\"xxx\"}", 900)) + "]";
-        said = chat.Render(new ChatRequest { MessagesJson = many }, out runs);
-        That(said.Length == 3 + 900 * 13 && runs.Length == 1801);
+        said = chat.Render(new ChatRequest { MessagesJson = many });
+        That(said.Length == 3 + 900 * 13 && chat.Runs(new ChatRequest { MessagesJson = many }).Length == 1801);
         var more = new Chat(Rt, null, new ChatOptions { Text = "{{ enable_thinking }} {{ tools }} {{ n }} " +
             "{{ reasoning_effort }} {{ documents[0].t }} {{ strftime_now('%Y') }}" });
         said = more.Render(new ChatRequest { MessagesJson = "[]", Tools = "[]", Documents = "[{\"t\": 1}]", Variables = "{\"n\": 2}",

@@ -49,12 +49,12 @@ public static partial class Tests
         var w = Tensor.Wrap(Rt, TensorType.Q8_0, new ulong[] { 64, 4, 3 }, blocks, "experts");
         Rt.MatmulId(y, 0, w, new uint[] { 2, 0 }, 2, x, 0, 1);
         That(y.Take(4).SequenceEqual(w.Slice(2, 2, 1).MatVec(Rt, x)));
-        That(Fails(Status.Argument, () => Rt.MatmulId(y, 0, w, new uint[] { 2, 3 }, 2, x, 0, 1)).Index == 1);
+        That(Fails(Status.Argument, () => Rt.MatmulId(y, 0, w, new uint[] { 2, 3 }, 2, x, 0, 1)).Index == 0);
         Fails(Status.Argument, () => Rt.MatmulId(y, 0, w, new uint[] { 2, 1, 0 }, 2, x, 0, 1));
         Fails(Status.Argument, () => Rt.QuantizeBlocks(blocks, TensorType.IQ2_XS, rows, 2, 256));
         Fails(Status.Shape, () => Rt.QuantizeBlocks(blocks, TensorType.Q4_K, rows, 4, 128));
         Fails(Status.Argument, () => Rt.QuantizeBlocks(blocks, TensorType.Q8_0, rows, 1, 500));
-        Fails(Status.Argument, () => Rt.QuantizeBlocks(blocks, TensorType.Q8_0, rows, 2, 256, new QuantizeOptions { Imatrix = new float[3] }));
+        Fails(Status.Argument, () => Rt.QuantizeBlocks(blocks, TensorType.Q8_0, rows, 2, 256, new QuantizeArgs { Imatrix = new float[3] }));
         rows[300] = float.NaN;
         That(Fails(Status.Value, () => Rt.QuantizeBlocks(blocks, TensorType.Q8_0, rows, 2, 256)).Index == 1);
         Fails(Status.Bounds, () => Tensor.Wrap(Rt, TensorType.Q8_0, new ulong[] { 64, 2 }, new byte[100], "w"));

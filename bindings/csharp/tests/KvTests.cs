@@ -54,8 +54,8 @@ public static partial class Tests
         That(Attended(kv, 1).SequenceEqual(before));
         kv.AttendBatch(two, 0, new uint[] { 0, 1 }, Numbers(128).Concat(Numbers(128)).ToArray());
         That(two.SequenceEqual(before.Concat(before)));
-        kv.Remove(1, 2, 4);
-        kv.Shift(1, 4, 10, -2);
+        kv.Remove(1, 2, 2);
+        kv.Shift(1, 2, 6, -2);
         That(kv.Positions(1, 0, 8).SequenceEqual(Enumerable.Range(0, 8)));
         kv.Compact(1);
         kv.Truncate(1, 3);
@@ -64,7 +64,7 @@ public static partial class Tests
         kv.Rollback(2);
         kv.Reserve(2, 64);
         kv.AppendBatch(0, new uint[] { 0, 2 }, new[] { 10, 8 }, Numbers(128), Numbers(128));
-        kv.AppendHalf(1, 2, 1, HalfFormat.Bf16, Enumerable.Repeat((ushort)0x3f80, 64).ToArray(), v: new ushort[64]);
+        kv.AppendHalf(1, 2, 1, TensorType.BF16, Enumerable.Repeat((ushort)0x3f80, 64).ToArray(), v: new ushort[64]);
         float[] k = new float[64], v = Numbers(64);
         kv.Read(1, 2, 0, 1, k: k, v: v);
         That(k.All(x => x == 1) && v.All(x => x == 0));

@@ -12,25 +12,22 @@ public static partial class Tests
 
     static float Logprob(float[] logits, int id)
     {
-        float[] none;
-        float logprob;
-        Rt.Logprobs(0, logits, id, out none, out logprob);
-        return logprob;
+        return Rt.TokenLogprob(logits, id);
     }
 
     static void TestLogarithmsOfProbabilities()
     {
         float[] logits = { 0.5f, 3, float.NegativeInfinity, 3, 1 }, values;
         double sum = Math.Log(logits.Sum(x => Math.Exp(x)));
-        float chosen;
-        int[] ids = Rt.Logprobs(3, logits, 0, out values, out chosen);
+        float chosen = Logprob(logits, 0);
+        int[] ids = Rt.Logprobs(3, logits, out values);
         That(ids.SequenceEqual(new[] { 1, 3, 4 }));
         That(Near(values, new[] { (float)(3 - sum), (float)(3 - sum), (float)(1 - sum) }, 1e-6));
         That(Math.Abs(chosen - (0.5 - sum)) < 1e-6, chosen);
         That(float.IsNegativeInfinity(Logprob(logits, 2)));
-        Fails(Status.Argument, () => Rt.Logprobs(6, logits, 0, out values, out chosen));
-        Fails(Status.Argument, () => Rt.Logprobs(-1, logits, 0, out values, out chosen));
-        Fails(Status.Argument, () => Rt.Logprobs(1L << 40, logits, 0, out values, out chosen));
+        Fails(Status.Argument, () => Rt.Logprobs(6, logits, out values));
+        Fails(Status.Argument, () => Rt.Logprobs(-1, logits, out values));
+        Fails(Status.Argument, () => Rt.Logprobs(1L << 40, logits, out values));
         Fails(Status.Argument, () => Logprob(logits, 5));
         Fails(Status.Value, () => Logprob(new[] { 1, 2, float.NaN }, 0));
     }
@@ -40,7 +37,7 @@ public static partial class Tests
         var session = SmallSession();
         int[] context = { 1, 300, 301 };
         int[][] endings = { new[] { 302 }, new[] { 303, 304 }, new[] { 302, 305, 306 } };
-        double[] got = session.MeasureEndings(context, endings);
+        double[] got = session.MeasureEndings(context, Flat.Lists(endings));
         That(got.Length == 3);
         for (int i = 0; i < endings.Length; i++)
         {
@@ -54,8 +51,8 @@ public static partial class Tests
             That(Math.Abs(sum - got[i]) < 0.05, sum); // products of one column and of many have other bits
             session.SequenceTruncate(0, 0);
         }
-        Fails(Status.Argument, () => session.MeasureEndings(context, new[] { new[] { 302 }, new int[0] }));
-        Fails(Status.Capacity, () => session.MeasureEndings(context, new[] { new int[64] }));
+        Fails(Status.Argument, () => session.MeasureEndings(context, Flat.Lists(new[] { 302 }, new int[0])));
+        Fails(Status.Capacity, () => session.MeasureEndings(context, Flat.Lists(new int[64])));
         That(session.SequenceLength(0) == 0);
     }
 

@@ -38,6 +38,7 @@ public static partial class Tests
         if (type == typeof(Adapter)) return new Adapter((Model)Sample(typeof(Model)), LoraFile());
         if (type.IsEnum) return Enum.ToObject(type, 1);
         if (type.IsPrimitive) return Convert.ChangeType(1, type);
+        if (type == typeof(Array)) return new float[1];
         if (type.IsArray) return OneOf(type.GetElementType());
         if (typeof(Delegate).IsAssignableFrom(type)) return Function(type);
         if (type.IsGenericType && type.GetGenericTypeDefinition() == typeof(IReadOnlyList<>)) return OneOf(type.GetGenericArguments()[0]);
@@ -93,6 +94,8 @@ public static partial class Tests
             {
                 object options = Activator.CreateInstance(type);
                 property.SetValue(options, Sample(property.PropertyType));
+                foreach (string count in new[] { "Tokens", "Queries", "NRows", "Cols" }) // of the elements of arrays
+                    if (property.PropertyType.IsArray && type.GetProperty(count)?.PropertyType == typeof(long)) type.GetProperty(count).SetValue(options, 1L);
                 if (property.Name == "Speeds") type.GetProperty("Ranks").SetValue(options, 1u); // which tells their number
                 var changed = Filled(options).Where(f => f.Value != none[f.Key]).Select(f => Plain(f.Key));
                 string name = property.PropertyType == typeof(CancellationToken) ? "progress" : Plain(property.Name);

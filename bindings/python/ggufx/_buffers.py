@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._error import argument
+from .ids import MAX_DIMS
 
 Array = NDArray[Any]
 S = TypeVar("S", bound=Structure)
@@ -155,10 +156,12 @@ def numbers(values: Ints, dtype: np.dtype[Any], what: str, n: int | None = None)
 
 def dimensions(ne: Sequence[int]) -> Any:
     """Values per dimension as a C array."""
+    if len(ne) > MAX_DIMS:
+        raise argument(f"ne has {len(ne)} dimensions, at most {MAX_DIMS}")
     for n in ne:
         if not 0 <= n < 2**63:
             raise argument(f"ne has {n}, not within 0 .. 2^63 - 1")
-    return (c_uint64 * max(len(ne), 1))(*ne)
+    return (c_uint64 * MAX_DIMS)(*ne)
 
 
 def address(array: Array) -> int:

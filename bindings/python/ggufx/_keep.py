@@ -10,14 +10,15 @@ from typing import Any, Callable, Protocol, Sequence, TypeVar
 
 import numpy as np
 
-from ._buffers import Array, Buffer, address, numbers, raw_bytes, reads
+from ._buffers import F16, F32, U16, Array, Buffer, address, numbers, raw_bytes, reads
 from ._error import argument
 from ._facts import Path, Text, path_bytes, terminated, to_bytes
 from ._handle import CLASSES, Object
-from .ids import Status
+from .ids import Status, TensorType
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Structure)
+FLOATS = {TensorType.F32: F32, TensorType.F16: F16, TensorType.BF16: U16}
 
 
 class Fills(Protocol):
@@ -75,6 +76,16 @@ class Keep:
         if values is None:
             return None, 0
         of: Array = (reads if dtype.kind == "f" else numbers)(values, dtype, what, n)
+        self._kept.append(of)
+        return address(of), of.size
+
+    def values(self, values: Buffer | None, type: int, what: str) -> tuple[int | None, int]:
+        """Address and number of floats of a type of files; those of BF16 are given as their bits."""
+        if values is None:
+            return None, 0
+        if type not in FLOATS:
+            raise argument(f"the type of {what} is {type}, not F32, F16 or BF16")
+        of = reads(values, FLOATS[type], what)
         self._kept.append(of)
         return address(of), of.size
 

@@ -822,6 +822,33 @@ class ggufx_tensor_facts(Structure):
     ]
 
 
+class ggufx_tensor_options(Checked):
+    struct_size: int
+    flags: int
+    type: int
+    n_dims: int
+    ne: Array[Any]
+    row_stride: int
+    data: int | None
+    n_bytes: int
+    name: int | None
+    destroy: int | None
+    user: int | None
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("type", c_uint32),
+        ("n_dims", c_uint32),
+        ("ne", c_uint64 * 4),
+        ("row_stride", c_uint64),
+        ("data", c_void_p),
+        ("n_bytes", c_uint64),
+        ("name", c_void_p),
+        ("destroy", c_void_p),
+        ("user", c_void_p),
+    ]
+
+
 class ggufx_finding(Checked):
     struct_size: int
     severity: int
@@ -1363,6 +1390,41 @@ class ggufx_kv_options(Checked):
     ]
 
 
+class ggufx_kv_tokens(Checked):
+    struct_size: int
+    flags: int
+    layer: int
+    sequence: int
+    type: int
+    reserved: int
+    n_tokens: int
+    sequences: int | None
+    positions: int | None
+    k: int | None
+    n_k: int
+    v: int | None
+    n_v: int
+    k_stride: int
+    v_stride: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("layer", c_uint32),
+        ("sequence", c_uint32),
+        ("type", c_uint32),
+        ("reserved", c_uint32),
+        ("n_tokens", c_size_t),
+        ("sequences", c_void_p),
+        ("positions", c_void_p),
+        ("k", c_void_p),
+        ("n_k", c_size_t),
+        ("v", c_void_p),
+        ("n_v", c_size_t),
+        ("k_stride", c_size_t),
+        ("v_stride", c_size_t),
+    ]
+
+
 class ggufx_attend_options(Checked):
     struct_size: int
     flags: int
@@ -1387,6 +1449,46 @@ class ggufx_attend_options(Checked):
         ("sink_logits", c_void_p),
         ("n_sink_logits", c_size_t),
         ("progress", c_void_p),
+    ]
+
+
+class ggufx_kv_queries(Checked):
+    struct_size: int
+    flags: int
+    layer: int
+    sequence: int
+    n_queries: int
+    sequences: int | None
+    positions: int | None
+    q: int | None
+    n_q: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("layer", c_uint32),
+        ("sequence", c_uint32),
+        ("n_queries", c_size_t),
+        ("sequences", c_void_p),
+        ("positions", c_void_p),
+        ("q", c_void_p),
+        ("n_q", c_size_t),
+    ]
+
+
+class ggufx_kv_range(Checked):
+    struct_size: int
+    flags: int
+    layer: int
+    sequence: int
+    first: int
+    n_tokens: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("layer", c_uint32),
+        ("sequence", c_uint32),
+        ("first", c_uint64),
+        ("n_tokens", c_uint64),
     ]
 
 
@@ -1429,6 +1531,35 @@ class ggufx_matmul_options(Checked):
         ("struct_size", c_uint32),
         ("flags", c_uint32),
         ("progress", c_void_p),
+    ]
+
+
+class ggufx_product(Checked):
+    struct_size: int
+    flags: int
+    w: int | None
+    x: int | None
+    n_x: int
+    ldx: int
+    n: int
+    y: int | None
+    n_y: int
+    ldy: int
+    ids: int | None
+    n_used: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("w", c_void_p),
+        ("x", c_void_p),
+        ("n_x", c_size_t),
+        ("ldx", c_size_t),
+        ("n", c_size_t),
+        ("y", c_void_p),
+        ("n_y", c_size_t),
+        ("ldy", c_size_t),
+        ("ids", c_void_p),
+        ("n_used", c_size_t),
     ]
 
 
@@ -1533,12 +1664,23 @@ class ggufx_measure_options(Checked):
     ]
 
 
+class ggufx_token_list(Checked):
+    tokens: int | None
+    n_tokens: int
+    _fields_ = [
+        ("tokens", c_void_p),
+        ("n_tokens", c_size_t),
+    ]
+
+
 class ggufx_detokenize_state(Checked):
     waiting: int
-    reserved: Array[Any]
+    flags: int
+    reserved: int
     _fields_ = [
         ("waiting", c_uint64),
-        ("reserved", c_uint64 * 3),
+        ("flags", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -1743,18 +1885,24 @@ class ggufx_session_facts(Structure):
     ]
 
 
-class ggufx_quantize_options(Checked):
+class ggufx_quantize_args(Checked):
     struct_size: int
     flags: int
+    type: int
     mode: int
-    reserved: int
+    n_rows: int
+    n_cols: int
+    rows: int | None
     imatrix: int | None
     progress: int | None
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
+        ("type", c_uint32),
         ("mode", c_int32),
-        ("reserved", c_uint32),
+        ("n_rows", c_size_t),
+        ("n_cols", c_size_t),
+        ("rows", c_void_p),
         ("imatrix", c_void_p),
         ("progress", c_void_p),
     ]
@@ -2055,6 +2203,7 @@ STRUCTS: list[type[Structure]] = [
     ggufx_file_facts,
     ggufx_meta_entry,
     ggufx_tensor_facts,
+    ggufx_tensor_options,
     ggufx_finding,
     ggufx_draft_options,
     ggufx_generator_options,
@@ -2080,12 +2229,17 @@ STRUCTS: list[type[Structure]] = [
     ggufx_job_run_options,
     ggufx_kv_layer,
     ggufx_kv_options,
+    ggufx_kv_tokens,
     ggufx_attend_options,
+    ggufx_kv_queries,
+    ggufx_kv_range,
     ggufx_kv_facts,
     ggufx_matmul_options,
+    ggufx_product,
     ggufx_measure_row,
     ggufx_measure_facts,
     ggufx_measure_options,
+    ggufx_token_list,
     ggufx_detokenize_state,
     ggufx_token_facts,
     ggufx_tokenizer_facts,
@@ -2096,7 +2250,7 @@ STRUCTS: list[type[Structure]] = [
     ggufx_layer_facts,
     ggufx_session_options,
     ggufx_session_facts,
-    ggufx_quantize_options,
+    ggufx_quantize_args,
     ggufx_temperature_options,
     ggufx_penalty_options,
     ggufx_dry_options,
@@ -2147,6 +2301,7 @@ class Functions:
     ggufx_chat_destroy: Callable[..., None]
     ggufx_chat_format_name: Callable[..., bytes | None]
     ggufx_chat_render: Callable[..., int]
+    ggufx_chat_runs: Callable[..., int]
     ggufx_chat_tokenize: Callable[..., int]
     ggufx_chat_info: Callable[..., int]
     ggufx_chat_parser_create: Callable[..., int]
@@ -2195,7 +2350,7 @@ class Functions:
     ggufx_file_tensor_find: Callable[..., int]
     ggufx_tensor_info: Callable[..., int]
     ggufx_tensor_data: Callable[..., int | None]
-    ggufx_tensor_wrap: Callable[..., int]
+    ggufx_tensor_create: Callable[..., int]
     ggufx_tensor_slice: Callable[..., int]
     ggufx_tensor_destroy: Callable[..., None]
     ggufx_validate: Callable[..., int]
@@ -2254,10 +2409,7 @@ class Functions:
     ggufx_kv_destroy: Callable[..., None]
     ggufx_kv_reserve: Callable[..., int]
     ggufx_kv_append: Callable[..., int]
-    ggufx_kv_append_half: Callable[..., int]
-    ggufx_kv_append_batch: Callable[..., int]
     ggufx_kv_attend: Callable[..., int]
-    ggufx_kv_attend_batch: Callable[..., int]
     ggufx_kv_read: Callable[..., int]
     ggufx_kv_scores: Callable[..., int]
     ggufx_kv_length: Callable[..., int]
@@ -2281,8 +2433,6 @@ class Functions:
     ggufx_kv_stats: Callable[..., int]
     ggufx_matvec: Callable[..., int]
     ggufx_matmul: Callable[..., int]
-    ggufx_matvec_many: Callable[..., int]
-    ggufx_matmul_id: Callable[..., int]
     ggufx_measure: Callable[..., int]
     ggufx_measure_total: Callable[..., int]
     ggufx_measure_endings: Callable[..., int]
@@ -2306,8 +2456,7 @@ class Functions:
     ggufx_session_destroy: Callable[..., None]
     ggufx_session_info: Callable[..., int]
     ggufx_dequantize: Callable[..., int]
-    ggufx_dequantize_blocks: Callable[..., int]
-    ggufx_quantize_blocks: Callable[..., int]
+    ggufx_quantize: Callable[..., int]
     ggufx_sampler_create: Callable[..., int]
     ggufx_sampler_destroy: Callable[..., None]
     ggufx_sampler_sample: Callable[..., int]
@@ -2328,6 +2477,7 @@ class Functions:
     ggufx_sampler_add_host: Callable[..., int]
     ggufx_file_sampling: Callable[..., int]
     ggufx_logprobs: Callable[..., int]
+    ggufx_token_logprob: Callable[..., int]
     ggufx_type_info: Callable[..., int]
     ggufx_type_from_name: Callable[..., int]
     ggufx_row_bytes: Callable[..., int]
@@ -2396,8 +2546,9 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_chat_create": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_file", c_void_p, c_void_p]),
     "ggufx_chat_destroy": (None, ["ggufx_chat"]),
     "ggufx_chat_format_name": (c_char_p, [c_size_t]),
-    "ggufx_chat_render": (c_int32, [c_void_p, c_size_t, c_void_p, c_void_p, c_size_t, c_void_p,
-        "ggufx_chat", c_void_p, c_void_p]),
+    "ggufx_chat_render": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_chat", c_void_p,
+        c_void_p]),
+    "ggufx_chat_runs": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_chat", c_void_p, c_void_p]),
     "ggufx_chat_tokenize": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_chat", "ggufx_tokenizer",
         c_void_p, c_uint32, c_void_p]),
     "ggufx_chat_info": (c_int32, [c_void_p, "ggufx_chat", c_void_p]),
@@ -2425,7 +2576,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         c_void_p]),
     "ggufx_embedder_info": (c_int32, [c_void_p, "ggufx_embedder", c_void_p]),
     "ggufx_embed": (c_int32, [c_void_p, c_size_t, "ggufx_embedder", c_void_p, c_size_t, c_void_p,
-        c_size_t, c_void_p, c_void_p]),
+        c_void_p]),
     "ggufx_estimate": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_file", c_void_p, c_void_p]),
     "ggufx_recommend": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_file", c_void_p, c_void_p]),
     "ggufx_open": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p, c_void_p]),
@@ -2459,8 +2610,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_file_tensor_find": (c_int32, [c_void_p, "ggufx_file", c_void_p, c_size_t, c_void_p]),
     "ggufx_tensor_info": (c_int32, [c_void_p, "ggufx_tensor", c_void_p]),
     "ggufx_tensor_data": (c_void_p, ["ggufx_tensor"]),
-    "ggufx_tensor_wrap": (c_int32, [c_void_p, "ggufx_runtime", c_uint32, c_uint32, c_void_p,
-        c_uint64, c_void_p, c_uint64, c_void_p, c_void_p, c_void_p, c_void_p]),
+    "ggufx_tensor_create": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p]),
     "ggufx_tensor_slice": (c_int32, [c_void_p, "ggufx_tensor", c_uint32, c_uint64, c_uint64,
         c_void_p]),
     "ggufx_tensor_destroy": (None, ["ggufx_tensor"]),
@@ -2529,29 +2679,21 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_kv_estimate": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_uint64, c_void_p]),
     "ggufx_kv_destroy": (None, ["ggufx_kv"]),
     "ggufx_kv_reserve": (c_int32, ["ggufx_kv", c_uint32, c_uint64, c_void_p]),
-    "ggufx_kv_append": (c_int32, ["ggufx_kv", c_uint32, c_uint32, c_size_t, c_void_p, c_void_p,
-        c_size_t, c_void_p, c_size_t, c_void_p]),
-    "ggufx_kv_append_half": (c_int32, ["ggufx_kv", c_uint32, c_uint32, c_size_t, c_void_p, c_uint32,
-        c_void_p, c_size_t, c_void_p, c_size_t, c_void_p]),
-    "ggufx_kv_append_batch": (c_int32, ["ggufx_kv", c_uint32, c_size_t, c_void_p, c_void_p,
-        c_void_p, c_size_t, c_void_p, c_size_t, c_void_p]),
-    "ggufx_kv_attend": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_kv", c_uint32, c_uint32,
-        c_void_p, c_size_t, c_size_t, c_void_p, c_void_p, c_void_p]),
-    "ggufx_kv_attend_batch": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_kv", c_uint32,
-        c_void_p, c_void_p, c_size_t, c_size_t, c_void_p, c_void_p, c_void_p]),
-    "ggufx_kv_read": (c_int32, [c_void_p, c_size_t, c_void_p, c_size_t, "ggufx_kv", c_uint32,
-        c_uint32, c_uint64, c_uint64, c_void_p]),
-    "ggufx_kv_scores": (c_int32, [c_void_p, c_size_t, "ggufx_kv", c_uint32, c_uint32, c_void_p,
-        c_size_t, c_size_t, c_float, c_void_p]),
+    "ggufx_kv_append": (c_int32, ["ggufx_kv", c_void_p, c_void_p]),
+    "ggufx_kv_attend": (c_int32, [c_void_p, c_size_t, c_void_p, c_size_t, "ggufx_kv", c_void_p,
+        c_void_p, c_void_p]),
+    "ggufx_kv_read": (c_int32, [c_void_p, c_size_t, c_void_p, c_size_t, "ggufx_kv", c_void_p,
+        c_void_p]),
+    "ggufx_kv_scores": (c_int32, [c_void_p, c_size_t, "ggufx_kv", c_void_p, c_float, c_void_p]),
     "ggufx_kv_length": (c_int32, [c_void_p, "ggufx_kv", c_uint32, c_void_p]),
     "ggufx_kv_positions": (c_int32, [c_void_p, "ggufx_kv", c_uint32, c_uint64, c_uint64, c_void_p]),
     "ggufx_kv_truncate": (c_int32, ["ggufx_kv", c_uint32, c_uint64, c_void_p]),
     "ggufx_kv_begin": (c_int32, ["ggufx_kv", c_uint32, c_void_p]),
     "ggufx_kv_commit": (c_int32, ["ggufx_kv", c_uint32, c_void_p]),
     "ggufx_kv_rollback": (c_int32, ["ggufx_kv", c_uint32, c_void_p]),
-    "ggufx_kv_remove": (c_int32, ["ggufx_kv", c_uint32, c_int32, c_int32, c_void_p]),
-    "ggufx_kv_copy": (c_int32, ["ggufx_kv", c_uint32, c_uint32, c_int32, c_int32, c_void_p]),
-    "ggufx_kv_shift": (c_int32, ["ggufx_kv", c_uint32, c_int32, c_int32, c_int32, c_void_p]),
+    "ggufx_kv_remove": (c_int32, ["ggufx_kv", c_uint32, c_uint64, c_uint64, c_void_p]),
+    "ggufx_kv_copy": (c_int32, ["ggufx_kv", c_uint32, c_uint32, c_uint64, c_uint64, c_void_p]),
+    "ggufx_kv_shift": (c_int32, ["ggufx_kv", c_uint32, c_uint64, c_uint64, c_int32, c_void_p]),
     "ggufx_kv_keep": (c_int32, ["ggufx_kv", c_uint32, c_void_p]),
     "ggufx_kv_calibrate": (c_int32, ["ggufx_kv", c_uint32, c_void_p, c_void_p, c_size_t, c_void_p,
         c_size_t, c_void_p]),
@@ -2566,18 +2708,13 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_kv_stats": (c_int32, [c_void_p, "ggufx_kv", c_uint32, c_void_p]),
     "ggufx_matvec": (c_int32, [c_void_p, c_size_t, "ggufx_runtime", "ggufx_tensor", c_void_p,
         c_size_t, c_void_p, c_void_p]),
-    "ggufx_matmul": (c_int32, [c_void_p, c_size_t, c_size_t, "ggufx_runtime", "ggufx_tensor",
-        c_void_p, c_size_t, c_size_t, c_size_t, c_void_p, c_void_p]),
-    "ggufx_matvec_many": (c_int32, [c_void_p, c_void_p, "ggufx_runtime", c_void_p, c_size_t,
-        c_void_p, c_size_t, c_void_p, c_void_p]),
-    "ggufx_matmul_id": (c_int32, [c_void_p, c_size_t, c_size_t, "ggufx_runtime", "ggufx_tensor",
-        c_void_p, c_size_t, c_void_p, c_size_t, c_size_t, c_size_t, c_void_p, c_void_p]),
+    "ggufx_matmul": (c_int32, ["ggufx_runtime", c_void_p, c_size_t, c_void_p, c_void_p]),
     "ggufx_measure": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_size_t, c_uint32, c_int32,
         c_void_p, c_void_p]),
     "ggufx_measure_total": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_size_t, c_uint64,
         c_uint32, c_uint32, c_void_p]),
     "ggufx_measure_endings": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_size_t, c_void_p,
-        c_void_p, c_size_t, c_void_p, c_void_p]),
+        c_size_t, c_void_p, c_void_p]),
     "ggufx_tokenizer_create": (c_int32, [c_void_p, "ggufx_file", c_void_p]),
     "ggufx_tokenizer_destroy": (None, ["ggufx_tokenizer"]),
     "ggufx_tokenize": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_tokenizer", c_void_p,
@@ -2585,7 +2722,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_detokenize": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_tokenizer", c_void_p,
         c_size_t, c_uint32, c_void_p]),
     "ggufx_detokenize_part": (c_int32, [c_void_p, c_size_t, c_void_p, c_void_p, "ggufx_tokenizer",
-        c_void_p, c_size_t, c_uint32, c_void_p]),
+        c_void_p, c_size_t, c_void_p]),
     "ggufx_token_info": (c_int32, [c_void_p, "ggufx_tokenizer", c_int32, c_void_p]),
     "ggufx_tokenizer_info": (c_int32, [c_void_p, "ggufx_tokenizer", c_void_p]),
     "ggufx_tokenizer_special": (c_int32, ["ggufx_tokenizer", c_uint32]),
@@ -2602,10 +2739,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_session_info": (c_int32, [c_void_p, "ggufx_session", c_void_p]),
     "ggufx_dequantize": (c_int32, [c_void_p, c_size_t, "ggufx_runtime", "ggufx_tensor", c_uint64,
         c_uint64, c_void_p]),
-    "ggufx_dequantize_blocks": (c_int32, [c_void_p, c_size_t, "ggufx_runtime", c_uint32, c_void_p,
-        c_size_t, c_void_p]),
-    "ggufx_quantize_blocks": (c_int32, [c_void_p, c_size_t, "ggufx_runtime", c_uint32, c_void_p,
-        c_size_t, c_size_t, c_void_p, c_void_p]),
+    "ggufx_quantize": (c_int32, [c_void_p, c_size_t, "ggufx_runtime", c_void_p, c_void_p]),
     "ggufx_sampler_create": (c_int32, [c_void_p, "ggufx_runtime", c_uint32, c_uint64, c_void_p]),
     "ggufx_sampler_destroy": (None, ["ggufx_sampler"]),
     "ggufx_sampler_sample": (c_int32, [c_void_p, c_void_p, "ggufx_sampler", "ggufx_matcher",
@@ -2626,8 +2760,10 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_sampler_add_mirostat": (c_int32, ["ggufx_sampler", c_void_p, c_void_p]),
     "ggufx_sampler_add_host": (c_int32, ["ggufx_sampler", c_void_p, c_void_p, c_void_p]),
     "ggufx_file_sampling": (c_int32, [c_void_p, c_void_p, c_size_t, "ggufx_file", c_void_p]),
-    "ggufx_logprobs": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p, "ggufx_runtime", c_void_p,
-        c_size_t, c_int32, c_void_p]),
+    "ggufx_logprobs": (c_int32, [c_void_p, c_void_p, c_size_t, "ggufx_runtime", c_void_p, c_size_t,
+        c_void_p]),
+    "ggufx_token_logprob": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_size_t, c_int32,
+        c_void_p]),
     "ggufx_type_info": (c_int32, [c_void_p, c_uint32, c_void_p]),
     "ggufx_type_from_name": (c_int32, [c_void_p, c_void_p, c_void_p]),
     "ggufx_row_bytes": (c_int32, [c_void_p, c_uint32, c_uint64, c_void_p]),

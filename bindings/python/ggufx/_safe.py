@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Callable, Mapping, Sequence
 
 from . import _raw
-from ._buffers import (Array, Buffer, Doubles, F32, F64, Floats, I32, I64, Ints, Ints32, SIZE, U16, U32, U64,
-    U8, address, address_or_none, copied, count, equal, fresh, numbers, raw_bytes, reads, records, room_for,
-    structs_at, writes)
+from ._buffers import (Array, Buffer, Doubles, F32, F64, Floats, I32, I64, Ints, Ints32, U32, U64, U8, address,
+    address_or_none, copied, count, equal, fresh, numbers, raw_bytes, reads, records, room_for, structs_at,
+    writes)
 from ._callbacks import (Following, Progress, callback, fill_whole)
 from ._shapes import (AttentionHook, KvShapes, MatcherShapes, SessionShapes, rows_of)
 from ._facts import (written, Path, Text, bytes_at, path_bytes, terminated, text_at, text_or_none, to_bytes)
@@ -77,6 +77,9 @@ __all__ = [
     "KvFacts",
     "KvLayer",
     "KvOptions",
+    "KvQueries",
+    "KvRange",
+    "KvTokens",
     "KvTypeFacts",
     "LayerFacts",
     "LogitBias",
@@ -97,7 +100,6 @@ __all__ = [
     "PreFacts",
     "Prompt",
     "PromptPart",
-    "QuantizeOptions",
     "RuntimeFacts",
     "Sampler",
     "SessionFacts",
@@ -108,6 +110,7 @@ __all__ = [
     "TemperatureOptions",
     "TensorFacts",
     "TokenFacts",
+    "TokenList",
     "TokenizerFacts",
     "TypeFacts",
     "WriteOptions",
@@ -648,20 +651,6 @@ class MeasureRow:
 
 
 @dataclass
-class QuantizeOptions:
-    """Options of a quantization. All zero means default."""
-
-    mode: int = 0
-    progress: Progress | None = None
-    """Counts blocks; None: none."""
-
-    def _fill(self, o: _raw.ggufx_quantize_options, keep: Following) -> None:
-        o.struct_size = sizeof(o)
-        o.mode = self.mode
-        o.progress = keep.follow(self.progress)
-
-
-@dataclass
 class ChatOptions:
     """Options of a template. Texts are UTF-8."""
 
@@ -683,20 +672,6 @@ class ChatOptions:
         o.format.data, o.format.size = keep.text(self.format)
         o.bos_token.data, o.bos_token.size = keep.text(self.bos_token)
         o.eos_token.data, o.eos_token.size = keep.text(self.eos_token)
-
-
-@dataclass(frozen=True)
-class ChatRun:
-    """A run of prompt bytes with one origin, from the end of the previous run up to `end`."""
-
-    end: int
-    """Offset after its last byte."""
-    user: bool
-    """1: from messages, tools or variables; 0: from the template."""
-
-    @classmethod
-    def _of(cls, o: _raw.ggufx_chat_run) -> ChatRun:
-        return cls(o.end, o.user != 0)
 
 
 @dataclass
@@ -769,6 +744,20 @@ class ChatMessage:
         o.parts.data, o.parts.size = keep.json(self.parts)
         o.tool_calls.data, o.tool_calls.size = keep.json(self.tool_calls)
         o.more.data, o.more.size = keep.json(self.more)
+
+
+@dataclass(frozen=True)
+class ChatRun:
+    """A run of prompt bytes with one origin, from the end of the previous run up to `end`."""
+
+    end: int
+    """Offset after its last byte."""
+    user: bool
+    """1: from messages, tools or variables; 0: from the template."""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_chat_run) -> ChatRun:
+        return cls(o.end, o.user != 0)
 
 
 @dataclass(frozen=True)
@@ -943,6 +932,16 @@ class EmbedderFacts:
     @classmethod
     def _of(cls, o: _raw.ggufx_embedder_facts) -> EmbedderFacts:
         return cls(o.n_context, o.n_batch, Pooling(o.pooling), o.dimensions, o.full_dimensions)
+
+
+@dataclass
+class TokenList:
+    """Token ids of one text. It never grows."""
+
+    tokens: Ints
+
+    def _fill(self, o: _raw.ggufx_token_list, keep: Keep) -> None:
+        o.tokens, o.n_tokens = keep.array(self.tokens, I32, "tokens")
 
 
 @dataclass
@@ -1388,7 +1387,7 @@ class ImatrixEntry:
     """Tokens."""
     values: Floats
     """Sums / counts, 1 without counts: the imatrix of
-    QuantizeOptions.
+    QuantizeArgs.
     """
 
     @classmethod
@@ -1507,6 +1506,73 @@ class JobRunOptions:
 
 
 @dataclass
+class KvTokens:
+    """Tokens that KvCache.append appends to a layer."""
+
+    layer: int = 0
+    sequence: int = 0
+    """Sequence of all tokens; 0 with `sequences`."""
+    type: int = 0
+    """Type of k and v: TensorType.F32, _F16 or _BF16, in the host's byte order."""
+    n_tokens: int = 0
+    sequences: Ints | None = None
+    """The sequence of each token, or None; needs positions."""
+    positions: Ints | None = None
+    """Not negative, and not descending within a sequence; None: the next ones (0,
+    1, ... without gaps). The causal mask compares positions. Keys are stored as given: the call
+    does not apply RoPE.
+    """
+    k: Buffer | None = None
+    """[n_tokens][n_kv_heads][head_dim_k], copied (quantized)."""
+    v: Buffer | None = None
+    """[n_tokens][n_kv_heads][head_dim_v], copied; None with KvFlags.V_IN_K."""
+    k_stride: int = 0
+    """Distance of two tokens in values; 0 = dense: n_kv_heads * head_dim_k."""
+    v_stride: int = 0
+    """The same of v."""
+
+    def _fill(self, o: _raw.ggufx_kv_tokens, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.layer = self.layer
+        o.sequence = self.sequence
+        o.type = self.type
+        o.n_tokens = self.n_tokens
+        o.sequences = keep.array(self.sequences, U32, "sequences", self.n_tokens)[0]
+        o.positions = keep.array(self.positions, I32, "positions", self.n_tokens)[0]
+        o.k, o.n_k = keep.values(self.k, self.type, "k")
+        o.v, o.n_v = keep.values(self.v, self.type, "v")
+        o.k_stride = self.k_stride
+        o.v_stride = self.v_stride
+
+
+@dataclass
+class KvQueries:
+    """Queries over a layer."""
+
+    layer: int = 0
+    sequence: int = 0
+    """Sequence of all queries; 0 with `sequences`."""
+    n_queries: int = 0
+    sequences: Ints | None = None
+    """Query i reads sequences[i], which may repeat; None: `sequence`."""
+    positions: Ints | None = None
+    """Not negative; None: those of the last n_queries tokens, or with `sequences`
+    that of the last token of each.
+    """
+    q: Buffer | None = None
+    """f32, [n_queries][n_q_heads][head_dim_k]."""
+
+    def _fill(self, o: _raw.ggufx_kv_queries, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.layer = self.layer
+        o.sequence = self.sequence
+        o.n_queries = self.n_queries
+        o.sequences = keep.array(self.sequences, U32, "sequences", self.n_queries)[0]
+        o.positions = keep.array(self.positions, I32, "positions", self.n_queries)[0]
+        o.q, o.n_q = keep.array(self.q, F32, "q")
+
+
+@dataclass
 class AttendOptions:
     """Options of KvCache.attend."""
 
@@ -1539,6 +1605,23 @@ class AttendOptions:
         o.sink_logits, o.n_sink_logits = keep.array(self.sink_logits, F32, "sink_logits")
         o.progress = keep.follow(self.progress)
         o.flags = self.flags
+
+
+@dataclass
+class KvRange:
+    """Tokens of a layer of a sequence: `first` .. first + n_tokens - 1."""
+
+    layer: int = 0
+    sequence: int = 0
+    first: int = 0
+    n_tokens: int = 0
+
+    def _fill(self, o: _raw.ggufx_kv_range, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.layer = self.layer
+        o.sequence = self.sequence
+        o.first = self.first
+        o.n_tokens = self.n_tokens
 
 
 @dataclass(frozen=True)
@@ -2410,10 +2493,9 @@ class Runtime(Object):
             check(lib.ggufx_measure_total(byref(out), own, rows_, len(rows), n_chunks, n_context, flags, byref(e)), e)
             return MeasureFacts._of(out)
 
-    def logprobs(self, k: int, logits: Buffer, chosen: int) -> tuple[Ints32, Floats, float]:
-        """Computes the natural log-probabilities of a chosen token and of the k likeliest, among n tokens.
+    def logprobs(self, k: int, logits: Buffer) -> tuple[Ints32, Floats]:
+        """Computes the natural log-probabilities of the k likeliest among n tokens.
 
-        out_chosen    log-probability of `chosen`; None: `chosen` is ignored.
         out_ids       the k likeliest by rank, k <= n; may be None if k is 0.
         out_logprobs  their log-probabilities; may be None if k is 0.
 
@@ -2424,10 +2506,17 @@ class Runtime(Object):
         logits_ = reads(logits, F32, "logits")
         out_ids = fresh(k, I32)
         out_logprobs = fresh(k, F32)
-        out_chosen = c_float()
-        check(lib.ggufx_logprobs(address(out_ids), address(out_logprobs), k, byref(out_chosen), self._handle,
-            address(logits_), logits_.size, chosen, byref(e)), e)
-        return out_ids, out_logprobs, out_chosen.value
+        check(lib.ggufx_logprobs(address(out_ids), address(out_logprobs), k, self._handle, address(logits_),
+            logits_.size, byref(e)), e)
+        return out_ids, out_logprobs
+
+    def token_logprob(self, logits: Buffer, token: int) -> float:
+        """Computes the log-probability of one token among n, as Runtime.logprobs."""
+        e = _raw.ggufx_error()
+        logits_ = reads(logits, F32, "logits")
+        out = c_float()
+        check(lib.ggufx_token_logprob(byref(out), self._handle, address(logits_), logits_.size, token, byref(e)), e)
+        return out.value
 
     def kernel_name(self, type: int) -> str | None:
         """Returns the name of the instruction set whose matvec kernel computes a tensor type: "avx512". An
@@ -2475,15 +2564,11 @@ class Chat(Object):
                 e)
             self._take(own, rt)
 
-    def render(self, request: ChatRequest) -> tuple[str, tuple[ChatRun, ...]]:
+    def render(self, request: ChatRequest) -> str:
         """Renders a conversation as a prompt.
 
-        Writes at most `capacity` bytes (no NUL) and at most `run_capacity` runs; neighbouring runs
-        differ in origin. *out_needed and *out_runs_needed are always set; CAPACITY if one of them is
-        larger.
-
-        out_runs         the runs.
-        out_runs_needed  number of all runs.
+        Writes at most `capacity` bytes (no NUL) and always sets *out_needed; CAPACITY if that is larger.
+        Chat.runs tells which bytes came from users.
 
         JSON is parsed strictly (RFC 8259, 96 levels). The last of equal names counts. An integer beyond
         64 bits becomes a float.
@@ -2511,10 +2596,22 @@ class Chat(Object):
         with Following() as call_:
             request_ = call_.struct(_raw.ggufx_chat_request, request)
             out = Room(U8, 1024)
-            out_runs = Structs(_raw.ggufx_chat_run, 64)
-            check(asked_twice(lambda: lib.ggufx_chat_render(out.at, out.n, byref(out.needed), out_runs.at, out_runs.n, byref(out_runs.needed), self._handle, request_, byref(e)),
-                out, out_runs), e)
-            return out.text(), out_runs.structs(ChatRun._of)
+            check(asked_twice(lambda: lib.ggufx_chat_render(out.at, out.n, byref(out.needed), self._handle, request_, byref(e)),
+                out), e)
+            return out.text()
+
+    def runs(self, request: ChatRequest) -> tuple[ChatRun, ...]:
+        """Renders a conversation and returns the runs of the prompt; neighbouring runs differ in origin.
+
+        Writes at most `capacity` runs and always sets *out_needed; CAPACITY if that is larger.
+        """
+        e = _raw.ggufx_error()
+        with Following() as call_:
+            request_ = call_.struct(_raw.ggufx_chat_request, request)
+            out = Structs(_raw.ggufx_chat_run, 64)
+            check(asked_twice(lambda: lib.ggufx_chat_runs(out.at, out.n, byref(out.needed), self._handle, request_, byref(e)),
+                out), e)
+            return out.structs(ChatRun._of)
 
     def tokenize(self, tokenizer: Tokenizer, request: ChatRequest, *, flags: int = 0) -> Ints32:
         """Renders a conversation and tokenizes it, so that text of the user never becomes a control token.
@@ -3568,80 +3665,33 @@ class KvCache(KvShapes):
         with self._turns.changing:
             self._check(lib.ggufx_kv_reserve(self._handle, sequence, n_tokens, byref(e)), e)
 
-    def append(self, layer: int, sequence: int, k: Buffer, *, positions: Ints | None = None,
-            v: Buffer | None = None) -> None:
-        """Appends n_tokens tokens to one layer of a sequence, all or nothing.
-
-        positions  not negative and not descending; None: the next ones (0, 1, ...
-                   without gaps). The causal mask compares positions. Keys are stored as given: the call
-                   does not apply RoPE.
-        k          f32, [n_tokens][n_kv_heads][head_dim_k], n_k floats in all; copied (quantized).
-        v          f32, [n_tokens][n_kv_heads][head_dim_v], n_v floats in all; copied
-                   (quantized). None and 0 with KvFlags.V_IN_K.
+    def append(self, layer: int, sequence: int, k: Buffer, *, type: int = 0, sequences: Ints | None = None,
+            positions: Ints | None = None, v: Buffer | None = None, k_stride: int = 0, v_stride: int = 0) -> None:
+        """Appends tokens to one layer of a sequence, or of several, all or nothing.
 
         Bits: queries of these tokens before the next append are independent of the partition into
         appends. Queries of older tokens may depend on it until KvCache.commit. A failed executor costs
         only parallelism: the work is done on this thread.
         """
         e = _raw.ggufx_error()
-        with self._turns.changing:
-            k_ = reads(k, F32, "k")
-            v_ = None if v is None else reads(v, F32, "v")
-            n_tokens = self._tokens(k_)
-            positions_ = None if positions is None else numbers(positions, I32, "positions", n_tokens)
-            self._check(lib.ggufx_kv_append(self._handle, layer, sequence, n_tokens, address_or_none(positions_),
-                address(k_), k_.size, address_or_none(v_), count(v_), byref(e)), e)
-
-    def append_half(self, layer: int, sequence: int, format: int, k: Ints, *, positions: Ints | None = None,
-            v: Ints | None = None) -> None:
-        """Appends 16-bit keys and values; `format` is HalfFormat. n_k and n_v count values.
-
-        positions  as in KvCache.append.
-        v          as in KvCache.append.
-
-        Bits as KvCache.append.
-        """
-        e = _raw.ggufx_error()
-        with self._turns.changing:
-            k_ = numbers(k, U16, "k")
-            v_ = None if v is None else numbers(v, U16, "v")
-            n_tokens = self._tokens(k_)
-            positions_ = None if positions is None else numbers(positions, I32, "positions", n_tokens)
-            self._check(lib.ggufx_kv_append_half(self._handle, layer, sequence, n_tokens, address_or_none(positions_),
-                format, address(k_), k_.size, address_or_none(v_), count(v_), byref(e)), e)
-
-    def append_batch(self, layer: int, sequences: Ints, positions: Ints, k: Buffer, *,
-            v: Buffer | None = None) -> None:
-        """Appends tokens of several sequences to one layer, all or nothing.
-
-        sequences  token i is appended to sequences[i].
-        positions  must not descend within a sequence.
-        v          as in KvCache.append, as is k.
-
-        Bits as KvCache.append.
-        """
-        e = _raw.ggufx_error()
-        with self._turns.changing:
-            sequences_ = numbers(sequences, U32, "sequences")
-            positions_ = numbers(positions, I32, "positions")
-            k_ = reads(k, F32, "k")
-            v_ = None if v is None else reads(v, F32, "v")
-            self._check(lib.ggufx_kv_append_batch(self._handle, layer, count(sequences_, positions_), address(sequences_),
-                address(positions_), address(k_), k_.size, address_or_none(v_), count(v_), byref(e)), e)
+        with self._turns.changing, Keep() as call_:
+            tokens_ = call_.made(_raw.ggufx_kv_tokens,
+                KvTokens(layer=layer, sequence=sequence, type=type, n_tokens=self._tokens(k), sequences=sequences,
+                positions=positions, k=k, v=v, k_stride=k_stride, v_stride=v_stride))
+            self._check(lib.ggufx_kv_append(self._handle, byref(tokens_), byref(e)), e)
 
     def attend(self, layer: int, sequence: int, q: Buffer, *, out: Buffer | None = None, lse: Buffer | None = None,
-            positions: Ints | None = None, scale: float = 0.0, softcap: float = 0.0, window: int = 0,
-            window_kind: int = 0, alibi_slopes: Buffer | None = None, sink_logits: Buffer | None = None,
-            progress: Progress | None = None, flags: int = 0) -> Floats:
-        """Computes the attention of n_queries queries over one layer of a sequence.
+            sequences: Ints | None = None, positions: Ints | None = None, scale: float = 0.0, softcap: float = 0.0,
+            window: int = 0, window_kind: int = 0, alibi_slopes: Buffer | None = None,
+            sink_logits: Buffer | None = None, progress: Progress | None = None, flags: int = 0) -> Floats:
+        """Computes the attention of queries over one layer of a sequence, or each of its own sequence.
 
-        Query head h reads KV head h / (n_q_heads / n_kv_heads).
+        Query head h reads KV head h / (n_q_heads / n_kv_heads). The bits and the memory of a query are
+        independent of the other queries.
 
-        out        f32, [n_queries][n_q_heads][head_dim_v], n_out floats in all.
-        lse        f32: log of the sum of exp(score).
-        q          f32, [n_queries][n_q_heads][head_dim_k], n_q floats in all.
-        positions  not negative; None: those of the last n_queries tokens.
-        options    None = defaults.
+        out      f32, [n_queries][n_q_heads][head_dim_v], n_out floats in all.
+        lse      f32, [n_queries][n_q_heads], n_lse floats in all: log of the sum of exp(score).
+        options  None = defaults.
 
         A query that sees no token gives 0 and lse = -infinity; with a sink, lse is its logit. A NaN or
         infinity in a query head, or a score that overflows, gives NaN (0x7fc00000) in that head's output
@@ -3649,83 +3699,56 @@ class KvCache(KvShapes):
         """
         e = _raw.ggufx_error()
         with self._turns.reading, Following() as call_:
-            q_ = reads(q, F32, "q")
+            queries_ = call_.made(_raw.ggufx_kv_queries,
+                KvQueries(layer=layer, sequence=sequence, n_queries=self._queries(q), sequences=sequences, positions=positions,
+                q=q))
             options_ = call_.struct(_raw.ggufx_attend_options,
                 AttendOptions(scale=scale, softcap=softcap, window=window, window_kind=window_kind, alibi_slopes=alibi_slopes,
                 sink_logits=sink_logits, progress=progress, flags=flags))
-            n_queries = self._queries(q_)
-            positions_ = None if positions is None else numbers(positions, I32, "positions", n_queries)
-            out_ = room_for(out, (n_queries, *self._result), F32, "out")
-            lse_ = None if lse is None else writes(lse, F32, "lse", n_queries * self._query[0])
-            call_.end(lib.ggufx_kv_attend(address(out_), out_.size, address_or_none(lse_), self._handle,
-                layer, sequence, address(q_), q_.size, n_queries, address_or_none(positions_), options_, byref(e)), e)
-            return out_
-
-    def attend_batch(self, layer: int, sequences: Ints, q: Buffer, *, out: Buffer | None = None,
-            lse: Buffer | None = None, positions: Ints | None = None, scale: float = 0.0, softcap: float = 0.0,
-            window: int = 0, window_kind: int = 0, alibi_slopes: Buffer | None = None,
-            sink_logits: Buffer | None = None, progress: Progress | None = None, flags: int = 0) -> Floats:
-        """Computes the attention of n queries, each over its own sequence.
-
-        out        f32, [n][n_q_heads][head_dim_v].
-        lse        as in KvCache.attend.
-        sequences  query i reads sequences[i], which may repeat.
-        q          f32, [n][n_q_heads][head_dim_k].
-        positions  None: the last token of each sequence.
-
-        The bits and the memory of each query are those of KvCache.attend.
-        """
-        e = _raw.ggufx_error()
-        with self._turns.reading, Following() as call_:
-            sequences_ = numbers(sequences, U32, "sequences")
-            q_ = reads(q, F32, "q")
-            positions_ = None if positions is None else numbers(positions, I32, "positions")
-            options_ = call_.struct(_raw.ggufx_attend_options,
-                AttendOptions(scale=scale, softcap=softcap, window=window, window_kind=window_kind, alibi_slopes=alibi_slopes,
-                sink_logits=sink_logits, progress=progress, flags=flags))
-            out_ = room_for(out, (sequences_.size, *self._result), F32, "out")
-            lse_ = None if lse is None else writes(lse, F32, "lse", sequences_.size * self._query[0])
-            call_.end(lib.ggufx_kv_attend_batch(address(out_), out_.size, address_or_none(lse_), self._handle,
-                layer, address(sequences_), address(q_), q_.size, count(sequences_, positions_), address_or_none(positions_),
-                options_, byref(e)), e)
+            out_ = room_for(out, (queries_.n_queries, *self._result), F32, "out")
+            lse_ = None if lse is None else writes(lse, F32, "lse", queries_.n_queries * self._query[0])
+            call_.end(lib.ggufx_kv_attend(address(out_), out_.size, address_or_none(lse_), count(lse_),
+                self._handle, byref(queries_), options_, byref(e)), e)
             return out_
 
     def read(self, layer: int, sequence: int, first: int, n_tokens: int, *, k: Buffer | None = None,
             v: Buffer | None = None) -> tuple[Floats, Floats]:
-        """Dequantizes tokens first .. first + n_tokens - 1 of a layer to f32.
+        """Dequantizes tokens of a layer to f32.
 
         The result is in the basis in which they were appended, with shifted keys at their current
-        positions. Layouts are those of KvCache.append.
+        positions.
 
-        k  the keys.
-        v  the values.
+        k  [n_tokens][n_kv_heads][head_dim_k].
+        v  [n_tokens][n_kv_heads][head_dim_v].
         """
         e = _raw.ggufx_error()
-        with self._turns.reading:
+        with self._turns.reading, Keep() as call_:
+            range_ = call_.struct(_raw.ggufx_kv_range,
+                KvRange(layer=layer, sequence=sequence, first=first, n_tokens=n_tokens))
             k_ = room_for(k, (n_tokens, *self._key), F32, "k")
             v_ = room_for(v, (n_tokens, *self._value), F32, "v")
-            check(lib.ggufx_kv_read(address(k_), count(k_), address(v_), count(v_), self._handle, layer,
-                sequence, first, n_tokens, byref(e)), e)
+            check(lib.ggufx_kv_read(address(k_), count(k_), address(v_), count(v_), self._handle, range_, byref(e)), e)
             return k_, v_
 
-    def scores(self, layer: int, sequence: int, q: Buffer, scale: float, *, out: Buffer | None = None) -> Floats:
+    def scores(self, layer: int, sequence: int, q: Buffer, scale: float, *, out: Buffer | None = None,
+            sequences: Ints | None = None, positions: Ints | None = None) -> Floats:
         """Computes the scores of queries against every token of a layer, without masks and biases.
 
         A score is q.k * scale in f32, with the keys of KvCache.read. Attention computes scores of
         quantized keys in integers, so its own differ in the last bits. Tokens that a window has dropped
         have the score -infinity.
 
-        out    f32, [n_queries][n_q_heads][tokens of the layer], n_out floats in all.
-        q      f32, [n_queries][n_q_heads][head_dim_k], n_q floats in all.
-        scale  0 = 1 / sqrt(head_dim_k).
+        out      f32, [n_queries][n_q_heads][tokens of the layer], n_out floats in all.
+        queries  of one sequence, without positions.
+        scale    0 = 1 / sqrt(head_dim_k).
         """
         e = _raw.ggufx_error()
-        with self._turns.reading:
-            q_ = reads(q, F32, "q")
-            n_queries = self._queries(q_)
-            out_ = room_for(out, (n_queries, self._query[0], self.length(sequence)), F32, "out")
-            check(lib.ggufx_kv_scores(address(out_), out_.size, self._handle, layer, sequence, address(q_),
-                q_.size, n_queries, scale, byref(e)), e)
+        with self._turns.reading, Keep() as call_:
+            queries_ = call_.made(_raw.ggufx_kv_queries,
+                KvQueries(layer=layer, sequence=sequence, n_queries=self._queries(q), sequences=sequences, positions=positions,
+                q=q))
+            out_ = room_for(out, (queries_.n_queries, self._query[0], self.length(sequence)), F32, "out")
+            check(lib.ggufx_kv_scores(address(out_), out_.size, self._handle, byref(queries_), scale, byref(e)), e)
             return out_
 
     def length(self, sequence: int) -> int:
@@ -3809,33 +3832,34 @@ class KvCache(KvShapes):
         with self._turns.changing:
             self._check(lib.ggufx_kv_rollback(self._handle, sequence, byref(e)), e)
 
-    def remove(self, sequence: int, p0: int, p1: int) -> None:
-        """Removes the tokens at positions p0 .. p1 - 1 of a sequence from every layer.
+    def remove(self, sequence: int, first: int, n_tokens: int) -> None:
+        """Removes tokens `first` .. first + n_tokens - 1 of a sequence from every layer.
 
         Other tokens keep their positions. A page is freed when none of its tokens is left.
         """
         e = _raw.ggufx_error()
         with self._turns.changing:
-            self._check(lib.ggufx_kv_remove(self._handle, sequence, p0, p1, byref(e)), e)
+            self._check(lib.ggufx_kv_remove(self._handle, sequence, first, n_tokens, byref(e)), e)
 
-    def copy(self, from_: int, to: int, p0: int, p1: int) -> None:
-        """Copies the tokens at positions p0 .. p1 - 1 of a sequence to an empty one.
+    def copy(self, from_: int, to: int, first: int, n_tokens: int) -> None:
+        """Copies tokens `first` .. first + n_tokens - 1 of a sequence to an empty one.
 
-        Both share the pages. An append to a shared page copies it first.
+        Both share the pages. An append to a shared page copies it first. The tokens keep their
+        positions.
         """
         e = _raw.ggufx_error()
         with self._turns.changing:
-            self._check(lib.ggufx_kv_copy(self._handle, from_, to, p0, p1, byref(e)), e)
+            self._check(lib.ggufx_kv_copy(self._handle, from_, to, first, n_tokens, byref(e)), e)
 
-    def shift(self, sequence: int, p0: int, p1: int, delta: int) -> None:
-        """Adds delta to the positions p0 .. p1 - 1 of a sequence.
+    def shift(self, sequence: int, first: int, n_tokens: int, delta: int) -> None:
+        """Adds delta to the positions of tokens `first` .. first + n_tokens - 1 of a sequence.
 
         Stored keys do not change: queries are rotated in the opposite direction, so shifting back
         restores every bit.
         """
         e = _raw.ggufx_error()
         with self._turns.changing:
-            self._check(lib.ggufx_kv_shift(self._handle, sequence, p0, p1, delta, byref(e)), e)
+            self._check(lib.ggufx_kv_shift(self._handle, sequence, first, n_tokens, delta, byref(e)), e)
 
     def keep(self, sequence: int) -> None:
         """Clears all sequences except one and frees their pages."""
@@ -4330,15 +4354,14 @@ class Session(SessionShapes):
                 options_, byref(e)), e, call_)
             return MeasureFacts._of(out)
 
-    def measure_endings(self, context: Ints, endings: Ints, n_tokens: Ints, *,
+    def measure_endings(self, context: Ints, endings: Sequence[TokenList], *,
             progress: Progress | None = None) -> Doubles:
         """Computes the log-probabilities of several continuations of one context: a multiple-choice
         question.
 
         out         sum over the tokens of a continuation.
         context     [n_context] token ids, at least one.
-        `endings`   ids of all continuations, one after another.
-        n_tokens    [n_endings] number of ids of each, at least one.
+        `endings`   ids of the continuations, at least one each.
         progress    counts tokens; None: none.
 
         session must be empty and hold the context and the longest continuation; it is empty again
@@ -4347,11 +4370,10 @@ class Session(SessionShapes):
         e = _raw.ggufx_error()
         with self._turns.changing, Following() as call_:
             context_ = numbers(context, I32, "context")
-            n_tokens_ = numbers(n_tokens, SIZE, "n_tokens")
-            endings_ = numbers(endings, I32, "endings", int(n_tokens_.sum()))
-            out = fresh(n_tokens_.size, F64)
+            endings_ = call_.structs(_raw.ggufx_token_list, endings)[0]
+            out = fresh(len(endings), F64)
             self._check(lib.ggufx_measure_endings(address(out), self._handle, address(context_), context_.size,
-                address(endings_), address(n_tokens_), n_tokens_.size, call_.follow(progress), byref(e)), e, call_)
+                endings_, len(endings), call_.follow(progress), byref(e)), e, call_)
             return out
 
     def __init__(self, model: Model, *, n_context: int = 0, n_batch: int = 0, type_k: int = 0, type_v: int = 0,
@@ -4721,7 +4743,7 @@ class Writer(Object):
             self._check(lib.ggufx_writer_copy_meta(self._handle, file._handle, byref(e)), e)
 
     def add_tensor(self, tensor: Tensor, *, name: Text | None = None) -> None:
-        """Adds a tensor of a file, wrapped memory (Tensor.wrap) or a slice.
+        """Adds a tensor of a file, memory (Tensor) or a slice.
 
         The source is kept until the writer is destroyed; the handle may be destroyed before.
 

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
-from ._buffers import Array, equal
+import numpy as np
+
+from ._buffers import Buffer, equal
 from ._error import argument
 from ._handle import Object
 
@@ -45,15 +47,15 @@ class KvShapes(Object):
         self._key, self._value = (options.n_kv_heads, options.head_dim_k), (options.n_kv_heads, dim_v)
         self._query, self._result = (options.n_q_heads, options.head_dim_k), (options.n_q_heads, dim_v)
 
-    def _tokens(self, k: Array) -> int:
+    def _tokens(self, k: Buffer) -> int:
         return _whole(k, self._key, "k", "a token")
 
-    def _queries(self, q: Array) -> int:
+    def _queries(self, q: Buffer) -> int:
         return _whole(q, self._query, "q", "a query")
 
 
-def _whole(array: Array, shape: tuple[int, int], name: str, what: str) -> int:
-    of = shape[0] * shape[1]
+def _whole(buffer: Buffer, shape: tuple[int, int], name: str, what: str) -> int:
+    array, of = np.asarray(buffer), shape[0] * shape[1]
     if array.size % of:
         raise argument(f"{name} has {array.size} values of shape {array.shape}, {what} has {of}")
     return array.size // of

@@ -46,8 +46,9 @@ class Detokenizer:
 
     def _part(self, ids: Ints, flags: int) -> str:
         of, e = numbers(ids, I32, "ids"), _raw.ggufx_error()
+        self._state.flags = flags
         out = Room(U8, 8 * of.size + 8)
         check(asked_twice(lambda: lib.ggufx_detokenize_part(
             out.at, out.n, byref(out.needed), byref(self._state), self._tokenizer._handle,
-            address(of), of.size, flags, byref(e)), out), e)
+            address(of), of.size, byref(e)), out), e)
         return out.bytes().decode("utf-8", "replace")

@@ -7,10 +7,8 @@ from __future__ import annotations
 from ctypes import byref
 from typing import Any, Sequence
 
-import numpy as np
-
 from . import _raw, _safe
-from ._buffers import I32, SIZE, Buffer, Floats, Ints, address, numbers, room_for
+from ._buffers import I32, Buffer, Floats, Ints, address, numbers, room_for
 from ._callbacks import Following, Progress
 from ._library import lib
 from .ids import Pooling
@@ -27,14 +25,12 @@ class Embedder(_safe.Embedder):
         """One row per text, a list of ids, with the special tokens of the model's training; with
         Pooling.NONE a row for each token."""
         parts = [numbers(text, I32, "texts").reshape(-1) for text in texts]
-        lengths = np.array([part.size for part in parts], SIZE)
-        tokens = np.concatenate(parts) if parts else np.empty(0, I32)
+        lists = (_raw.ggufx_token_list * max(len(parts), 1))(*((address(part), part.size) for part in parts))
         rows = len(parts)
         if self._info.pooling == Pooling.NONE:
             rows = sum(min(part.size, self._info.n_context) for part in parts)
         to, e = room_for(out, (rows, self._info.dimensions)), _raw.ggufx_error()
         with self._turns.changing, Following() as call:
-            call.end(lib.ggufx_embed(address(to), to.size, self._handle, address(tokens),
-                                     tokens.size, address(lengths), len(parts),
+            call.end(lib.ggufx_embed(address(to), to.size, self._handle, byref(lists), len(parts),
                                      call.follow(progress), byref(e)), e)
         return to

@@ -460,13 +460,6 @@ class RopeStyle(_Id):
     HALVES = 3
 
 
-class HalfFormat(_Id):
-    """Formats of 16-bit keys and values."""
-
-    F16 = 1
-    BF16 = 2
-
-
 class AttendFlags(_Flags):
     """Flags of attention."""
 
@@ -718,7 +711,7 @@ KV_NO_SINKS = 4294967295
 KV_ALL_SEQUENCES = 4294967295
 KV_KEEP_TYPE = 4294967295
 KV_ALL_LAYERS = 4294967295
-MATVEC_MAX_MATRICES = 64
+MATMUL_MAX_PRODUCTS = 64
 SESSION_NO_CHECKPOINTS = 4294967295
 SAMPLER_MAX_LAST_N = 1048576
 SAMPLER_MAX_SAMPLERS = 64

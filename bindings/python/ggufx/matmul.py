@@ -4,7 +4,7 @@ SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
-from ctypes import byref, c_size_t, c_void_p, sizeof
+from ctypes import byref, sizeof
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
@@ -17,13 +17,14 @@ from ._handle import Handle
 from ._library import lib
 from ._error import argument
 from .errors import check
-from .ids import MATVEC_MAX_MATRICES
+from .ids import MATMUL_MAX_PRODUCTS
 from .runtime import Runtime
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
 _OPTIONS = sizeof(_raw.ggufx_matmul_options)
+_PRODUCT = sizeof(_raw.ggufx_product)
 
 
 def _call(function: Callable[..., int], arguments: tuple[Any, ...], flags: int,
@@ -74,9 +75,7 @@ class Products(_safe.Tensor):
         to, ldy, rows = _target(out, n, self.n_rows)
         if rows != n:
             raise argument(f"out has {rows} rows, x has {n}")
-        _call(lib.ggufx_matmul, (to.ctypes.data, ldy, _span(rows, ldy, self.n_rows), self._rt(rt),
-                                 self._handle, of.ctypes.data, ldx, _span(n, ldx, self.ne[0]), n),
-              flags, progress)
+        _multiply([_product(self, of, ldx, n, to, ldy, self.n_rows)], self._rt(rt), flags, progress)
         return to
 
     def matmul_id(self, x: Buffer, ids: Ints, out: Buffer | None = None, *, n_used: int = 0,
@@ -90,15 +89,27 @@ class Products(_safe.Tensor):
         if chosen.size != n * used:
             raise argument(f"ids has {chosen.size} numbers, {n} rows with {used} each")
         to = room_for(out, (n, used, self.ne[1]))
-        _call(lib.ggufx_matmul_id, (address(to), 0, to.size, self._rt(rt), self._handle,
-                                    address(chosen), used, of.ctypes.data, ldx,
-                                    _span(n, ldx, self.ne[0]), n), flags, progress)
+        if chosen.size:
+            product = _product(self, of, ldx, n, to.reshape(-1, self.ne[1]), self.ne[1], self.ne[1])
+            product.ids, product.n_used = address(chosen), used
+            _multiply([product], self._rt(rt), flags, progress)
         return to
 
 
 def _span(n: int, ld: int, length: int) -> int:
     """Values from the first to the last of n vectors."""
     return (n - 1) * ld + length if n else 0
+
+
+def _product(w: Products, x: Array, ldx: int, n: int, y: Array, ldy: int, rows: int) -> Any:
+    return _raw.ggufx_product(
+        struct_size=_PRODUCT, w=w._handle.value, x=x.ctypes.data, n_x=_span(n, ldx, w.ne[0]), ldx=ldx, n=n,
+        y=y.ctypes.data, n_y=_span(len(y), ldy, rows), ldy=ldy)
+
+
+def _multiply(products: Sequence[Any], rt: Handle, flags: int, progress: Progress | None) -> None:
+    all_ = (_raw.ggufx_product * max(len(products), 1))(*products)
+    _call(lib.ggufx_matmul, (rt, byref(all_), len(products)), flags, progress)
 
 
 def _target(out: Buffer | None, n: int, length: int) -> tuple[Array, int, int]:
@@ -114,8 +125,8 @@ def matvec_many(matrices: Sequence[Tensor], x: Buffer, out: Sequence[Buffer] | N
                 flags: int = 0, rt: Runtime | None = None,
                 progress: Progress | None = None) -> list[Floats]:
     """Products of several matrices, at most 64, and one vector; out: a buffer for each."""
-    if len(matrices) > MATVEC_MAX_MATRICES or (out is not None and len(out) != len(matrices)):
-        raise argument(f"{len(matrices)} matrices, at most {MATVEC_MAX_MATRICES}, and "
+    if len(matrices) > MATMUL_MAX_PRODUCTS or (out is not None and len(out) != len(matrices)):
+        raise argument(f"{len(matrices)} matrices, at most {MATMUL_MAX_PRODUCTS}, and "
                        f"{len(matrices) if out is None else len(out)} results")
     of, n = reads(x, F32, "x"), len(matrices)
     results = [room_for(None if out is None else out[i], (w.n_rows,), what=f"out[{i}]")
@@ -123,9 +134,7 @@ def matvec_many(matrices: Sequence[Tensor], x: Buffer, out: Sequence[Buffer] | N
     if not n:
         return results
     held = [w._handle for w in matrices]  # while the call runs
-    w = (c_void_p * n)(*(h.value for h in held))
-    y = (c_void_p * n)(*(address(r) for r in results))
-    n_y = (c_size_t * n)(*(r.size for r in results))
-    _call(lib.ggufx_matvec_many, (byref(y), byref(n_y), matrices[0]._rt(rt), byref(w), n,
-                                  address(of), of.size), flags, progress)
+    _multiply([_product(w, of, 0, 1, r.reshape(1, -1), 0, w.n_rows) for w, r in zip(matrices, results)],
+              matrices[0]._rt(rt), flags, progress)
+    del held
     return results

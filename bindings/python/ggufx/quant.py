@@ -49,15 +49,15 @@ class Decoding(_safe.Tensor):
 
 def dequantize(rt: Runtime, type: int, blocks: Buffer, out: Buffer | None = None) -> Floats:
     """Dequantizes whole blocks in a buffer to f32; a matrix of bytes row by row."""
+    from .tensor import Tensor  # which needs this module
     of = raw_bytes(blocks, "blocks")
     info = type_info(type)
     if of.nbytes % info.block_bytes:
         raise argument(f"blocks: {of.nbytes} bytes are not whole blocks of {info.block_bytes}")
     n = of.nbytes // info.block_bytes * info.block_values
     to = room_for(out, (len(of), n // len(of)) if of.ndim == 2 and len(of) else (n,))
-    e = _raw.ggufx_error()
-    check(lib.ggufx_dequantize_blocks(address(to), to.size, rt._handle, type, address(of),
-                                      of.nbytes, byref(e)), e)
+    with Tensor.wrap(rt, type, [n], of) as tensor:
+        tensor.dequantize(to)
     return to
 
 
@@ -72,12 +72,13 @@ def quantize(rt: Runtime, type: int, rows: Buffer, out: Buffer | None = None, *,
     n_rows, n_cols = (1, of.size) if of.ndim == 1 else of.shape
     weights = None if imatrix is None else reads(imatrix, F32, "imatrix", n_cols)
     to = room_for(out, (n_rows, row_bytes(type, n_cols)), U8)
-    o = _raw.ggufx_quantize_options(struct_size=sizeof(_raw.ggufx_quantize_options), mode=mode)
+    o = _raw.ggufx_quantize_args(
+        struct_size=sizeof(_raw.ggufx_quantize_args), type=type, mode=mode, rows=address(of), n_rows=n_rows,
+        n_cols=n_cols)
     if weights is not None:
         o.imatrix = address(weights)
     e = _raw.ggufx_error()
     with Following() as call:
         o.progress = call.follow(progress)
-        call.end(lib.ggufx_quantize_blocks(address(to), to.nbytes, rt._handle, type, address(of),
-                                           n_rows, n_cols, byref(o), byref(e)), e)
+        call.end(lib.ggufx_quantize(address(to), to.nbytes, rt._handle, byref(o), byref(e)), e)
     return to

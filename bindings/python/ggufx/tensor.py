@@ -4,7 +4,7 @@ SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
-from ctypes import byref
+from ctypes import byref, c_char_p, c_void_p, cast, sizeof
 from typing import Any, Sequence
 
 import numpy as np
@@ -47,11 +47,12 @@ class Tensor(Products, Decoding):
         """Wraps blocks in file format, in a buffer, without a copy: it is kept until the last
         user of the tensor is gone. ne[0] is along a row; row_stride 0: dense."""
         bytes_ = raw_bytes(data, "data")
-        dims = dimensions(ne)
-        own, e, title = KINDS["ggufx_tensor"](), _raw.ggufx_error(), terminated(name)
-        check(lib.ggufx_tensor_wrap(byref(own), rt._handle, type, len(ne), byref(dims), row_stride,
-                                    address(bytes_), bytes_.nbytes, title, _callbacks.DESTROY,
-                                    _callbacks.keep(bytes_), byref(e)), e)
+        own, e, title = KINDS["ggufx_tensor"](), _raw.ggufx_error(), c_char_p(terminated(name))
+        o = _raw.ggufx_tensor_options(
+            struct_size=sizeof(_raw.ggufx_tensor_options), type=type, n_dims=len(ne), ne=dimensions(ne),
+            row_stride=row_stride, data=address(bytes_), n_bytes=bytes_.nbytes, name=cast(title, c_void_p).value,
+            destroy=_callbacks.DESTROY, user=_callbacks.keep(bytes_))
+        check(lib.ggufx_tensor_create(byref(own), rt._handle, byref(o), byref(e)), e)
         return cls._made(own, rt)
 
     @classmethod

@@ -19,7 +19,7 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    HalfFormat, File, Imatrix, Model, Sampler, Session, Status, Tensor, TensorType)
+    File, Imatrix, Model, Sampler, Session, Status, Tensor, TensorType)
 
 from .common import MODEL, Case, filled, item, numbers, old_imatrix, options
 
@@ -69,7 +69,7 @@ class Buffers(Case):
             self.fails(Status.ARGUMENT, Sampler(self.rt, 4, 0).add_top_k, bad)
         self.fails(Status.ARGUMENT, kv.truncate, 0, -1)
         self.fails(Status.ARGUMENT, kv.truncate, 0, 2**64 + 1)
-        self.fails(Status.ARGUMENT, kv.shift, 0, 0, 2**31, 1)
+        self.fails(Status.ARGUMENT, kv.shift, 0, 0, 2**63, 1)
         e = self.fails(Status.ARGUMENT, self.rt.kv_estimate, 1, **options(n_layers=2**32 + 2))
         self.assertIn("n_layers is 4294967298", str(e))
         w = self.demo().tensor("blk.0.attn_q.weight")
@@ -235,12 +235,12 @@ class Allocations(Case):
         kv = ggufx.KvCache(self.rt, **shape)
         self.assertGreater(self.rt.kv_estimate(8, **shape), 0)
         k, q, out = numbers(4, 8, 128), numbers(1, 32, 128), np.empty((1, 32, 128), np.float32)
-        v, half = k.copy(), k.astype(np.float16).view(np.uint16)
+        v, half = k.copy(), k.astype(np.float16)
 
         def appends() -> None:
             kv.append(0, 0, k, v=k)
             kv.truncate(0, 0)
-            kv.append_half(0, 0, HalfFormat.F16, half, v=half)
+            kv.append(0, 0, half, v=half, type=TensorType.F16)
         self.none(appends)
         self.none(lambda: kv.attend(0, 0, q, out=out))
         self.none(lambda: kv.read(0, 0, 0, 4, k=k, v=v))
@@ -259,7 +259,7 @@ class Allocations(Case):
     def test_filled_caches(self) -> None:
         kv, to = filled(self.rt, 5), np.empty((1, 4, 32), np.float32)
         q = numbers(1, 4, 32)
-        self.none(lambda: kv.attend_batch(0, np.zeros(1, np.uint32), q, out=to))
+        self.none(lambda: kv.attend(0, 0, q, sequences=np.zeros(1, np.uint32), out=to))
 
 
 numbers_2 = numbers(2, 4096)

@@ -33,19 +33,19 @@ class Chats(Case):
     def test_a_conversation_is_text(self) -> None:
         chat = Chat(self.rt, text=TEMPLATE, bos_token="<s>")
         said = chat.render(asked(HELLO))
-        self.assertEqual(said, ("<s>[user]Hi </s> \u00e9</s>[assistant]",
-                                (ChatRun(9, False), ChatRun(19, True), ChatRun(34, False))))
-        self.assertEqual(chat.render(ChatRequest(messages_json=HELLO))[0][-4:], "</s>")
+        self.assertEqual(said, "<s>[user]Hi </s> \u00e9</s>[assistant]")
+        self.assertEqual(chat.runs(asked(HELLO)), (ChatRun(9, False), ChatRun(19, True), ChatRun(34, False)))
+        self.assertEqual(chat.render(ChatRequest(messages_json=HELLO))[-4:], "</s>")
         longer = [{"role": "user", "content": "x" * 9000}] * 50
-        self.assertEqual(len(chat.render(asked(longer))[0]), 3 + 50 * (9000 + 10) + 11)
-        self.assertEqual(len(chat.render(asked(longer))[1]), 101)
+        self.assertEqual(len(chat.render(asked(longer))), 3 + 50 * (9000 + 10) + 11)
+        self.assertEqual(len(chat.runs(asked(longer))), 101)
         same = [ChatMessage("user", HELLO[0]["content"])]
         self.assertEqual(chat.render(ChatRequest(flags=ChatFlags.GENERATE, messages=same)), said)
         more = Chat(self.rt, text="{{ enable_thinking }} {{ tools }} {{ n }} {{ reasoning_effort }}"
                                   " {{ documents[0].t }} {{ strftime_now('%Y') }}")
         request = ChatRequest(messages_json=[], tools=[], documents=[{"t": 1}], variables={"n": 2},
                               flags=ChatFlags.NO_THINK | ChatFlags.CLOCK, reasoning_effort="high", clock=0)
-        self.assertEqual(more.render(request)[0], "False [] 2 high 1 1970")
+        self.assertEqual(more.render(request), "False [] 2 high 1 1970")
         self.fails(Status.MALFORMED, Chat, self.rt, text="{% if %}")
         self.fails(Status.NOT_FOUND, Chat, self.rt, format="no such")
         self.fails(Status.VALUE, more.render, asked([]))
@@ -56,7 +56,7 @@ class Chats(Case):
         names = list(iter(map(chat_format_name, itertools.count()).__next__, None))
         self.assertIn("chatml", names)
         for name in names:
-            self.assertIn("Hi", Chat(self.rt, format=name).render(asked(HELLO))[0])
+            self.assertIn("Hi", Chat(self.rt, format=name).render(asked(HELLO)))
 
     def test_no_text_of_a_user_is_a_control_token(self) -> None:
         file = self.demo()
@@ -64,7 +64,7 @@ class Chats(Case):
         chat = Chat(self.rt, file=file, text=TEMPLATE)
         ids = chat.tokenize(tokenizer, asked(HELLO)).tolist()
         self.assertEqual((ids[0], ids.count(1), ids.count(2)), (1, 1, 1))
-        plain = tokenizer.tokenize(chat.render(asked(HELLO))[0], flags=TokenizeFlags.PARSE_SPECIAL).tolist()
+        plain = tokenizer.tokenize(chat.render(asked(HELLO)), flags=TokenizeFlags.PARSE_SPECIAL).tolist()
         self.assertEqual(plain.count(2), 2)
         self.assertEqual(chat.tokenize(tokenizer, asked(HELLO), flags=TokenizeFlags.ADD_SPECIAL).tolist(), ids)
         self.assertGreater(len(chat.tokenize(tokenizer, asked(HELLO * 500))), 4000)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 import ggufx
-from ggufx import Imatrix, Model, Session, Status
+from ggufx import Imatrix, Model, Session, Status, TokenList
 
 from .common import Case, item
 
@@ -21,31 +21,30 @@ class Choices(Case):
     def test_logarithms_are_those_of_the_formula(self) -> None:
         logits = np.array([0.5, 3, -np.inf, 3, 1], np.float32)
         want = logits.astype(float) - np.log(np.exp(logits.astype(float)).sum())
-        ids, values, chosen = self.rt.logprobs(3, logits, 0)
+        ids, values = self.rt.logprobs(3, logits)
         self.assertEqual(ids.tolist(), [1, 3, 4])
         self.near(values, want[[1, 3, 4]], 1e-6)
-        self.assertAlmostEqual(chosen, want[0], 6)
-        self.assertEqual(self.rt.logprobs(0, logits, 2)[2], -np.inf)
-        self.fails(Status.ARGUMENT, self.rt.logprobs, -1, logits, 0)
-        self.fails(Status.ARGUMENT, self.rt.logprobs, 6, logits, 0)
-        self.fails(Status.ARGUMENT, self.rt.logprobs, 1, logits, 5)
-        self.fails(Status.VALUE, self.rt.logprobs, 1, np.full(2, np.nan, np.float32), 0)
+        self.assertAlmostEqual(self.rt.token_logprob(logits, 0), want[0], 6)
+        self.assertEqual(self.rt.token_logprob(logits, 2), -np.inf)
+        self.fails(Status.ARGUMENT, self.rt.logprobs, -1, logits)
+        self.fails(Status.ARGUMENT, self.rt.logprobs, 6, logits)
+        self.fails(Status.ARGUMENT, self.rt.token_logprob, logits, 5)
+        self.fails(Status.VALUE, self.rt.logprobs, 1, np.full(2, np.nan, np.float32))
 
     def test_endings_have_the_sums_of_their_tokens(self) -> None:
         session, endings = self.session(), [[302], [303, 304], [302, 305, 306]]
-        got, want = session.measure_endings(CONTEXT, sum(endings, []), list(map(len, endings))), []
+        got, want = session.measure_endings(CONTEXT, list(map(TokenList, endings))), []
         for ending in endings:
             total = 0.0
             for i, id in enumerate(ending):
                 logits = session.decode_batch([item(0, CONTEXT if i == 0 else [ending[i - 1]])])
-                total += self.rt.logprobs(0, logits[0], id)[2]
+                total += self.rt.token_logprob(logits[0], id)
             want.append(total)
             session.sequence_truncate(0, 0)
         self.near(got, want, 0.05)  # products of one column and of many have other bits
-        self.fails(Status.ARGUMENT, session.measure_endings, CONTEXT, [302], [1, 0])
-        self.fails(Status.ARGUMENT, session.measure_endings, CONTEXT, [302], [1, 1])
-        self.fails(Status.CAPACITY, session.measure_endings, CONTEXT, [302] * 64, [64])
-        self.fails(Status.CANCELLED, session.measure_endings, CONTEXT, [302], [1],
+        self.fails(Status.ARGUMENT, session.measure_endings, CONTEXT, [TokenList([302]), TokenList([])])
+        self.fails(Status.CAPACITY, session.measure_endings, CONTEXT, [TokenList([302] * 64)])
+        self.fails(Status.CANCELLED, session.measure_endings, CONTEXT, [TokenList([302])],
                    progress=lambda done, total: False)
         self.assertEqual(len(session), 0)
 

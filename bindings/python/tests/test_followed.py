@@ -33,8 +33,8 @@ class Followed(Case):
         experts = Tensor.wrap(rt, TensorType.Q8_0, (256, 1, 2),
                               ggufx.quantize(rt, TensorType.Q8_0, x))
         kv, holes = filled(rt, 130), filled(rt, 130)
-        holes.remove(0, 10, 60)
-        holes.remove(0, 70, 120)
+        holes.remove(0, 10, 50)
+        holes.remove(0, 20, 50)
         session = Session(Model(rt, file))
         m = Imatrix.open_memory(rt, old_imatrix())
         m.write(path / "imatrix", ggufx.ImatrixFormat.GGUF)
@@ -52,7 +52,7 @@ class Followed(Case):
             "matmul_id": lambda p: experts.matmul_id(x[0], [0, 1], n_used=2, progress=p),
             "quantize": lambda p: ggufx.quantize(rt, TensorType.Q8_0, x, progress=p),
             "attend": lambda p: kv.attend(0, 0, head, progress=p),
-            "attend_batch": lambda p: kv.attend_batch(0, [0], head, progress=p),
+            "attend_batch": lambda p: kv.attend(0, 0, head, sequences=[0], progress=p),
             "requantize": lambda p: kv.requantize(ggufx.KV_ALL_LAYERS, KvType.Q8_0, ggufx.KV_KEEP_TYPE, progress=p),
             "compact": lambda p: holes.compact(0, progress=p),
             "decode_batch": lambda p: session.decode_batch([item(0, [1])], progress=p),

@@ -21,7 +21,7 @@ from .common import Case, old_imatrix
 
 # Members of structs in C that a field's value stands for, and those that are always 0.
 DERIVED = ("n_", "user", "struct_size", "next", "reserved")
-HELD = {"ggufx_quantize_options": {"imatrix"}, "ggufx_device_options": {"cache_load", "cache_store"},
+HELD = {"ggufx_kv_tokens": {"type"}, "ggufx_device_options": {"cache_load", "cache_store"},
         "ggufx_batch_options": {"logits", "n_logits", "embeddings", "n_embeddings", "attention"},
         "ggufx_model_options": {"group"}, "ggufx_chat_prompt_options": {"grammars"}}
 
@@ -60,6 +60,10 @@ class Generated(Case):
         values = {f.name: self.value(str(f.type), objects) for f in dataclasses.fields(kind)}
         if kind is _safe.KvOptions:
             values["rope_frequencies"] = np.ones(2)
+        if kind is _safe.KvTokens:
+            values.update(n_tokens=2, type=0)
+        if kind is _safe.KvQueries:
+            values["n_queries"] = 2
         if kind is _safe.EstimateOptions:
             values["n_ranks"] = 2
         return kind(**values)

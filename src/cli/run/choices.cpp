@@ -220,10 +220,11 @@ ChoicesResult Choices::measure(size_t first, size_t end) const {
     const ggufx_progress cancel = cancel_hook();
     for (size_t i = 0; i < cuts.size(); i++) {
         std::vector<double> sums(cuts[i].lengths.size());
+        const std::vector<ggufx_token_list> endings = token_lists(cuts[i].endings, cuts[i].lengths);
         call([&](ggufx_error *error) {
             return ggufx_measure_endings(sums.data(), session.get(), cuts[i].context.data(),
-                                         cuts[i].context.size(), cuts[i].endings.data(),
-                                         cuts[i].lengths.data(), sums.size(), &cancel, error);
+                                         cuts[i].context.size(), endings.data(), endings.size(),
+                                         &cancel, error);
         });
         count(result, questions[i], cuts[i], sums);
         progress.update(i + 1, cuts.size(),

@@ -124,10 +124,10 @@ Embeddings embed_all(const Globals &globals, const EmbedOptions &options) {
     out.values.resize(rows * out.facts.dimensions);
     Progress progress(globals, "embed");
     const ggufx_progress hook = progress.hook();
+    const std::vector<ggufx_token_list> texts = token_lists(out.texts.ids, out.texts.lengths);
     call([&](ggufx_error *error) {
-        return ggufx_embed(out.values.data(), out.values.size(), embedder.get(),
-                           out.texts.ids.data(), out.texts.ids.size(), out.texts.lengths.data(),
-                           out.texts.size(), &hook, error);
+        return ggufx_embed(out.values.data(), out.values.size(), embedder.get(), texts.data(),
+                           texts.size(), &hook, error);
     });
     return out;
 }

@@ -259,9 +259,10 @@ std::string ModelHost::detokenize_part(std::span<const int32_t> ids, ggufx_detok
                                        uint32_t flags) const {
     std::string out;
     ggufx_error error;
+    state.flags = flags;
     const ggufx_status status = fill_room(out, error, [&](size_t *needed, ggufx_error *e) {
         return ggufx_detokenize_part(out.data(), out.size(), needed, &state, tokenizer_.get(),
-                                     ids.data(), ids.size(), flags, e);
+                                     ids.data(), ids.size(), e);
     });
     if (status != GGUFX_OK) refuse_call(status, error, "tokens");
     return out;
@@ -313,8 +314,7 @@ std::string ModelHost::render(const ChatWanted &wanted) const {
     std::string out;
     ggufx_error error;
     const ggufx_status status = fill_room(out, error, [&](size_t *needed, ggufx_error *e) {
-        return ggufx_chat_render(out.data(), out.size(), needed, nullptr, 0, nullptr, chat_.get(),
-                                 &request, e);
+        return ggufx_chat_render(out.data(), out.size(), needed, chat_.get(), &request, e);
     });
     if (status != GGUFX_OK) refuse_call(status, error, "messages");
     return out;
@@ -444,21 +444,16 @@ std::vector<int32_t> ModelHost::ids_of(const ggufx_chat_prompt &prompt) const {
 
 std::vector<float> ModelHost::embed(std::span<const std::vector<int32_t>> texts,
                                     const std::function<bool()> &is_gone) {
-    std::vector<int32_t> ids;
-    std::vector<size_t> lengths;
-    for (const auto &text : texts) {
-        ids.insert(ids.end(), text.begin(), text.end());
-        lengths.push_back(text.size());
-    }
+    std::vector<ggufx_token_list> lists;
+    for (const auto &text : texts) lists.push_back({text.data(), text.size()});
     std::vector<float> out(texts.size() * dimensions_);
     const std::function<bool()> ends = [&] {
         return is_gone() || !files_->is_intact(monotonic_seconds());
     };
     const ggufx_progress progress = cancel_if(ends);
     ggufx_error error;
-    const ggufx_status status =
-        ggufx_embed(out.data(), out.size(), embedder_.get(), ids.data(), ids.size(), lengths.data(),
-                    lengths.size(), &progress, &error);
+    const ggufx_status status = ggufx_embed(out.data(), out.size(), embedder_.get(), lists.data(),
+                                            lists.size(), &progress, &error);
     require_same_weights(); // else the values mean nothing
     if (status == GGUFX_E_CANCELLED) throw ApiError(503, "cancelled");
     if (status == GGUFX_E_ARGUMENT || status == GGUFX_E_MEMORY) refuse_call(status, error, "input");

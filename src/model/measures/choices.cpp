@@ -31,7 +31,7 @@ public:
 private:
     Status decode(const int32_t *tokens, size_t n, size_t n_logits, Failure *failure);
     Status context(Failure *failure);
-    Status continuation(size_t index, const int32_t *tokens, Failure *failure);
+    Status continuation(size_t index, Failure *failure);
     static int32_t report(void *self, uint64_t done, uint64_t total);
 
     Session &session_;
@@ -54,15 +54,14 @@ Status ChoicesRun::check(Failure *failure) {
                            "the session holds %" PRIu64 " tokens, it must be empty",
                            session_.length(0));
     n_all_ = task_.n_context;
-    uint64_t longest = 0, n_continuations = 0;
+    uint64_t longest = 0;
     for (size_t i = 0; i < task_.n_continuations; i++) {
-        const uint64_t n = task_.n_tokens[i];
+        const uint64_t n = task_.continuations[i].n;
         if (n == 0)
             return set_failure(failure, Status::argument, {kNone, i},
                                "continuation %zu has no tokens", i);
         longest = std::max(longest, n);
-        if (!checked::add(&n_continuations, n_continuations, n) ||
-            !checked::add(&n_all_, n_all_, n - 1))
+        if (!checked::add(&n_all_, n_all_, n - 1))
             return set_failure(failure, Status::argument, {kNone, i},
                                "continuation %zu is too long", i);
     }
@@ -72,9 +71,13 @@ Status ChoicesRun::check(Failure *failure) {
                            "a context of %" PRIu64 " and a continuation of %" PRIu64
                            " tokens do not fit: the session has room for %" PRIu32,
                            static_cast<uint64_t>(task_.n_context), longest, session_.n_context());
-    const Status status = session_.check_ids(task_.context, task_.n_context, failure);
-    if (status != Status::ok) return status;
-    return session_.check_ids(task_.continuations, static_cast<size_t>(n_continuations), failure);
+    Status status = session_.check_ids(task_.context, task_.n_context, failure);
+    for (size_t i = 0; i < task_.n_continuations && status == Status::ok; i++) {
+        status =
+            session_.check_ids(task_.continuations[i].tokens, task_.continuations[i].n, failure);
+        if (status != Status::ok && failure) failure->index = i;
+    }
+    return status;
 }
 
 Status ChoicesRun::decode(const int32_t *tokens, size_t n, size_t n_logits, Failure *failure) {
@@ -99,14 +102,14 @@ Status ChoicesRun::context(Failure *failure) {
     const Status status = decode(task_.context, task_.n_context, 1, failure);
     if (status != Status::ok) return status;
     const CanonicalFp canonical;
-    const int32_t *tokens = task_.continuations;
-    for (size_t i = 0; i < task_.n_continuations; tokens += task_.n_tokens[i++])
-        sums_[i] = score(rows_, logits_.data(), n_vocab_, *tokens);
+    for (size_t i = 0; i < task_.n_continuations; i++)
+        sums_[i] = score(rows_, logits_.data(), n_vocab_, task_.continuations[i].tokens[0]);
     return Status::ok;
 }
 
-Status ChoicesRun::continuation(size_t index, const int32_t *tokens, Failure *failure) {
-    const size_t n = task_.n_tokens[index] - 1;
+Status ChoicesRun::continuation(size_t index, Failure *failure) {
+    const int32_t *const tokens = task_.continuations[index].tokens;
+    const size_t n = task_.continuations[index].n - 1;
     for (size_t done = 0; done < n;) {
         const size_t batch = std::min(kRows, n - done);
         Status status = decode(tokens + done, batch, batch, failure);
@@ -125,11 +128,8 @@ Status ChoicesRun::continuation(size_t index, const int32_t *tokens, Failure *fa
 
 Status ChoicesRun::run(Failure *failure) {
     Status status = context(failure);
-    const int32_t *tokens = task_.continuations;
-    for (size_t i = 0; i < task_.n_continuations && status == Status::ok; i++) {
-        status = continuation(i, tokens, failure);
-        tokens += task_.n_tokens[i];
-    }
+    for (size_t i = 0; i < task_.n_continuations && status == Status::ok; i++)
+        status = continuation(i, failure);
     return status;
 }
 

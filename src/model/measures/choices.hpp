@@ -9,8 +9,7 @@ namespace ggufx::model {
 struct ChoicesTask {
     const int32_t *context;
     size_t n_context;
-    const int32_t *continuations; // one after another
-    const size_t *n_tokens;       // for each continuation
+    const TokenList *continuations;
     size_t n_continuations;
     Progress progress; // tokens done
 };

@@ -32,11 +32,11 @@ func run() error {
 	}
 	defer kv.Close()
 	k := numbers(tokens * kvHeads * dim)
-	if err := kv.Append(0, 0, tokens, nil, k, k); err != nil {
+	if err := kv.Append(&ggufx.KVTokens{Tokens: tokens, K: k, V: k}); err != nil {
 		return err
 	}
 	out := make([]float32, qHeads*dim)
-	if err := kv.Attend(out, nil, 0, 0, numbers(qHeads*dim), 1, nil, nil); err != nil {
+	if err := kv.Attend(out, nil, &ggufx.KVQueries{Queries: 1, Q: numbers(qHeads * dim)}, nil); err != nil {
 		return err
 	}
 	fmt.Printf("%d tokens, out[0] = %.6f, out[255] = %.6f\n", tokens, out[0], out[255])

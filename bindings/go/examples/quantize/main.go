@@ -39,10 +39,15 @@ func run(path string) error {
 	if err := rt.Dequantize(before, tensor, 0, info.Rows); err != nil {
 		return err
 	}
-	if err := rt.QuantizeBlocks(blocks, ggufx.TypeQ4_K, before, int(info.Rows), int(info.Ne[0]), nil); err != nil {
+	if err := rt.Quantize(blocks, &ggufx.QuantizeArgs{Type: ggufx.TypeQ4_K, Rows: before, NumRows: int(info.Rows), Cols: int(info.Ne[0])}); err != nil {
 		return err
 	}
-	if err := rt.DequantizeBlocks(after, ggufx.TypeQ4_K, blocks); err != nil {
+	smaller, err := rt.WrapTensor(ggufx.TypeQ4_K, info.Ne[:2], 0, blocks, "")
+	if err != nil {
+		return err
+	}
+	defer smaller.Close()
+	if err := rt.Dequantize(after, smaller, 0, info.Rows); err != nil {
 		return err
 	}
 	sum := 0.0

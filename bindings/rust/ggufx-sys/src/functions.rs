@@ -56,9 +56,11 @@ functions! {
         ggufx_file, options: *const ggufx_chat_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_chat_destroy(chat: *mut ggufx_chat);
     fn ggufx_chat_format_name(index: usize) -> *const c_char;
-    fn ggufx_chat_render(out: *mut c_char, capacity: usize, out_needed: *mut usize, out_runs: *mut
-        ggufx_chat_run, run_capacity: usize, out_runs_needed: *mut usize, chat: *const ggufx_chat,
-        request: *const ggufx_chat_request, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_chat_render(out: *mut c_char, capacity: usize, out_needed: *mut usize, chat: *const
+        ggufx_chat, request: *const ggufx_chat_request, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_chat_runs(out: *mut ggufx_chat_run, capacity: usize, out_needed: *mut usize, chat:
+        *const ggufx_chat, request: *const ggufx_chat_request, error: *mut ggufx_error) ->
+        ggufx_status;
     fn ggufx_chat_tokenize(out_ids: *mut i32, capacity: usize, out_needed: *mut usize, chat: *const
         ggufx_chat, tokenizer: *const ggufx_tokenizer, request: *const ggufx_chat_request, flags:
         u32, error: *mut ggufx_error) -> ggufx_status;
@@ -100,9 +102,9 @@ functions! {
         options: *const ggufx_embed_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_embedder_info(out: *mut ggufx_embedder_facts, embedder: *const ggufx_embedder, error:
         *mut ggufx_error) -> ggufx_status;
-    fn ggufx_embed(out: *mut f32, n_out: usize, embedder: *mut ggufx_embedder, tokens: *const i32,
-        n_tokens: usize, lengths: *const usize, n_texts: usize, progress: *const ggufx_progress,
-        error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_embed(out: *mut f32, n_out: usize, embedder: *mut ggufx_embedder, texts: *const
+        ggufx_token_list, n_texts: usize, progress: *const ggufx_progress, error: *mut ggufx_error)
+        -> ggufx_status;
     fn ggufx_estimate(out: *mut ggufx_estimate_facts, rt: *const ggufx_runtime, file: *const
         ggufx_file, options: *const ggufx_estimate_options, error: *mut ggufx_error) ->
         ggufx_status;
@@ -153,10 +155,8 @@ functions! {
     fn ggufx_tensor_info(out: *mut ggufx_tensor_facts, tensor: *const ggufx_tensor, error: *mut
         ggufx_error) -> ggufx_status;
     fn ggufx_tensor_data(tensor: *const ggufx_tensor) -> *const c_void;
-    fn ggufx_tensor_wrap(out: *mut *mut ggufx_tensor, rt: *const ggufx_runtime, type_: u32, n_dims:
-        u32, ne: *const u64, row_stride: u64, data: *const c_void, n_bytes: u64, name: *const
-        c_char, destroy: Option<unsafe extern "C" fn(user: *mut c_void)>, user: *mut c_void, error:
-        *mut ggufx_error) -> ggufx_status;
+    fn ggufx_tensor_create(out: *mut *mut ggufx_tensor, rt: *const ggufx_runtime, options: *const
+        ggufx_tensor_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_tensor_slice(out: *mut *mut ggufx_tensor, tensor: *const ggufx_tensor, dim: u32, first:
         u64, n: u64, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_tensor_destroy(tensor: *mut ggufx_tensor);
@@ -269,26 +269,15 @@ functions! {
     fn ggufx_kv_destroy(kv: *mut ggufx_kv);
     fn ggufx_kv_reserve(kv: *mut ggufx_kv, sequence: u32, n_tokens: u64, error: *mut ggufx_error) ->
         ggufx_status;
-    fn ggufx_kv_append(kv: *mut ggufx_kv, layer: u32, sequence: u32, n_tokens: usize, positions:
-        *const i32, k: *const f32, n_k: usize, v: *const f32, n_v: usize, error: *mut ggufx_error)
+    fn ggufx_kv_append(kv: *mut ggufx_kv, tokens: *const ggufx_kv_tokens, error: *mut ggufx_error)
         -> ggufx_status;
-    fn ggufx_kv_append_half(kv: *mut ggufx_kv, layer: u32, sequence: u32, n_tokens: usize,
-        positions: *const i32, format: u32, k: *const u16, n_k: usize, v: *const u16, n_v: usize,
-        error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_kv_append_batch(kv: *mut ggufx_kv, layer: u32, n_tokens: usize, sequences: *const u32,
-        positions: *const i32, k: *const f32, n_k: usize, v: *const f32, n_v: usize, error: *mut
-        ggufx_error) -> ggufx_status;
-    fn ggufx_kv_attend(out: *mut f32, n_out: usize, lse: *mut f32, kv: *const ggufx_kv, layer: u32,
-        sequence: u32, q: *const f32, n_q: usize, n_queries: usize, positions: *const i32, options:
-        *const ggufx_attend_options, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_kv_attend_batch(out: *mut f32, n_out: usize, lse: *mut f32, kv: *const ggufx_kv, layer:
-        u32, sequences: *const u32, q: *const f32, n_q: usize, n: usize, positions: *const i32,
-        options: *const ggufx_attend_options, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_kv_read(k: *mut f32, n_k: usize, v: *mut f32, n_v: usize, kv: *const ggufx_kv, layer:
-        u32, sequence: u32, first: u64, n_tokens: u64, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_kv_scores(out: *mut f32, n_out: usize, kv: *const ggufx_kv, layer: u32, sequence: u32,
-        q: *const f32, n_q: usize, n_queries: usize, scale: f32, error: *mut ggufx_error) ->
-        ggufx_status;
+    fn ggufx_kv_attend(out: *mut f32, n_out: usize, lse: *mut f32, n_lse: usize, kv: *const
+        ggufx_kv, queries: *const ggufx_kv_queries, options: *const ggufx_attend_options, error:
+        *mut ggufx_error) -> ggufx_status;
+    fn ggufx_kv_read(k: *mut f32, n_k: usize, v: *mut f32, n_v: usize, kv: *const ggufx_kv, range:
+        *const ggufx_kv_range, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_kv_scores(out: *mut f32, n_out: usize, kv: *const ggufx_kv, queries: *const
+        ggufx_kv_queries, scale: f32, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_kv_length(out: *mut u64, kv: *const ggufx_kv, sequence: u32, error: *mut ggufx_error)
         -> ggufx_status;
     fn ggufx_kv_positions(out: *mut i32, kv: *const ggufx_kv, sequence: u32, first: u64, n: u64,
@@ -298,12 +287,12 @@ functions! {
     fn ggufx_kv_begin(kv: *mut ggufx_kv, sequence: u32, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_kv_commit(kv: *mut ggufx_kv, sequence: u32, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_kv_rollback(kv: *mut ggufx_kv, sequence: u32, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_kv_remove(kv: *mut ggufx_kv, sequence: u32, p0: i32, p1: i32, error: *mut ggufx_error)
-        -> ggufx_status;
-    fn ggufx_kv_copy(kv: *mut ggufx_kv, from: u32, to: u32, p0: i32, p1: i32, error: *mut
+    fn ggufx_kv_remove(kv: *mut ggufx_kv, sequence: u32, first: u64, n_tokens: u64, error: *mut
         ggufx_error) -> ggufx_status;
-    fn ggufx_kv_shift(kv: *mut ggufx_kv, sequence: u32, p0: i32, p1: i32, delta: i32, error: *mut
+    fn ggufx_kv_copy(kv: *mut ggufx_kv, from: u32, to: u32, first: u64, n_tokens: u64, error: *mut
         ggufx_error) -> ggufx_status;
+    fn ggufx_kv_shift(kv: *mut ggufx_kv, sequence: u32, first: u64, n_tokens: u64, delta: i32,
+        error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_kv_keep(kv: *mut ggufx_kv, sequence: u32, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_kv_calibrate(kv: *mut ggufx_kv, layer: u32, mu_k: *const f32, eq_k: *const f32, n_k:
         usize, mu_v: *const f32, n_v: usize, error: *mut ggufx_error) -> ggufx_status;
@@ -327,15 +316,8 @@ functions! {
     fn ggufx_matvec(y: *mut f32, n_y: usize, rt: *const ggufx_runtime, w: *const ggufx_tensor, x:
         *const f32, n_x: usize, options: *const ggufx_matmul_options, error: *mut ggufx_error) ->
         ggufx_status;
-    fn ggufx_matmul(y: *mut f32, ldy: usize, n_y: usize, rt: *const ggufx_runtime, w: *const
-        ggufx_tensor, x: *const f32, ldx: usize, n_x: usize, n: usize, options: *const
-        ggufx_matmul_options, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_matvec_many(y: *const *mut f32, n_y: *const usize, rt: *const ggufx_runtime, w: *const
-        *const ggufx_tensor, n_w: usize, x: *const f32, n_x: usize, options: *const
-        ggufx_matmul_options, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_matmul_id(y: *mut f32, ldy: usize, n_y: usize, rt: *const ggufx_runtime, w: *const
-        ggufx_tensor, ids: *const u32, n_used: usize, x: *const f32, ldx: usize, n_x: usize, n:
-        usize, options: *const ggufx_matmul_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_matmul(rt: *const ggufx_runtime, products: *const ggufx_product, n_products: usize,
+        options: *const ggufx_matmul_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_measure(out: *mut ggufx_measure_facts, session: *mut ggufx_session, tokens: *const i32,
         n_tokens: usize, n_context: u32, bos: i32, options: *const ggufx_measure_options, error:
         *mut ggufx_error) -> ggufx_status;
@@ -343,8 +325,8 @@ functions! {
         ggufx_measure_row, n_rows: usize, n_chunks: u64, n_context: u32, flags: u32, error: *mut
         ggufx_error) -> ggufx_status;
     fn ggufx_measure_endings(out: *mut f64, session: *mut ggufx_session, context: *const i32,
-        n_context: usize, endings: *const i32, n_tokens: *const usize, n_endings: usize, progress:
-        *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
+        n_context: usize, endings: *const ggufx_token_list, n_endings: usize, progress: *const
+        ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_tokenizer_create(out: *mut *mut ggufx_tokenizer, file: *const ggufx_file, error: *mut
         ggufx_error) -> ggufx_status;
     fn ggufx_tokenizer_destroy(tokenizer: *mut ggufx_tokenizer);
@@ -356,7 +338,7 @@ functions! {
         ggufx_status;
     fn ggufx_detokenize_part(out: *mut c_char, capacity: usize, out_needed: *mut usize, state: *mut
         ggufx_detokenize_state, tokenizer: *const ggufx_tokenizer, ids: *const i32, n_ids: usize,
-        flags: u32, error: *mut ggufx_error) -> ggufx_status;
+        error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_token_info(out: *mut ggufx_token_facts, tokenizer: *const ggufx_tokenizer, id: i32,
         error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_tokenizer_info(out: *mut ggufx_tokenizer_facts, tokenizer: *const ggufx_tokenizer,
@@ -382,11 +364,8 @@ functions! {
         ggufx_error) -> ggufx_status;
     fn ggufx_dequantize(out: *mut f32, n_out: usize, rt: *const ggufx_runtime, tensor: *const
         ggufx_tensor, first_row: u64, n_rows: u64, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_dequantize_blocks(out: *mut f32, n: usize, rt: *const ggufx_runtime, type_: u32, bytes:
-        *const c_void, n_bytes: usize, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_quantize_blocks(out: *mut c_void, n_bytes: usize, rt: *const ggufx_runtime, type_: u32,
-        rows: *const f32, n_rows: usize, n_cols: usize, options: *const ggufx_quantize_options,
-        error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_quantize(out: *mut c_void, n_bytes: usize, rt: *const ggufx_runtime, args: *const
+        ggufx_quantize_args, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_sampler_create(out: *mut *mut ggufx_sampler, rt: *const ggufx_runtime, n_vocab: u32,
         seed: u64, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_sampler_destroy(sampler: *mut ggufx_sampler);
@@ -425,9 +404,10 @@ functions! {
         c_void, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_file_sampling(out: *mut ggufx_sampling_facts, out_suppressed: *mut i32, capacity:
         usize, file: *const ggufx_file, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_logprobs(out_ids: *mut i32, out_logprobs: *mut f32, k: usize, out_chosen: *mut f32, rt:
-        *const ggufx_runtime, logits: *const f32, n: usize, chosen: i32, error: *mut ggufx_error) ->
-        ggufx_status;
+    fn ggufx_logprobs(out_ids: *mut i32, out_logprobs: *mut f32, k: usize, rt: *const ggufx_runtime,
+        logits: *const f32, n: usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_token_logprob(out: *mut f32, rt: *const ggufx_runtime, logits: *const f32, n: usize,
+        token: i32, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_type_info(out: *mut ggufx_type_facts, type_: u32, error: *mut ggufx_error) ->
         ggufx_status;
     fn ggufx_type_from_name(out: *mut u32, name: *const c_char, error: *mut ggufx_error) ->

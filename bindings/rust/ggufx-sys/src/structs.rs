@@ -637,6 +637,22 @@ pub struct ggufx_tensor_facts {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct ggufx_tensor_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub type_: u32,
+    pub n_dims: u32,
+    pub ne: [u64; 4],
+    pub row_stride: u64,
+    pub data: *const c_void,
+    pub n_bytes: u64,
+    pub name: *const c_char,
+    pub destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
+    pub user: *mut c_void,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct ggufx_finding {
     pub struct_size: u32,
     pub severity: i32,
@@ -978,6 +994,26 @@ pub struct ggufx_kv_options {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct ggufx_kv_tokens {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub layer: u32,
+    pub sequence: u32,
+    pub type_: u32,
+    pub reserved: u32,
+    pub n_tokens: usize,
+    pub sequences: *const u32,
+    pub positions: *const i32,
+    pub k: *const c_void,
+    pub n_k: usize,
+    pub v: *const c_void,
+    pub n_v: usize,
+    pub k_stride: usize,
+    pub v_stride: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct ggufx_attend_options {
     pub struct_size: u32,
     pub flags: u32,
@@ -990,6 +1026,31 @@ pub struct ggufx_attend_options {
     pub sink_logits: *const f32,
     pub n_sink_logits: usize,
     pub progress: *const ggufx_progress,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_kv_queries {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub layer: u32,
+    pub sequence: u32,
+    pub n_queries: usize,
+    pub sequences: *const u32,
+    pub positions: *const i32,
+    pub q: *const f32,
+    pub n_q: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_kv_range {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub layer: u32,
+    pub sequence: u32,
+    pub first: u64,
+    pub n_tokens: u64,
 }
 
 #[repr(C)]
@@ -1016,6 +1077,23 @@ pub struct ggufx_matmul_options {
     pub struct_size: u32,
     pub flags: u32,
     pub progress: *const ggufx_progress,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_product {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub w: *const ggufx_tensor,
+    pub x: *const f32,
+    pub n_x: usize,
+    pub ldx: usize,
+    pub n: usize,
+    pub y: *mut f32,
+    pub n_y: usize,
+    pub ldy: usize,
+    pub ids: *const u32,
+    pub n_used: usize,
 }
 
 #[repr(C)]
@@ -1082,9 +1160,17 @@ pub struct ggufx_measure_options {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct ggufx_token_list {
+    pub tokens: *const i32,
+    pub n_tokens: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct ggufx_detokenize_state {
     pub waiting: u64,
-    pub reserved: [u64; 3],
+    pub flags: u32,
+    pub reserved: u32,
 }
 
 #[repr(C)]
@@ -1212,11 +1298,14 @@ pub struct ggufx_session_facts {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct ggufx_quantize_options {
+pub struct ggufx_quantize_args {
     pub struct_size: u32,
     pub flags: u32,
+    pub type_: u32,
     pub mode: i32,
-    pub reserved: u32,
+    pub n_rows: usize,
+    pub n_cols: usize,
+    pub rows: *const f32,
     pub imatrix: *const f32,
     pub progress: *const ggufx_progress,
 }
@@ -1389,7 +1478,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 94] = [
+pub const SIZES: [(&str, usize); 100] = [
     ("ggufx_adapter_options\0", size_of::<ggufx_adapter_options>()),
     ("ggufx_adapter_facts\0", size_of::<ggufx_adapter_facts>()),
     ("ggufx_adapter_use\0", size_of::<ggufx_adapter_use>()),
@@ -1427,6 +1516,7 @@ pub const SIZES: [(&str, usize); 94] = [
     ("ggufx_file_facts\0", size_of::<ggufx_file_facts>()),
     ("ggufx_meta_entry\0", size_of::<ggufx_meta_entry>()),
     ("ggufx_tensor_facts\0", size_of::<ggufx_tensor_facts>()),
+    ("ggufx_tensor_options\0", size_of::<ggufx_tensor_options>()),
     ("ggufx_finding\0", size_of::<ggufx_finding>()),
     ("ggufx_draft_options\0", size_of::<ggufx_draft_options>()),
     ("ggufx_generator_options\0", size_of::<ggufx_generator_options>()),
@@ -1452,12 +1542,17 @@ pub const SIZES: [(&str, usize); 94] = [
     ("ggufx_job_run_options\0", size_of::<ggufx_job_run_options>()),
     ("ggufx_kv_layer\0", size_of::<ggufx_kv_layer>()),
     ("ggufx_kv_options\0", size_of::<ggufx_kv_options>()),
+    ("ggufx_kv_tokens\0", size_of::<ggufx_kv_tokens>()),
     ("ggufx_attend_options\0", size_of::<ggufx_attend_options>()),
+    ("ggufx_kv_queries\0", size_of::<ggufx_kv_queries>()),
+    ("ggufx_kv_range\0", size_of::<ggufx_kv_range>()),
     ("ggufx_kv_facts\0", size_of::<ggufx_kv_facts>()),
     ("ggufx_matmul_options\0", size_of::<ggufx_matmul_options>()),
+    ("ggufx_product\0", size_of::<ggufx_product>()),
     ("ggufx_measure_row\0", size_of::<ggufx_measure_row>()),
     ("ggufx_measure_facts\0", size_of::<ggufx_measure_facts>()),
     ("ggufx_measure_options\0", size_of::<ggufx_measure_options>()),
+    ("ggufx_token_list\0", size_of::<ggufx_token_list>()),
     ("ggufx_detokenize_state\0", size_of::<ggufx_detokenize_state>()),
     ("ggufx_token_facts\0", size_of::<ggufx_token_facts>()),
     ("ggufx_tokenizer_facts\0", size_of::<ggufx_tokenizer_facts>()),
@@ -1468,7 +1563,7 @@ pub const SIZES: [(&str, usize); 94] = [
     ("ggufx_layer_facts\0", size_of::<ggufx_layer_facts>()),
     ("ggufx_session_options\0", size_of::<ggufx_session_options>()),
     ("ggufx_session_facts\0", size_of::<ggufx_session_facts>()),
-    ("ggufx_quantize_options\0", size_of::<ggufx_quantize_options>()),
+    ("ggufx_quantize_args\0", size_of::<ggufx_quantize_args>()),
     ("ggufx_temperature_options\0", size_of::<ggufx_temperature_options>()),
     ("ggufx_penalty_options\0", size_of::<ggufx_penalty_options>()),
     ("ggufx_dry_options\0", size_of::<ggufx_dry_options>()),

@@ -1,6 +1,6 @@
 //! A KV cache of 4 bits a value: append 300 tokens, attend over them with one query.
 // SPDX-License-Identifier: MIT
-use ggufx::{AttendOptions, KvCache, KvOptions, KvType, Result, Runtime};
+use ggufx::{AttendOptions, KvCache, KvOptions, KvQueries, KvTokens, KvType, Result, Runtime};
 
 fn numbers(n: usize) -> Vec<f32> {
     (0..n).map(|i| ((i * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0).collect()
@@ -20,9 +20,11 @@ fn main() -> Result<()> {
     };
     let mut kv = KvCache::new(&rt, options)?;
     let k = numbers(n_tokens * n_kv_heads * dim);
-    kv.append(0, 0, n_tokens, None, &k, Some(&k))?;
+    let rows = Some(k[..].into());
+    kv.append(KvTokens { n_tokens, k: rows, v: rows, ..Default::default() })?;
     let (q, mut out) = (numbers(n_q_heads * dim), vec![0.0; n_q_heads * dim]);
-    kv.attend(&mut out, None, 0, 0, &q, 1, None, AttendOptions::default())?;
+    let queries = KvQueries { n_queries: 1, q: &q, ..Default::default() };
+    kv.attend(&mut out, None, queries, AttendOptions::default())?;
     println!("{} tokens, out[0] = {:.6}, out[255] = {:.6}", n_tokens, out[0], out[255]);
     Ok(())
 }

@@ -1,7 +1,9 @@
 //! Call overhead: nanoseconds of the smallest product and of a 4096 x 4096 one of Q4_K, the best of
 //! several rounds. Used by bindings/cost.py.
 // SPDX-License-Identifier: MIT
-use ggufx::{quantize_blocks, Hooks, MatmulOptions, Runtime, RuntimeOptions, Tensor, TensorType};
+use ggufx::{
+    quantize, Hooks, MatmulOptions, QuantizeArgs, Runtime, RuntimeOptions, Tensor, TensorType,
+};
 use std::time::Instant;
 
 fn best(rounds: u32, calls: u32, mut call: impl FnMut()) -> f64 {
@@ -19,7 +21,14 @@ fn main() -> ggufx::Result<()> {
     let rt = Runtime::with(one, Hooks::default())?;
     let weights = |rows: usize, columns: usize, kind: TensorType| -> ggufx::Result<Tensor> {
         let values: Vec<f32> = (0..rows * columns).map(|i| (i % 17) as f32 - 8.0).collect();
-        let blocks = quantize_blocks(&rt, kind, &values, columns, Default::default())?;
+        let args = QuantizeArgs {
+            type_: kind,
+            rows: &values,
+            n_rows: rows,
+            n_cols: columns,
+            ..Default::default()
+        };
+        let blocks = quantize(&rt, args)?;
         Tensor::wrap(&rt, kind, &[columns as u64, rows as u64], 0, blocks, "w")
     };
     let (small, large) =

@@ -3,8 +3,8 @@
 //! Classes and functions: a call of each is unsafe where it passes what its arguments own.
 use crate::handle::{handle, items, size, sized, string, string_or_none};
 use crate::keep::{
-    c_string, count, exactly, filled, list, lossy, optional, optional_mut, path_string, product,
-    sum, user_of, zeros, Keep, List, Room,
+    c_string, count, exactly, list, lossy, optional, optional_mut, path_string, user_of, zeros,
+    Keep, List, Room,
 };
 use crate::watch::{check, flow, guarded, on_read, on_write, status, watched};
 use crate::*;
@@ -269,94 +269,29 @@ impl Runtime {
         })
     }
 
-    /// Computes Y = W X for n vectors: column j of X is x + j * ldx, column j of Y is y + j * ldy.
+    /// Computes several products, such as query, key and value of one input, or those of experts.
     ///
-    /// - `ldx`, `ldy`: distance of two columns in floats, 0 = dense (ne0, rows).
-    /// - `n_x`, `n_y`: floats in the buffers, at least (n - 1) * ld + length of a column.
+    /// Neighbouring products of the same x, ldx and n, without experts, are computed together: x is
+    /// packed once, and the executor gets the rows of all matrices. Their bits are those of single
+    /// products. n = 1 .. 3 columns have the bits of [`Runtime::matvec`].
     ///
-    /// Otherwise as [`Runtime::matvec`], whose bits it has for n = 1 .. 3.
+    /// With ids, result r = j * `n_used` + i is expert `ids[r]` times column j. For one column per
+    /// result (down projection) pass n results with `n_used` = 1. All results of one expert are one
+    /// product. Their bits are those of as many columns as the expert has results: 1 .. 3, or 4 and
+    /// more. [`MatmulFlags::BATCH_INVARIANT`] and [`MatmulFlags::TILES`] remove this dependence.
     ///
-    /// Errors: `ARGUMENT`, `LIMIT`, `TYPE`, `UNSUPPORTED`, `CANCELLED`.
-    pub fn matmul(
-        &self,
-        y: &mut [f32],
-        ldy: usize,
-        w: &Tensor<'_>,
-        x: &[f32],
-        ldx: usize,
-        n: usize,
-        options: MatmulOptions<'_>,
-    ) -> Result<()> {
-        let held = Keep::new();
-        let options = options.raw(&held)?;
-        watched(|e| unsafe {
-            sys::ggufx_matmul(
-                y.as_mut_ptr(),
-                ldy,
-                y.len(),
-                self.as_raw(),
-                w.as_raw(),
-                x.as_ptr(),
-                ldx,
-                x.len(),
-                n,
-                &options,
-                e,
-            )
-        })
-    }
-
-    /// Multiplies columns by the matrices of experts (mixture of experts), `n_used` experts per
-    /// column.
+    /// - `products`: at most [`sys::GGUFX_MATMUL_MAX_PRODUCTS`]; no y overlaps an x or another y.
     ///
-    /// Result r = j * `n_used` + i, at y + r * ldy, is expert `ids[r]` times column j of the n
-    /// columns of x.
-    ///
-    /// - `w`: experts along the third dimension: ne2 matrices of ne1 rows and ne0 columns, ne3 = 1.
-    /// - `ids`: numbers below ne2, in any order; they may repeat. If n or `n_used` is 0, nothing is
-    ///   read or written.
-    /// - `x`: column j at x + j * ldx. For one column per result (down projection): n results with
-    ///   `n_used` = 1.
-    /// - `ldx`, `ldy`: distance of two columns in floats, 0 = dense (ne0, ne1).
-    /// - `n_x`, `n_y`: floats in the buffers, at least (columns - 1) * ld + length of a column.
-    ///
-    /// All results of one expert are one product. Their bits are those of [`Runtime::matmul`] with
-    /// as many columns as the expert has results in this call: 1 .. 3, or 4 and more.
-    /// [`MatmulFlags::BATCH_INVARIANT`] and [`MatmulFlags::TILES`] remove this dependence. All
-    /// arguments are checked before anything is computed.
+    /// Otherwise as [`Runtime::matvec`]. All products are checked before anything is computed,
+    /// except for their types and the workspace.
     ///
     /// Errors: `ARGUMENT`, `LIMIT`, `TYPE`, `UNSUPPORTED`, `CANCELLED`.
-    pub fn matmul_id(
-        &self,
-        y: &mut [f32],
-        ldy: usize,
-        w: &Tensor<'_>,
-        ids: &[u32],
-        n_used: usize,
-        x: &[f32],
-        ldx: usize,
-        n: usize,
-        options: MatmulOptions<'_>,
-    ) -> Result<()> {
+    pub fn matmul(&self, products: &mut [Product<'_>], options: MatmulOptions<'_>) -> Result<()> {
         let held = Keep::new();
-        exactly("ids", Some(ids.len()), product(&[n as u64, n_used as u64]))?;
+        let products = unsafe { List::of(products.iter_mut().map(|x| x.raw(&held))) }?;
         let options = options.raw(&held)?;
         watched(|e| unsafe {
-            sys::ggufx_matmul_id(
-                y.as_mut_ptr(),
-                ldy,
-                y.len(),
-                self.as_raw(),
-                w.as_raw(),
-                ids.as_ptr(),
-                n_used,
-                x.as_ptr(),
-                ldx,
-                x.len(),
-                n,
-                &options,
-                e,
-            )
+            sys::ggufx_matmul(self.as_raw(), products.at(), products.len(), &options, e)
         })
     }
 
@@ -424,77 +359,28 @@ impl Runtime {
         })
     }
 
-    /// Dequantizes whole blocks in memory: `n_bytes` / `block_bytes` blocks of `type`.
-    ///
-    /// - `out`: f32, n \>= blocks * `block_values` floats.
-    /// - `bytes`: any alignment, little-endian fields.
-    ///
-    /// Errors: `ARGUMENT`, `TYPE`.
-    pub fn dequantize_blocks(
-        &self,
-        out: &mut [f32],
-        type_: TensorType,
-        bytes: &[u8],
-    ) -> Result<()> {
-        check(|e| unsafe {
-            sys::ggufx_dequantize_blocks(
-                out.as_mut_ptr(),
-                out.len(),
-                self.as_raw(),
-                type_.0,
-                bytes.as_ptr().cast(),
-                bytes.len(),
-                e,
-            )
-        })
-    }
-
-    /// Quantizes rows of f32 to blocks of `type`, with the same bytes on every machine and thread
-    /// count.
+    /// Quantizes rows to blocks, with the same bytes on every machine and thread count.
     ///
     /// - `out`: `n_bytes` \>= `n_rows` * [`row_bytes`](type, `n_cols`), written dense,
-    ///   little-endian fields; must not overlap rows. Unspecified after an error.
-    /// - `rows`: f32, dense.
-    /// - `options`: may be `None`. Types without a search (Q8_0, F16, ...) ignore the imatrix.
+    ///   little-endian fields; must not overlap the rows. Unspecified after an error.
     ///
-    /// IQ2_XXS, IQ2_XS and IQ1_S need an imatrix. IQ3_S has the bytes of the reference also in this
-    /// case: a group of 32 zeros shifts the codes of later groups. Such blocks dequantize to wrong
-    /// values; [`QuantizeMode::BEST`] avoids them. IQ1, IQ2 and IQ3 begin each call with tables,
-    /// which take up to 1 MB and tens of ms: pass many rows.
+    /// Types without a search (Q8_0, F16, ...) ignore the imatrix. IQ2_XXS, IQ2_XS and IQ1_S need
+    /// one. IQ3_S has the bytes of the reference also in this case: a group of 32 zeros shifts the
+    /// codes of later groups. Such blocks dequantize to wrong values; [`QuantizeMode::BEST`] avoids
+    /// them. IQ1, IQ2 and IQ3 begin each call with tables, which take up to 1 MB and tens of ms:
+    /// pass many rows.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `TYPE`, `UNSUPPORTED`, `CANCELLED`, `VALUE`, `SHAPE`.
-    pub fn quantize_blocks(
-        &self,
-        out: &mut [u8],
-        type_: TensorType,
-        rows: &[f32],
-        n_rows: usize,
-        n_cols: usize,
-        options: QuantizeOptions<'_>,
-    ) -> Result<()> {
+    pub fn quantize(&self, out: &mut [u8], args: QuantizeArgs<'_>) -> Result<()> {
         let held = Keep::new();
-        exactly("rows", Some(rows.len()), product(&[n_rows as u64, n_cols as u64]))?;
-        exactly("imatrix", filled(options.imatrix).map(<[_]>::len), n_cols as u64)?;
-        let options = options.raw(&held)?;
+        let args = args.raw(&held)?;
         watched(|e| unsafe {
-            sys::ggufx_quantize_blocks(
-                out.as_mut_ptr().cast(),
-                out.len(),
-                self.as_raw(),
-                type_.0,
-                rows.as_ptr(),
-                n_rows,
-                n_cols,
-                &options,
-                e,
-            )
+            sys::ggufx_quantize(out.as_mut_ptr().cast(), out.len(), self.as_raw(), &args, e)
         })
     }
 
-    /// Computes the natural log-probabilities of a chosen token and of the k likeliest, among n
-    /// tokens.
+    /// Computes the natural log-probabilities of the k likeliest among n tokens.
     ///
-    /// - `out_chosen`: log-probability of `chosen`; `None`: `chosen` is ignored.
     /// - `out_ids`: the k likeliest by rank, k \<= n; may be `None` if k is 0.
     /// - `out_logprobs`: their log-probabilities; may be `None` if k is 0.
     ///
@@ -502,29 +388,39 @@ impl Runtime {
     /// a vocabulary. The log-probability of a logit of -infinity is -infinity.
     ///
     /// Errors: `ARGUMENT`, `VALUE`.
-    pub fn logprobs(
-        &self,
-        k: usize,
-        logits: &[f32],
-        chosen: i32,
-    ) -> Result<(Vec<i32>, Vec<f32>, f32)> {
+    pub fn logprobs(&self, k: usize, logits: &[f32]) -> Result<(Vec<i32>, Vec<f32>)> {
         let mut out_ids = zeros::<i32>(k as u64)?;
         let mut out_logprobs = zeros::<f32>(k as u64)?;
-        let mut out_chosen = 0.0;
         check(|e| unsafe {
             sys::ggufx_logprobs(
                 out_ids.as_mut_ptr(),
                 out_logprobs.as_mut_ptr(),
                 k,
-                &mut out_chosen,
                 self.as_raw(),
                 logits.as_ptr(),
                 logits.len(),
-                chosen,
                 e,
             )
         })?;
-        Ok((out_ids, out_logprobs, out_chosen))
+        Ok((out_ids, out_logprobs))
+    }
+
+    /// Computes the log-probability of one token among n, as [`Runtime::logprobs`].
+    ///
+    /// Errors: `ARGUMENT`, `VALUE`.
+    pub fn token_logprob(&self, logits: &[f32], token: i32) -> Result<f32> {
+        let mut out = 0.0;
+        check(|e| unsafe {
+            sys::ggufx_token_logprob(
+                &mut out,
+                self.as_raw(),
+                logits.as_ptr(),
+                logits.len(),
+                token,
+                e,
+            )
+        })?;
+        Ok(out)
     }
 
     /// Returns the name of the instruction set whose matvec kernel computes a tensor type:
@@ -583,12 +479,8 @@ impl Chat {
 
     /// Renders a conversation as a prompt.
     ///
-    /// Writes at most `capacity` bytes (no NUL) and at most `run_capacity` runs; neighbouring runs
-    /// differ in origin. *`out_needed` and *`out_runs_needed` are always set; CAPACITY if one of
-    /// them is larger.
-    ///
-    /// - `out_runs`: the runs.
-    /// - `out_runs_needed`: number of all runs.
+    /// Writes at most `capacity` bytes (no NUL) and always sets *`out_needed`; CAPACITY if that is
+    /// larger. [`Chat::runs`] tells which bytes came from users.
     ///
     /// JSON is parsed strictly (RFC 8259, 96 levels). The last of equal names counts. An integer
     /// beyond 64 bits becomes a float.
@@ -614,28 +506,53 @@ impl Chat {
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `MALFORMED`, `LIMIT`, `UNSUPPORTED`, `CAPACITY`, `CANCELLED`,
     /// `MISMATCH`, `VALUE`.
-    pub fn render(&self, request: ChatRequest<'_>) -> Result<(String, Vec<ChatRun>)> {
+    pub fn render(&self, request: ChatRequest<'_>) -> Result<String> {
         let held = Keep::new();
         let request = request.raw(&held)?;
         let mut out = unsafe { Room::<u8>::new(4096) };
-        let mut out_runs = unsafe { Room::<sys::ggufx_chat_run>::new(64) };
         loop {
             let done = watched(|e| unsafe {
                 sys::ggufx_chat_render(
                     out.at().cast(),
                     out.size(),
                     &mut out.needed,
-                    out_runs.at(),
-                    out_runs.size(),
-                    &mut out_runs.needed,
                     self.as_raw(),
                     &request,
                     e,
                 )
             });
-            if !(out.grows(&done) | out_runs.grows(&done)) {
+            if !out.grows(&done) {
                 done?;
-                return Ok((lossy(out.filled()), unsafe { list(&out_runs.filled(), ChatRun::of) }));
+                return Ok(lossy(out.filled()));
+            }
+        }
+    }
+
+    /// Renders a conversation and returns the runs of the prompt; neighbouring runs differ in
+    /// origin.
+    ///
+    /// Writes at most `capacity` runs and always sets *`out_needed`; CAPACITY if that is larger.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `MALFORMED`, `LIMIT`, `UNSUPPORTED`, `CAPACITY`, `CANCELLED`,
+    /// `MISMATCH`, `VALUE`.
+    pub fn runs(&self, request: ChatRequest<'_>) -> Result<Vec<ChatRun>> {
+        let held = Keep::new();
+        let request = request.raw(&held)?;
+        let mut out = unsafe { Room::<sys::ggufx_chat_run>::new(64) };
+        loop {
+            let done = watched(|e| unsafe {
+                sys::ggufx_chat_runs(
+                    out.at(),
+                    out.size(),
+                    &mut out.needed,
+                    self.as_raw(),
+                    &request,
+                    e,
+                )
+            });
+            if !out.grows(&done) {
+                done?;
+                return Ok(unsafe { list(&out.filled(), ChatRun::of) });
             }
         }
     }
@@ -863,9 +780,8 @@ impl Embedder {
     ///
     /// - `out`: f32 `[n_texts][dimensions]`, `n_out` floats in all. With [`Pooling::NONE`] one row
     ///   per used token. Undefined after a failure.
-    /// - `tokens`: `[n_tokens]` ids of all inputs, one input after another. Each includes the
-    ///   special tokens that the model was trained with ([`TokenizeFlags::ADD_SPECIAL`]).
-    /// - `lengths`: `[n_texts]` tokens of each input, at least 1.
+    /// - `texts`: the inputs, at least one id each. They include the special tokens that the model
+    ///   was trained with ([`TokenizeFlags::ADD_SPECIAL`]).
     /// - `progress`: counts tokens, polled between layers and within products. `None`: cannot be
     ///   cancelled.
     ///
@@ -877,20 +793,18 @@ impl Embedder {
     pub fn embed(
         &mut self,
         out: &mut [f32],
-        tokens: &[i32],
-        lengths: &[usize],
+        texts: &[TokenList<'_>],
         progress: Option<&mut Progress<'_>>,
     ) -> Result<()> {
         let held = Keep::new();
+        let texts = unsafe { List::of(texts.iter().map(|x| Ok(x.raw()))) }?;
         watched(|e| unsafe {
             sys::ggufx_embed(
                 out.as_mut_ptr(),
                 out.len(),
                 self.as_raw(),
-                tokens.as_ptr(),
-                tokens.len(),
-                lengths.as_ptr(),
-                lengths.len(),
+                texts.at(),
+                texts.len(),
                 held.progress(progress),
                 e,
             )
@@ -1921,7 +1835,37 @@ impl Quantizer {
     }
 }
 
+handle! {
+    /// Keys and values per layer and sequence.
+    KvCache(ggufx_kv, ggufx_kv_destroy)
+}
+
 impl KvCache {
+    /// Creates an empty cache.
+    ///
+    /// Pages of 64 tokens are allocated when they are needed, or earlier by [`KvCache::reserve`].
+    ///
+    /// With quantized types the first `n_sinks` tokens of a sequence stay F16, and so does the page
+    /// of its last token. A page is quantized once, when a token is appended after it. A query sees
+    /// the page of the last token that it sees in F16, and all earlier pages quantized. This holds
+    /// for any partition of the tokens into appends. Pages that are filled within one append
+    /// therefore keep both forms until the next append to that layer and sequence, or
+    /// [`KvCache::commit`]. Queries of the appended tokens must come before. Queries of older
+    /// tokens see the form that is left.
+    ///
+    /// With BF16 the first `n_sinks` tokens stay F32, in a page of twice the size. The first page
+    /// has room for 64 tokens for any `n_sinks`. Heads of quantized types have at most 1024 values;
+    /// those of GX types have a multiple of 16.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `TYPE`.
+    pub fn new(rt: &Runtime, options: KvOptions<'_>) -> Result<Self> {
+        let held = Keep::new();
+        let options = options.raw(&held)?;
+        let mut out = null_mut();
+        check(|e| unsafe { sys::ggufx_kv_create(&mut out, rt.as_raw(), &options, e) })?;
+        Ok(KvCache::of_raw(out))
+    }
+
     /// Reserves the pages of `n_tokens` tokens of a sequence in every layer.
     ///
     /// Appends up to that length then neither fail with MEMORY nor allocate, with these limits:
@@ -1937,124 +1881,26 @@ impl KvCache {
         check(|e| unsafe { sys::ggufx_kv_reserve(self.as_raw(), sequence, n_tokens, e) })
     }
 
-    /// Appends `n_tokens` tokens to one layer of a sequence, all or nothing.
-    ///
-    /// - `positions`: not negative and not descending; `None`: the next ones (0, 1, ... without
-    ///   gaps). The causal mask compares positions. Keys are stored as given: the call does not
-    ///   apply RoPE.
-    /// - `k`: f32, `[n_tokens][n_kv_heads][head_dim_k]`, `n_k` floats in all; copied (quantized).
-    /// - `v`: f32, `[n_tokens][n_kv_heads][head_dim_v]`, `n_v` floats in all; copied (quantized).
-    ///   `None` and 0 with [`KvFlags::V_IN_K`].
+    /// Appends tokens to one layer of a sequence, or of several, all or nothing.
     ///
     /// Bits: queries of these tokens before the next append are independent of the partition into
     /// appends. Queries of older tokens may depend on it until [`KvCache::commit`]. A failed
     /// executor costs only parallelism: the work is done on this thread.
     ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `CAPACITY`, `VALUE`.
-    pub fn append(
-        &mut self,
-        layer: u32,
-        sequence: u32,
-        n_tokens: usize,
-        positions: Option<&[i32]>,
-        k: &[f32],
-        v: Option<&[f32]>,
-    ) -> Result<()> {
-        exactly("positions", positions.map(<[_]>::len), n_tokens as u64)?;
-        check(|e| unsafe {
-            sys::ggufx_kv_append(
-                self.as_raw(),
-                layer,
-                sequence,
-                n_tokens,
-                optional(positions),
-                k.as_ptr(),
-                k.len(),
-                optional(v),
-                count(v),
-                e,
-            )
-        })
+    /// Errors: `ARGUMENT`, `MEMORY`, `TYPE`, `CAPACITY`, `VALUE`.
+    pub fn append(&mut self, tokens: KvTokens<'_>) -> Result<()> {
+        let held = Keep::new();
+        let tokens = tokens.raw(&held)?;
+        check(|e| unsafe { sys::ggufx_kv_append(self.as_raw(), &tokens, e) })
     }
 
-    /// Appends 16-bit keys and values; `format` is [`HalfFormat`]. `n_k` and `n_v` count values.
+    /// Computes the attention of queries over one layer of a sequence, or each of its own sequence.
     ///
-    /// - `positions`: as in [`KvCache::append`].
-    /// - `v`: as in [`KvCache::append`].
-    ///
-    /// Bits as [`KvCache::append`].
-    ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `CAPACITY`, `VALUE`.
-    pub fn append_half(
-        &mut self,
-        layer: u32,
-        sequence: u32,
-        n_tokens: usize,
-        positions: Option<&[i32]>,
-        format: HalfFormat,
-        k: &[u16],
-        v: Option<&[u16]>,
-    ) -> Result<()> {
-        exactly("positions", positions.map(<[_]>::len), n_tokens as u64)?;
-        check(|e| unsafe {
-            sys::ggufx_kv_append_half(
-                self.as_raw(),
-                layer,
-                sequence,
-                n_tokens,
-                optional(positions),
-                format.0,
-                k.as_ptr(),
-                k.len(),
-                optional(v),
-                count(v),
-                e,
-            )
-        })
-    }
-
-    /// Appends tokens of several sequences to one layer, all or nothing.
-    ///
-    /// - `sequences`: token i is appended to `sequences[i]`.
-    /// - `positions`: must not descend within a sequence.
-    /// - `v`: as in [`KvCache::append`], as is k.
-    ///
-    /// Bits as [`KvCache::append`].
-    ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `CAPACITY`, `VALUE`.
-    pub fn append_batch(
-        &mut self,
-        layer: u32,
-        sequences: &[u32],
-        positions: &[i32],
-        k: &[f32],
-        v: Option<&[f32]>,
-    ) -> Result<()> {
-        exactly("positions", Some(positions.len()), sequences.len() as u64)?;
-        check(|e| unsafe {
-            sys::ggufx_kv_append_batch(
-                self.as_raw(),
-                layer,
-                sequences.len(),
-                sequences.as_ptr(),
-                positions.as_ptr(),
-                k.as_ptr(),
-                k.len(),
-                optional(v),
-                count(v),
-                e,
-            )
-        })
-    }
-
-    /// Computes the attention of `n_queries` queries over one layer of a sequence.
-    ///
-    /// Query head h reads KV head h / (`n_q_heads` / `n_kv_heads`).
+    /// Query head h reads KV head h / (`n_q_heads` / `n_kv_heads`). The bits and the memory of a
+    /// query are independent of the other queries.
     ///
     /// - `out`: f32, `[n_queries][n_q_heads][head_dim_v]`, `n_out` floats in all.
-    /// - `lse`: f32: log of the sum of exp(score).
-    /// - `q`: f32, `[n_queries][n_q_heads][head_dim_k]`, `n_q` floats in all.
-    /// - `positions`: not negative; `None`: those of the last `n_queries` tokens.
+    /// - `lse`: f32, `[n_queries][n_q_heads]`, `n_lse` floats in all: log of the sum of exp(score).
     /// - `options`: `None` = defaults.
     ///
     /// A query that sees no token gives 0 and lse = -infinity; with a sink, lse is its logit. A NaN
@@ -2066,104 +1912,42 @@ impl KvCache {
         &self,
         out: &mut [f32],
         mut lse: Option<&mut [f32]>,
-        layer: u32,
-        sequence: u32,
-        q: &[f32],
-        n_queries: usize,
-        positions: Option<&[i32]>,
+        queries: KvQueries<'_>,
         options: AttendOptions<'_>,
     ) -> Result<()> {
         let held = Keep::new();
-        exactly(
-            "lse",
-            lse.as_deref().map(<[_]>::len),
-            product(&[n_queries as u64, self.n_q_heads]),
-        )?;
-        exactly("positions", positions.map(<[_]>::len), n_queries as u64)?;
+        let queries = queries.raw(&held)?;
         let options = options.raw(&held)?;
         watched(|e| unsafe {
             sys::ggufx_kv_attend(
                 out.as_mut_ptr(),
                 out.len(),
                 optional_mut(&mut lse),
+                lse.as_deref().map_or(0, <[_]>::len),
                 self.as_raw(),
-                layer,
-                sequence,
-                q.as_ptr(),
-                q.len(),
-                n_queries,
-                optional(positions),
+                &queries,
                 &options,
                 e,
             )
         })
     }
 
-    /// Computes the attention of n queries, each over its own sequence.
-    ///
-    /// - `out`: f32, `[n][n_q_heads][head_dim_v]`.
-    /// - `lse`: as in [`KvCache::attend`].
-    /// - `sequences`: query i reads `sequences[i]`, which may repeat.
-    /// - `q`: f32, `[n][n_q_heads][head_dim_k]`.
-    /// - `positions`: `None`: the last token of each sequence.
-    ///
-    /// The bits and the memory of each query are those of [`KvCache::attend`].
-    ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `CANCELLED`, `STATE`.
-    pub fn attend_batch(
-        &self,
-        out: &mut [f32],
-        mut lse: Option<&mut [f32]>,
-        layer: u32,
-        sequences: &[u32],
-        q: &[f32],
-        positions: Option<&[i32]>,
-        options: AttendOptions<'_>,
-    ) -> Result<()> {
-        let held = Keep::new();
-        exactly(
-            "lse",
-            lse.as_deref().map(<[_]>::len),
-            product(&[sequences.len() as u64, self.n_q_heads]),
-        )?;
-        exactly("positions", positions.map(<[_]>::len), sequences.len() as u64)?;
-        let options = options.raw(&held)?;
-        watched(|e| unsafe {
-            sys::ggufx_kv_attend_batch(
-                out.as_mut_ptr(),
-                out.len(),
-                optional_mut(&mut lse),
-                self.as_raw(),
-                layer,
-                sequences.as_ptr(),
-                q.as_ptr(),
-                q.len(),
-                sequences.len(),
-                optional(positions),
-                &options,
-                e,
-            )
-        })
-    }
-
-    /// Dequantizes tokens first .. first + `n_tokens` - 1 of a layer to f32.
+    /// Dequantizes tokens of a layer to f32.
     ///
     /// The result is in the basis in which they were appended, with shifted keys at their current
-    /// positions. Layouts are those of [`KvCache::append`].
+    /// positions.
     ///
-    /// - `k`: the keys.
-    /// - `v`: the values.
+    /// - `k`: `[n_tokens][n_kv_heads][head_dim_k]`.
+    /// - `v`: `[n_tokens][n_kv_heads][head_dim_v]`.
     ///
     /// Errors: `ARGUMENT`.
     pub fn read(
         &self,
         mut k: Option<&mut [f32]>,
         mut v: Option<&mut [f32]>,
-        layer: u32,
-        sequence: u32,
-        first: u64,
-        n_tokens: u64,
+        range: KvRange,
     ) -> Result<()> {
+        let range = range.raw();
         check(|e| unsafe {
             sys::ggufx_kv_read(
                 optional_mut(&mut k),
@@ -2171,10 +1955,7 @@ impl KvCache {
                 optional_mut(&mut v),
                 v.as_deref().map_or(0, <[_]>::len),
                 self.as_raw(),
-                layer,
-                sequence,
-                first,
-                n_tokens,
+                &range,
                 e,
             )
         })
@@ -2187,32 +1968,15 @@ impl KvCache {
     /// dropped have the score -infinity.
     ///
     /// - `out`: f32, `[n_queries][n_q_heads][tokens of the layer]`, `n_out` floats in all.
-    /// - `q`: f32, `[n_queries][n_q_heads][head_dim_k]`, `n_q` floats in all.
+    /// - `queries`: of one sequence, without positions.
     /// - `scale`: 0 = 1 / sqrt(`head_dim_k`).
     ///
     /// Errors: `ARGUMENT`.
-    pub fn scores(
-        &self,
-        out: &mut [f32],
-        layer: u32,
-        sequence: u32,
-        q: &[f32],
-        n_queries: usize,
-        scale: f32,
-    ) -> Result<()> {
+    pub fn scores(&self, out: &mut [f32], queries: KvQueries<'_>, scale: f32) -> Result<()> {
+        let held = Keep::new();
+        let queries = queries.raw(&held)?;
         check(|e| unsafe {
-            sys::ggufx_kv_scores(
-                out.as_mut_ptr(),
-                out.len(),
-                self.as_raw(),
-                layer,
-                sequence,
-                q.as_ptr(),
-                q.len(),
-                n_queries,
-                scale,
-                e,
-            )
+            sys::ggufx_kv_scores(out.as_mut_ptr(), out.len(), self.as_raw(), &queries, scale, e)
         })
     }
 
@@ -2301,32 +2065,35 @@ impl KvCache {
         check(|e| unsafe { sys::ggufx_kv_rollback(self.as_raw(), sequence, e) })
     }
 
-    /// Removes the tokens at positions p0 .. p1 - 1 of a sequence from every layer.
+    /// Removes tokens `first` .. first + `n_tokens` - 1 of a sequence from every layer.
     ///
     /// Other tokens keep their positions. A page is freed when none of its tokens is left.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `STATE`.
-    pub fn remove(&mut self, sequence: u32, p0: i32, p1: i32) -> Result<()> {
-        check(|e| unsafe { sys::ggufx_kv_remove(self.as_raw(), sequence, p0, p1, e) })
+    pub fn remove(&mut self, sequence: u32, first: u64, n_tokens: u64) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_kv_remove(self.as_raw(), sequence, first, n_tokens, e) })
     }
 
-    /// Copies the tokens at positions p0 .. p1 - 1 of a sequence to an empty one.
+    /// Copies tokens `first` .. first + `n_tokens` - 1 of a sequence to an empty one.
     ///
-    /// Both share the pages. An append to a shared page copies it first.
+    /// Both share the pages. An append to a shared page copies it first. The tokens keep their
+    /// positions.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `STATE`.
-    pub fn copy(&mut self, from: u32, to: u32, p0: i32, p1: i32) -> Result<()> {
-        check(|e| unsafe { sys::ggufx_kv_copy(self.as_raw(), from, to, p0, p1, e) })
+    pub fn copy(&mut self, from: u32, to: u32, first: u64, n_tokens: u64) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_kv_copy(self.as_raw(), from, to, first, n_tokens, e) })
     }
 
-    /// Adds delta to the positions p0 .. p1 - 1 of a sequence.
+    /// Adds delta to the positions of tokens `first` .. first + `n_tokens` - 1 of a sequence.
     ///
     /// Stored keys do not change: queries are rotated in the opposite direction, so shifting back
     /// restores every bit.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `UNSUPPORTED`, `STATE`.
-    pub fn shift(&mut self, sequence: u32, p0: i32, p1: i32, delta: i32) -> Result<()> {
-        check(|e| unsafe { sys::ggufx_kv_shift(self.as_raw(), sequence, p0, p1, delta, e) })
+    pub fn shift(&mut self, sequence: u32, first: u64, n_tokens: u64, delta: i32) -> Result<()> {
+        check(|e| unsafe {
+            sys::ggufx_kv_shift(self.as_raw(), sequence, first, n_tokens, delta, e)
+        })
     }
 
     /// Clears all sequences except one and frees their pages.
@@ -2936,8 +2703,7 @@ impl Session {
     ///
     /// - `out`: sum over the tokens of a continuation.
     /// - `context`: `[n_context]` token ids, at least one.
-    /// - `endings`: ids of all continuations, one after another.
-    /// - `n_tokens`: `[n_endings]` number of ids of each, at least one.
+    /// - `endings`: ids of the continuations, at least one each.
     /// - `progress`: counts tokens; `None`: none.
     ///
     /// session must be empty and hold the context and the longest continuation; it is empty again
@@ -2947,22 +2713,20 @@ impl Session {
     pub fn measure_endings(
         &mut self,
         context: &[i32],
-        endings: &[i32],
-        n_tokens: &[usize],
+        endings: &[TokenList<'_>],
         progress: Option<&mut Progress<'_>>,
     ) -> Result<Vec<f64>> {
         let held = Keep::new();
-        exactly("endings", Some(endings.len()), sum(n_tokens))?;
-        let mut out = zeros::<f64>(n_tokens.len() as u64)?;
+        let endings = unsafe { List::of(endings.iter().map(|x| Ok(x.raw()))) }?;
+        let mut out = zeros::<f64>(endings.len() as u64)?;
         watched(|e| unsafe {
             sys::ggufx_measure_endings(
                 out.as_mut_ptr(),
                 self.as_raw(),
                 context.as_ptr(),
                 context.len(),
-                endings.as_ptr(),
-                n_tokens.as_ptr(),
-                n_tokens.len(),
+                endings.at(),
+                endings.len(),
                 held.progress(progress),
                 e,
             )
@@ -3399,7 +3163,7 @@ impl Writer {
         check(|e| unsafe { sys::ggufx_writer_copy_meta(self.as_raw(), file.as_raw(), e) })
     }
 
-    /// Adds a tensor of a file, wrapped memory (`Tensor::wrap`) or a slice.
+    /// Adds a tensor of a file, memory (`Tensor::new`) or a slice.
     ///
     /// The source is kept until the writer is destroyed; the handle may be destroyed before.
     ///

@@ -1,19 +1,19 @@
 //! Embeddings of texts.
 // SPDX-License-Identifier: MIT
 use crate::error::Result;
-use crate::{Embedder, Pooling};
+use crate::{Embedder, Pooling, TokenList};
 
 impl Embedder {
     /// [`Embedder::embed`] of texts as they are, into a new vector.
     pub fn embed_texts(&mut self, texts: &[&[i32]]) -> Result<Vec<f32>> {
         let info = self.info()?;
-        let lengths: Vec<usize> = texts.iter().map(|text| text.len()).collect();
         let rows = match info.pooling {
-            Pooling::NONE => lengths.iter().map(|&n| n.min(info.n_context as usize)).sum(),
-            _ => lengths.len(),
+            Pooling::NONE => texts.iter().map(|text| text.len().min(info.n_context as usize)).sum(),
+            _ => texts.len(),
         };
+        let texts: Vec<_> = texts.iter().map(|&tokens| TokenList { tokens }).collect();
         let mut out = vec![0.0; rows * info.dimensions as usize];
-        self.embed(&mut out, &texts.concat(), &lengths, None)?;
+        self.embed(&mut out, &texts, None)?;
         Ok(out)
     }
 }

@@ -458,13 +458,6 @@ id! {
     HALVES = GGUFX_KV_ROPE_HALVES,
 }
 
-id! {
-    /// Formats of 16-bit keys and values (`ggufx_half_format`).
-    HalfFormat: u32
-    F16 = GGUFX_KV_HALF_F16,
-    BF16 = GGUFX_KV_HALF_BF16,
-}
-
 bits! {
     /// Flags of attention (`ggufx_attend_flags`).
     AttendFlags: u32

@@ -3,11 +3,11 @@
 use crate::error::{Error, Result};
 use crate::handle::zeroed;
 use crate::watch::{on_progress, Progress};
-use crate::Status;
+use crate::{Status, TensorType};
 use ggufx_sys as sys;
 use std::alloc::{alloc_zeroed, Layout};
 use std::cell::{RefCell, UnsafeCell};
-use std::ffi::CString;
+use std::ffi::{c_void, CString};
 use std::path::Path;
 use std::ptr::{null, null_mut, NonNull};
 
@@ -123,11 +123,6 @@ pub(crate) fn exactly(what: &str, n: Option<usize>, wanted: u64) -> Result<()> {
 /// A product of lengths; more than memory has if it is too large.
 pub(crate) fn product(factors: &[u64]) -> u64 {
     factors.iter().fold(1, |all, &one| all.saturating_mul(one))
-}
-
-/// A sum of lengths.
-pub(crate) fn sum(lengths: &[usize]) -> u64 {
-    lengths.iter().fold(0, |all, &one| all.saturating_add(one as u64))
 }
 
 /// A number of C.
@@ -256,5 +251,38 @@ impl<T: Copy> Room<T> {
     pub(crate) fn filled(mut self) -> Vec<T> {
         self.items.truncate(self.needed);
         self.items
+    }
+}
+
+/// Floats of a type of files.
+#[derive(Clone, Copy, Debug)]
+pub enum Values<'a> {
+    /// F32.
+    F32(&'a [f32]),
+    /// The bits of F16 or BF16.
+    Half(&'a [u16]),
+}
+
+impl Values<'_> {
+    pub(crate) fn of(self, kind: TensorType, what: &str) -> Result<(*const c_void, usize)> {
+        match self {
+            Values::F32(x) if kind == TensorType::F32 => Ok((x.as_ptr().cast(), x.len())),
+            Values::Half(x) if kind == TensorType::F16 || kind == TensorType::BF16 => {
+                Ok((x.as_ptr().cast(), x.len()))
+            }
+            _ => Err(Error::argument(format!("{} has another type than {:?}", what, kind))),
+        }
+    }
+}
+
+impl<'a> From<&'a [f32]> for Values<'a> {
+    fn from(x: &'a [f32]) -> Self {
+        Values::F32(x)
+    }
+}
+
+impl<'a> From<&'a [u16]> for Values<'a> {
+    fn from(x: &'a [u16]) -> Self {
+        Values::Half(x)
     }
 }

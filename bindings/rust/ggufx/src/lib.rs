@@ -35,7 +35,6 @@ mod id;
 mod ids;
 mod io;
 mod keep;
-mod kv;
 #[cfg(doctest)]
 mod lifetimes;
 mod meta;
@@ -54,13 +53,18 @@ pub use ggufx_sys as sys;
 pub use hooks::{Allocator, Executor, LogSink};
 pub use ids::*;
 pub use io::ReadAt;
-pub use kv::{KvCache, ALL_LAYERS, ALL_SEQUENCES};
+pub use keep::Values;
 pub use meta::Meta;
 pub use runtime::Hooks;
 pub use sampler::{Candidate, HostSampler, Sampler};
 pub use session::{Attention, AttentionView, Session};
-pub use tensor::{quantize_blocks, Tensor};
+pub use tensor::{quantize, Tensor};
 pub use tokenizer::Detokenizer;
 pub use values::*;
 pub use watch::Progress;
 pub use writer::{Element, Stream};
+
+/// All sequences of a KV cache or session.
+pub const ALL_SEQUENCES: u32 = sys::GGUFX_KV_ALL_SEQUENCES;
+/// All layers of a KV cache.
+pub const ALL_LAYERS: u32 = sys::GGUFX_KV_ALL_LAYERS;

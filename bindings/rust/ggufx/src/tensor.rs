@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 use crate::error::{Error, Result};
 use crate::io::{lend, RELEASE};
-use crate::keep::{c_string, zeros, Keep};
-use crate::watch::{check, watched};
-use crate::{File, MatmulOptions, Runtime, TensorType};
+use crate::keep::{c_string, zeros};
+use crate::watch::check;
+use crate::{File, MatmulOptions, Product, Runtime, TensorType};
 use ggufx_sys as sys;
 use std::marker::PhantomData;
 use std::ptr::{null_mut, NonNull};
@@ -48,24 +48,20 @@ impl<'f> Tensor<'f> {
         data: impl AsRef<[u8]> + Send + Sync + 'static,
         name: &str,
     ) -> Result<Tensor<'static>> {
-        let (dims, name, mut out) = (dims(ne)?, c_string(name)?, null_mut());
-        let (data, n, user) = lend(Box::new(data));
-        check(|e| unsafe {
-            sys::ggufx_tensor_wrap(
-                &mut out,
-                rt.as_raw(),
-                kind.0,
-                dims,
-                ne.as_ptr(),
-                row_stride,
-                data.cast(),
-                n as u64,
-                name.as_ptr().cast(),
-                Some(RELEASE),
-                user,
-                e,
-            )
-        })?;
+        let (n_dims, name, mut out) = (dims(ne)?, c_string(name)?, null_mut());
+        let (data, n_bytes, user) = lend(Box::new(data));
+        let mut options: sys::ggufx_tensor_options = unsafe { std::mem::zeroed() };
+        options.struct_size = std::mem::size_of_val(&options) as u32;
+        options.type_ = kind.0;
+        options.n_dims = n_dims;
+        options.ne[..ne.len()].copy_from_slice(ne);
+        options.row_stride = row_stride;
+        options.data = data.cast();
+        options.n_bytes = n_bytes as u64;
+        options.name = name.as_ptr().cast();
+        options.destroy = Some(RELEASE);
+        options.user = user;
+        check(|e| unsafe { sys::ggufx_tensor_create(&mut out, rt.as_raw(), &options, e) })?;
         Ok(Tensor::of_raw(out))
     }
     /// The C object, valid as long as `self`.
@@ -123,46 +119,17 @@ impl std::fmt::Debug for Tensor<'_> {
     }
 }
 
-/// [`Runtime::quantize_blocks`] into a new vector: rows of `n_cols` values as blocks.
-pub fn quantize_blocks(
-    rt: &Runtime,
-    kind: TensorType,
-    rows: &[f32],
-    n_cols: usize,
-    options: crate::QuantizeOptions<'_>,
-) -> Result<Vec<u8>> {
-    if n_cols == 0 {
-        return Err(Error::argument("rows of no columns"));
-    }
-    let n_rows = rows.len() / n_cols;
-    let mut out = zeros(crate::row_bytes(kind, n_cols as u64)?.saturating_mul(n_rows as u64))?;
-    rt.quantize_blocks(&mut out, kind, rows, n_rows, n_cols, options)?;
+/// [`Runtime::quantize`] into a new vector.
+pub fn quantize(rt: &Runtime, args: crate::QuantizeArgs<'_>) -> Result<Vec<u8>> {
+    let row_bytes = crate::row_bytes(args.type_, args.n_cols as u64)?;
+    let mut out = zeros(row_bytes.saturating_mul(args.n_rows as u64))?;
+    rt.quantize(&mut out, args)?;
     Ok(out)
 }
 
-impl Runtime {
-    /// `y[i] = w[i] x` for several matrices and one vector, at most 64.
-    pub fn matvec_many(
-        &self,
-        y: &mut [&mut [f32]],
-        w: &[&Tensor<'_>],
-        x: &[f32],
-        options: MatmulOptions<'_>,
-    ) -> Result<()> {
-        const MOST: usize = sys::GGUFX_MATVEC_MAX_MATRICES;
-        if y.len() != w.len() || w.len() > MOST {
-            let text = format!("{} results of {} matrices, at most {}", y.len(), w.len(), MOST);
-            return Err(Error::argument(text));
-        }
-        let (mut to, mut n_y, mut from) = ([null_mut(); MOST], [0; MOST], [std::ptr::null(); MOST]);
-        for (i, (y, w)) in y.iter_mut().zip(w).enumerate() {
-            (to[i], n_y[i], from[i]) = (y.as_mut_ptr(), y.len(), w.as_raw());
-        }
-        let (to, n_y, from, n) = (to.as_ptr(), n_y.as_ptr(), from.as_ptr(), w.len());
-        let (held, rt) = (Keep::new(), self.as_raw());
-        let raw = options.raw(&held)?;
-        watched(|e| unsafe {
-            sys::ggufx_matvec_many(to, n_y, rt, from, n, x.as_ptr(), x.len(), &raw, e)
-        })
+impl<'a> Product<'a> {
+    /// The product of a matrix and `n` dense columns.
+    pub fn new(w: &'a Tensor<'a>, x: &'a [f32], n: usize, y: &'a mut [f32]) -> Self {
+        Product { w, x, ldx: 0, n, y: Some(y), ldy: 0, ids: &[], n_used: 0 }
     }
 }

@@ -51,13 +51,14 @@ impl<'t> Detokenizer<'t> {
     }
     fn part(&mut self, ids: &[i32], flags: DetokenizeFlags) -> Result<Vec<u8>> {
         let (tokenizer, from, n) = (self.tokenizer.as_raw(), ids.as_ptr(), ids.len());
+        self.state.flags = flags.0;
         // SAFETY: bytes may be zero.
         let mut out = unsafe { Room::<u8>::new(ids.len() * 8 + 8) };
         loop {
             let (to, room, state) = (out.at().cast(), out.size(), &mut self.state);
             let needed = &mut out.needed;
             let done = check(|e| unsafe {
-                sys::ggufx_detokenize_part(to, room, needed, state, tokenizer, from, n, flags.0, e)
+                sys::ggufx_detokenize_part(to, room, needed, state, tokenizer, from, n, e)
             });
             if !out.grows(&done) {
                 return done.map(|()| out.filled());

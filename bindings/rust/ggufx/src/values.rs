@@ -4,7 +4,7 @@
 use crate::handle::{
     fixed_string, items, items_or_none, present, sized, string, string_or_none, zeroed,
 };
-use crate::keep::{count, exactly, filled, list, optional, Keep};
+use crate::keep::{count, exactly, filled, list, optional, product, Keep};
 use crate::watch::{flow, guarded, on_read, on_write};
 use crate::*;
 use ggufx_sys as sys;
@@ -539,6 +539,51 @@ impl MatmulOptions<'_> {
     }
 }
 
+/// One product Y = W X: column j of X is x + j * ldx, column j of Y is y + j * ldy.
+pub struct Product<'a> {
+    /// A tensor as in [`Runtime::matvec`]; with ids ne2 matrices of ne1 rows, the experts, and ne3
+    /// = 1
+    pub w: &'a Tensor<'a>,
+    /// Columns of ne0 floats
+    pub x: &'a [f32],
+    /// Distance of two columns of x in floats; 0 = dense
+    pub ldx: usize,
+    /// Columns of x
+    pub n: usize,
+    /// Results, one per column of x, with ids `n_used` per column
+    pub y: Option<&'a mut [f32]>,
+    /// Distance of two results in floats; 0 = dense
+    pub ldy: usize,
+    /// Experts, below ne2 in any order; they may repeat. `None` without experts.
+    pub ids: &'a [u32],
+    /// Experts per column; 0 without experts
+    pub n_used: usize,
+}
+
+impl Product<'_> {
+    pub(crate) fn raw(&mut self, _: &Keep) -> Result<sys::ggufx_product> {
+        let mut o = sized!(ggufx_product);
+        o.w = self.w.as_raw();
+        o.x = optional(filled(self.x));
+        o.n_x = self.x.len();
+        o.ldx = self.ldx;
+        o.n = self.n;
+        if let Some(y) = &mut self.y {
+            o.y = y.as_mut_ptr();
+            o.n_y = y.len();
+        }
+        o.ldy = self.ldy;
+        exactly(
+            "ids",
+            filled(self.ids).map(<[_]>::len),
+            product(&[self.n as u64, self.n_used as u64]),
+        )?;
+        o.ids = optional(filled(self.ids));
+        o.n_used = self.n_used;
+        Ok(o)
+    }
+}
+
 /// Results of a measurement. Errors are standard errors. The error of a quantile is half the
 /// distance between the values one standard error of its rank below and above it. Logarithms are
 /// natural.
@@ -654,21 +699,39 @@ impl MeasureRow {
     }
 }
 
-/// Options of a quantization. All zero means default.
+/// Rows of f32 to quantize.
 #[derive(Default)]
-pub struct QuantizeOptions<'a> {
+pub struct QuantizeArgs<'a> {
+    /// Type.
+    pub type_: TensorType,
     /// Mode.
     pub mode: QuantizeMode,
+    /// Number of rows.
+    pub n_rows: usize,
+    /// Values of a row
+    pub n_cols: usize,
+    /// f32, dense
+    pub rows: &'a [f32],
     /// Weights of the columns, \>= 0, or `None`
     pub imatrix: &'a [f32],
     /// Counts blocks; `None`: none
     pub progress: Option<&'a mut Progress<'a>>,
 }
 
-impl QuantizeOptions<'_> {
-    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_quantize_options> {
-        let mut o = sized!(ggufx_quantize_options);
+impl QuantizeArgs<'_> {
+    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_quantize_args> {
+        let mut o = sized!(ggufx_quantize_args);
+        o.type_ = self.type_.0;
         o.mode = self.mode.0;
+        o.n_rows = self.n_rows;
+        o.n_cols = self.n_cols;
+        exactly(
+            "rows",
+            filled(self.rows).map(<[_]>::len),
+            product(&[self.n_rows as u64, self.n_cols as u64]),
+        )?;
+        o.rows = optional(filled(self.rows));
+        exactly("imatrix", filled(self.imatrix).map(<[_]>::len), self.n_cols as u64)?;
         o.imatrix = optional(filled(self.imatrix));
         o.progress = held.progress(self.progress);
         Ok(o)
@@ -704,21 +767,6 @@ impl ChatOptions<'_> {
         let eos_token = self.eos_token.map(str::as_bytes);
         o.eos_token = sys::ggufx_text { data: optional(eos_token).cast(), size: count(eos_token) };
         o
-    }
-}
-
-/// A run of prompt bytes with one origin, from the end of the previous run up to `end`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ChatRun {
-    /// Offset after its last byte
-    pub end: u64,
-    /// 1: from messages, tools or variables; 0: from the template
-    pub user: bool,
-}
-
-impl ChatRun {
-    pub(crate) unsafe fn of(o: &sys::ggufx_chat_run) -> Self {
-        ChatRun { end: o.end, user: o.user != 0 }
     }
 }
 
@@ -810,6 +858,21 @@ impl ChatMessage<'_> {
         let more = self.more.map(str::as_bytes);
         o.more = sys::ggufx_text { data: optional(more).cast(), size: count(more) };
         o
+    }
+}
+
+/// A run of prompt bytes with one origin, from the end of the previous run up to `end`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChatRun {
+    /// Offset after its last byte
+    pub end: u64,
+    /// 1: from messages, tools or variables; 0: from the template
+    pub user: bool,
+}
+
+impl ChatRun {
+    pub(crate) unsafe fn of(o: &sys::ggufx_chat_run) -> Self {
+        ChatRun { end: o.end, user: o.user != 0 }
     }
 }
 
@@ -1033,6 +1096,22 @@ impl EmbedderFacts {
             dimensions: o.dimensions,
             full_dimensions: o.full_dimensions,
         }
+    }
+}
+
+/// Token ids of one text. It never grows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TokenList<'a> {
+    /// Tokens.
+    pub tokens: &'a [i32],
+}
+
+impl TokenList<'_> {
+    pub(crate) fn raw(&self) -> sys::ggufx_token_list {
+        let mut o: sys::ggufx_token_list = unsafe { zeroed() };
+        o.tokens = self.tokens.as_ptr();
+        o.n_tokens = self.tokens.len();
+        o
     }
 }
 
@@ -1607,7 +1686,7 @@ pub struct ImatrixEntry<'a> {
     pub sums: &'a [f32],
     /// Tokens
     pub counts: &'a [f32],
-    /// Sums / counts, 1 without counts: the imatrix of [`QuantizeOptions`]
+    /// Sums / counts, 1 without counts: the imatrix of [`QuantizeArgs`]
     pub values: &'a [f32],
 }
 
@@ -1766,6 +1845,90 @@ impl JobRunOptions<'_> {
     }
 }
 
+/// Tokens that [`KvCache::append`] appends to a layer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KvTokens<'a> {
+    /// Layer.
+    pub layer: u32,
+    /// Sequence of all tokens; 0 with `sequences`
+    pub sequence: u32,
+    /// Type of k and v: [`TensorType::F32`], _F16 or _BF16, in the host's byte order
+    pub type_: TensorType,
+    /// Number of tokens.
+    pub n_tokens: usize,
+    /// The sequence of each token, or `None`; needs positions
+    pub sequences: &'a [u32],
+    /// Not negative, and not descending within a sequence; `None`: the next ones (0, 1, ... without
+    /// gaps). The causal mask compares positions. Keys are stored as given: the call does not apply
+    /// RoPE.
+    pub positions: &'a [i32],
+    /// `[n_tokens][n_kv_heads][head_dim_k]`, copied (quantized)
+    pub k: Option<Values<'a>>,
+    /// `[n_tokens][n_kv_heads][head_dim_v]`, copied; `None` with [`KvFlags::V_IN_K`]
+    pub v: Option<Values<'a>>,
+    /// Distance of two tokens in values; 0 = dense: `n_kv_heads` * `head_dim_k`
+    pub k_stride: usize,
+    /// The same of v
+    pub v_stride: usize,
+}
+
+impl KvTokens<'_> {
+    pub(crate) fn raw(&self, _: &Keep) -> Result<sys::ggufx_kv_tokens> {
+        let mut o = sized!(ggufx_kv_tokens);
+        o.layer = self.layer;
+        o.sequence = self.sequence;
+        o.type_ = self.type_.0;
+        o.n_tokens = self.n_tokens;
+        exactly("sequences", filled(self.sequences).map(<[_]>::len), self.n_tokens as u64)?;
+        o.sequences = optional(filled(self.sequences));
+        exactly("positions", filled(self.positions).map(<[_]>::len), self.n_tokens as u64)?;
+        o.positions = optional(filled(self.positions));
+        let k = self.k.map(|x| x.of(self.type_, "k")).transpose()?.unwrap_or((null(), 0));
+        o.k = k.0;
+        o.n_k = k.1;
+        let v = self.v.map(|x| x.of(self.type_, "v")).transpose()?.unwrap_or((null(), 0));
+        o.v = v.0;
+        o.n_v = v.1;
+        o.k_stride = self.k_stride;
+        o.v_stride = self.v_stride;
+        Ok(o)
+    }
+}
+
+/// Queries over a layer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KvQueries<'a> {
+    /// Layer.
+    pub layer: u32,
+    /// Sequence of all queries; 0 with `sequences`
+    pub sequence: u32,
+    /// Number of queries.
+    pub n_queries: usize,
+    /// Query i reads `sequences[i]`, which may repeat; `None`: `sequence`
+    pub sequences: &'a [u32],
+    /// Not negative; `None`: those of the last `n_queries` tokens, or with `sequences` that of the
+    /// last token of each
+    pub positions: &'a [i32],
+    /// f32, `[n_queries][n_q_heads][head_dim_k]`
+    pub q: &'a [f32],
+}
+
+impl KvQueries<'_> {
+    pub(crate) fn raw(&self, _: &Keep) -> Result<sys::ggufx_kv_queries> {
+        let mut o = sized!(ggufx_kv_queries);
+        o.layer = self.layer;
+        o.sequence = self.sequence;
+        o.n_queries = self.n_queries;
+        exactly("sequences", filled(self.sequences).map(<[_]>::len), self.n_queries as u64)?;
+        o.sequences = optional(filled(self.sequences));
+        exactly("positions", filled(self.positions).map(<[_]>::len), self.n_queries as u64)?;
+        o.positions = optional(filled(self.positions));
+        o.q = optional(filled(self.q));
+        o.n_q = self.q.len();
+        Ok(o)
+    }
+}
+
 /// Attend options.
 #[derive(Default)]
 pub struct AttendOptions<'a> {
@@ -1802,6 +1965,30 @@ impl AttendOptions<'_> {
         o.n_sink_logits = self.sink_logits.len();
         o.progress = held.progress(self.progress);
         Ok(o)
+    }
+}
+
+/// Tokens of a layer of a sequence: `first` .. first + `n_tokens` - 1.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KvRange {
+    /// Layer.
+    pub layer: u32,
+    /// Sequence.
+    pub sequence: u32,
+    /// First.
+    pub first: u64,
+    /// Number of tokens.
+    pub n_tokens: u64,
+}
+
+impl KvRange {
+    pub(crate) fn raw(&self) -> sys::ggufx_kv_range {
+        let mut o = sized!(ggufx_kv_range);
+        o.layer = self.layer;
+        o.sequence = self.sequence;
+        o.first = self.first;
+        o.n_tokens = self.n_tokens;
+        o
     }
 }
 

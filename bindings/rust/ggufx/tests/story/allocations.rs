@@ -1,10 +1,11 @@
 //! Checks that calls with buffers allocate nothing, by a counting allocator.
 // SPDX-License-Identifier: MIT
+use crate::flat::{self, matmul};
 use crate::{demo, numbers, runtime};
 use ggufx::{
-    quantize_blocks, AttendOptions, BatchFlags, BatchItem, BatchOptions, EmbedOptions, Embedder,
-    HalfFormat, KvCache, KvOptions, KvType, MatmulOptions, Model, QuantizeOptions, Sampler,
-    Session, SessionOptions, Tensor, TensorType,
+    AttendOptions, BatchFlags, BatchItem, BatchOptions, EmbedOptions, Embedder, KvCache, KvOptions,
+    KvQueries, KvTokens, KvType, MatmulOptions, Model, Product, QuantizeArgs, Sampler,
+    Session, SessionOptions, Tensor, TensorType, TokenList,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -46,11 +47,12 @@ fn products_and_blocks_allocate_nothing() {
     let one = &x[..256];
     assert!(allocations(|| w.matvec(&rt, one).map(drop)) >= 100); // a new vector is seen
     assert_eq!(allocations(|| rt.matvec(&mut z, &w, one, no())), 0);
-    assert_eq!(allocations(|| rt.matmul(&mut y, 0, &w, &x, 0, 2, no())), 0);
-    assert_eq!(
-        allocations(|| rt.matvec_many(&mut [&mut z, &mut y[..256]], &[&w, &w], one, no())),
-        0
-    );
+    assert_eq!(allocations(|| matmul(&rt, Product::new(&w, &x, 2, &mut y), no())), 0);
+    let many = || {
+        let other = Product::new(&w, one, 1, &mut y[..256]);
+        rt.matmul(&mut [Product::new(&w, one, 1, &mut z), other], no())
+    };
+    assert_eq!(allocations(many), 0);
     let mut go_on = |_: u64, _: u64| ControlFlow::Continue(());
     let followed = || {
         let options = MatmulOptions { progress: Some(&mut go_on), ..no() };
@@ -58,14 +60,14 @@ fn products_and_blocks_allocate_nothing() {
     };
     assert_eq!(allocations(followed), 0);
     assert_eq!(allocations(|| rt.dequantize(&mut y, &w, 3, 2)), 0);
-    let default = QuantizeOptions::default;
-    let mut blocks = quantize_blocks(&rt, TensorType::Q8_0, &x, 256, default()).unwrap();
+    let (type_, n_rows, n_cols) = (TensorType::Q8_0, 2, 256);
+    let args = || QuantizeArgs { type_, n_rows, n_cols, rows: &x, ..Default::default() };
+    let mut blocks = ggufx::quantize(&rt, args()).unwrap();
     let experts =
         Tensor::wrap(&rt, TensorType::Q8_0, &[256, 1, 2], 0, blocks.clone(), "experts").unwrap();
-    let by_id = || rt.matmul_id(&mut y[..2], 0, &experts, &[1, 0], 2, one, 0, 1, no());
+    let by_id = || matmul(&rt, flat::experts(&experts, &[1, 0], 2, one, &mut y[..2]), no());
     assert_eq!(allocations(by_id), 0);
-    assert_eq!(allocations(|| rt.dequantize_blocks(&mut y, TensorType::Q8_0, &blocks)), 0);
-    let encode = || rt.quantize_blocks(&mut blocks, TensorType::Q8_0, &x, 2, 256, default());
+    let encode = || rt.quantize(&mut blocks, args());
     assert_eq!(allocations(encode), 0);
 }
 
@@ -84,9 +86,12 @@ fn caches_allocate_nothing() {
     let mut kv = KvCache::new(&runtime(), options).unwrap();
     let (k, q, mut out) = (numbers(128), numbers(256), vec![0.0; 256]);
     let append = |kv: &mut KvCache| -> ggufx::Result<()> {
-        kv.append(0, 0, 1, None, &k[..64], Some(&k[64..]))?;
-        kv.append_half(0, 1, 1, None, HalfFormat::BF16, &[0; 64], Some(&[0; 64]))?;
-        kv.append_batch(0, &[0, 1], &[1, 1], &k, Some(&k))?;
+        flat::append(kv, 0, 0, 1, &k[..64], &k[64..])?;
+        let half = Some([0_u16; 64][..].into());
+        let halves = KvTokens { n_tokens: 1, k: half, v: half, ..Default::default() };
+        kv.append(KvTokens { sequence: 1, type_: TensorType::BF16, ..halves })?;
+        let both = KvTokens { n_tokens: 2, sequences: &[0, 1], positions: &[1, 1], ..halves };
+        kv.append(KvTokens { k: Some(k[..].into()), v: Some(k[..].into()), ..both })?;
         kv.truncate(0, 1)?;
         kv.truncate(1, 1)
     };
@@ -98,10 +103,14 @@ fn caches_allocate_nothing() {
     };
     assert_eq!(allocations(again), 0);
     let no = AttendOptions::default;
-    assert_eq!(allocations(|| kv.attend(&mut out[..128], None, 0, 0, &q[..128], 1, None, no())), 0);
-    assert_eq!(allocations(|| kv.attend_batch(&mut out, None, 0, &[0, 1], &q, None, no())), 0);
-    assert_eq!(allocations(|| kv.read(Some(&mut out[..64]), None, 0, 0, 0, 1)), 0);
-    assert_eq!(allocations(|| kv.scores(&mut out[..4], 0, 0, &q[..128], 1, 0.0)), 0);
+    assert_eq!(
+        allocations(|| kv.attend(&mut out[..128], None, flat::query(0, 0, &q[..128]), no())),
+        0
+    );
+    let each = KvQueries { n_queries: 2, sequences: &[0, 1], ..flat::query(0, 0, &q) };
+    assert_eq!(allocations(|| kv.attend(&mut out, None, each, no())), 0);
+    assert_eq!(allocations(|| kv.read(Some(&mut out[..64]), None, flat::range(0, 0, 0, 1))), 0);
+    assert_eq!(allocations(|| kv.scores(&mut out[..4], flat::query(0, 0, &q[..128]), 0.0)), 0);
 }
 
 #[test]
@@ -115,7 +124,7 @@ fn a_conversation_allocates_nothing() {
     let mut sampler = Sampler::new(&rt, 1024, 0).unwrap();
     let (mut logits, items) = (vec![0.0; 1024], [BatchItem::new(0, &[1], BatchFlags::LOGITS)]);
     let turn = || {
-        embedder.embed(&mut row, &[1], &[1], None)?;
+        embedder.embed(&mut row, &[TokenList { tokens: &[1] }], None)?;
         session.sequence_truncate(0, 0)?;
         let options = BatchOptions { logits: Some(&mut logits), ..Default::default() };
         session.decode_batch(&items, options)?;

@@ -41,12 +41,13 @@ fn template(text: &str) -> ChatOptions<'_> {
 fn a_conversation_is_text() {
     let rt = runtime();
     let chat = Chat::new(&rt, None, template(TEMPLATE)).unwrap();
-    let (text, runs) = chat.render(hello()).unwrap();
+    let (text, runs) = (chat.render(hello()).unwrap(), chat.runs(hello()).unwrap());
     assert_eq!(text, "<s>[user]Hi </s> é</s>[assistant]");
     let run = |end, user| ChatRun { end, user };
     assert_eq!(runs, [run(9, false), run(19, true), run(34, false)]);
     let long = format!("[{}]", vec![r#"{"role":"user","content":"xxx"}"#; 900].join(","));
-    let (text, runs) = chat.render(ChatRequest { messages_json: Some(&long), ..hello() }).unwrap();
+    let long = || ChatRequest { messages_json: Some(&long), ..hello() };
+    let (text, runs) = (chat.render(long()).unwrap(), chat.runs(long()).unwrap());
     assert_eq!((text.len(), runs.len()), (3 + 900 * 13 + 11, 1801));
     let more = "{{ enable_thinking }} {{ tools }} {{ n }} {{ reasoning_effort }} \
                 {{ documents[0].t }} {{ strftime_now('%Y') }}";
@@ -60,7 +61,7 @@ fn a_conversation_is_text() {
         flags: ChatFlags::NO_THINK | ChatFlags::CLOCK,
         ..Default::default()
     };
-    assert_eq!(more.render(request).unwrap().0, "False [] 2 high 1 1970");
+    assert_eq!(more.render(request).unwrap(), "False [] 2 high 1 1970");
     fails(more.render(hello()), Status::VALUE);
     fails(Chat::new(&rt, None, template("{% if %}")), Status::MALFORMED);
     let none = ChatOptions { format: Some("no such"), ..Default::default() };
@@ -74,7 +75,7 @@ fn formats_have_names() {
     for name in names {
         let options = ChatOptions { format: Some(name), ..Default::default() };
         let chat = Chat::new(&rt, None, options).unwrap();
-        assert!(chat.render(hello()).unwrap().0.contains("Hi"), "{}", name);
+        assert!(chat.render(hello()).unwrap().contains("Hi"), "{}", name);
     }
 }
 
@@ -89,7 +90,7 @@ fn no_text_of_a_user_is_a_control_token() {
     let ids = chat.tokenize(&tokenizer, hello(), TokenizeFlags::NONE).unwrap();
     let count = |ids: &[i32], id| ids.iter().filter(|&&i| i == id).count();
     assert_eq!((ids[0], count(&ids, 1), count(&ids, 2)), (1, 1, 1));
-    let text = chat.render(hello()).unwrap().0;
+    let text = chat.render(hello()).unwrap();
     let plain = tokenizer.tokenize(text, TokenizeFlags::PARSE_SPECIAL).unwrap();
     assert_eq!(count(&plain, 2), 2);
     let with = chat.tokenize(&tokenizer, hello(), TokenizeFlags::ADD_SPECIAL).unwrap();

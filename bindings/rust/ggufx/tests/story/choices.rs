@@ -3,7 +3,7 @@
 use crate::{demo, fails, runtime};
 use ggufx::{
     BatchFlags, BatchItem, CollectFlags, Imatrix, ImatrixOptions, Model, Session, SessionOptions,
-    Status,
+    Status, TokenList,
 };
 use std::ops::ControlFlow;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -19,15 +19,15 @@ fn logarithms_are_those_of_the_formula() {
     let (rt, logits) = (runtime(), [0.5, 3.0, f32::NEG_INFINITY, 3.0, 1.0]);
     let sum: f64 = logits.iter().map(|&x| f64::from(x).exp()).sum();
     let near = |got: f32, logit: f64| (f64::from(got) - (logit - sum.ln())).abs() < 1e-6;
-    let (ids, values, chosen) = rt.logprobs(3, &logits, 0).unwrap();
+    let (ids, values) = rt.logprobs(3, &logits).unwrap();
     assert_eq!(ids, [1, 3, 4]);
     assert!(near(values[0], 3.0) && near(values[1], 3.0) && near(values[2], 1.0));
-    assert!(near(chosen, 0.5));
-    assert_eq!(rt.logprobs(0, &logits, 2).unwrap().2, f32::NEG_INFINITY);
-    fails(rt.logprobs(6, &logits, 0), Status::ARGUMENT);
-    fails(rt.logprobs(usize::MAX, &logits, 0), Status::MEMORY);
-    fails(rt.logprobs(0, &logits, 5), Status::ARGUMENT);
-    fails(rt.logprobs(3, &[f32::NAN; 3], 0), Status::VALUE);
+    assert!(near(rt.token_logprob(&logits, 0).unwrap(), 0.5));
+    assert_eq!(rt.token_logprob(&logits, 2).unwrap(), f32::NEG_INFINITY);
+    fails(rt.logprobs(6, &logits), Status::ARGUMENT);
+    fails(rt.logprobs(usize::MAX, &logits), Status::MEMORY);
+    fails(rt.token_logprob(&logits, 5), Status::ARGUMENT);
+    fails(rt.logprobs(3, &[f32::NAN; 3]), Status::VALUE);
 }
 
 #[test]
@@ -35,25 +35,26 @@ fn endings_have_the_sums_of_their_tokens() {
     needs_model!();
     let (rt, mut session, context) = (runtime(), session(), [1, 300, 301]);
     let endings = [&[302][..], &[303, 304], &[302, 305, 306]];
-    let (ids, lengths) = (endings.concat(), endings.map(<[i32]>::len));
-    let got = session.measure_endings(&context, &ids, &lengths, None).unwrap();
+    let lists = endings.map(|tokens| TokenList { tokens });
+    let got = session.measure_endings(&context, &lists, None).unwrap();
     for (ending, got) in endings.iter().zip(got) {
         let (mut sum, mut next) = (0.0, context.to_vec());
         for &id in *ending {
             let logits =
                 session.batch_logits(&[BatchItem::new(0, &next, BatchFlags::LOGITS)]).unwrap();
-            sum += f64::from(rt.logprobs(0, &logits, id).unwrap().2);
+            sum += f64::from(rt.token_logprob(&logits, id).unwrap());
             next = vec![id];
         }
         // Products of one column and of many have other bits.
         assert!((sum - got).abs() < 0.05, "{} {}", sum, got);
         session.sequence_truncate(0, 0).unwrap();
     }
-    fails(session.measure_endings(&context, &ids, &[1, 2], None), Status::ARGUMENT);
-    fails(session.measure_endings(&context, &[302], &[1, 0], None), Status::ARGUMENT);
-    fails(session.measure_endings(&context, &[302; 64], &[64], None), Status::CAPACITY);
+    let empty = [lists[0], TokenList::default()];
+    fails(session.measure_endings(&context, &empty, None), Status::ARGUMENT);
+    let long = [TokenList { tokens: &[302; 64] }];
+    fails(session.measure_endings(&context, &long, None), Status::CAPACITY);
     let mut stop = |_: u64, _: u64| ControlFlow::Break(());
-    let stopped = session.measure_endings(&context, &ids, &lengths, Some(&mut stop));
+    let stopped = session.measure_endings(&context, &lists, Some(&mut stop));
     fails(stopped, Status::CANCELLED);
     assert_eq!(session.sequence_length(0), 0);
 }

@@ -121,7 +121,8 @@ fn wear(o: &Objects) {
             o.sampler.call(|s| assert_eq!(s.lock().unwrap().sample(None, &logits).unwrap().0, 3)),
             o.kv.call(|kv| {
                 let mut out = [0.0; 128];
-                kv.attend(&mut out, None, 0, 0, &q, 1, None, AttendOptions::default()).unwrap()
+                kv.attend(&mut out, None, crate::flat::query(0, 0, &q), AttendOptions::default())
+                    .unwrap()
             }),
             o.imatrix
                 .call(|m| assert_eq!(m.at(m.find("a.weight").unwrap()).unwrap().sums.len(), 2)),

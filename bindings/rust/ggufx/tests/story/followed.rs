@@ -1,10 +1,10 @@
 //! Progress is given to a call itself, in options, or beside another callback: it runs, and can end the call.
 // SPDX-License-Identifier: MIT
+use crate::flat::quantize_blocks;
 use crate::{demo, jobs::plan, kv::filled, model_path, numbers, runtime, scratch};
 use ggufx::{
-    quantize_blocks, File, Imatrix, ImatrixFormat, IoMode, JobRunOptions, MatmulOptions,
-    OpenOptions, Progress, QuantizeOptions, Result, Status, TensorType, ValidateFlags,
-    WriteOptions, Writer, WriterOptions,
+    File, Imatrix, ImatrixFormat, IoMode, JobRunOptions, MatmulOptions, OpenOptions, Progress,
+    QuantizeArgs, Result, Status, TensorType, ValidateFlags, WriteOptions, Writer, WriterOptions,
 };
 use std::ops::ControlFlow;
 
@@ -28,8 +28,8 @@ fn follow(what: &str, mut call: impl for<'a> FnMut(&'a mut Progress<'a>) -> Resu
 fn progress_of_a_call() {
     needs_model!();
     let (rt, mut holes, path) = (runtime(), filled(130), scratch("followed.imatrix"));
-    holes.remove(0, 10, 60).unwrap();
-    holes.remove(0, 70, 120).unwrap();
+    holes.remove(0, 10, 50).unwrap();
+    holes.remove(0, 20, 50).unwrap();
     follow("compact", |p| holes.compact(0, Some(p)));
     let m = Imatrix::open_memory(&rt, &crate::imatrix::old()).unwrap();
     follow("write", |p| m.write(&path, ImatrixFormat::GGUF, Some(p)));
@@ -47,8 +47,8 @@ fn progress_in_options() {
     follow("matvec", |p| {
         rt.matvec(&mut y, &w, &x, MatmulOptions { progress: Some(p), ..Default::default() })
     });
-    follow("quantize_blocks", |p| {
-        let options = QuantizeOptions { progress: Some(p), ..Default::default() };
+    follow("quantize", |p| {
+        let options = QuantizeArgs { progress: Some(p), ..Default::default() };
         quantize_blocks(&rt, TensorType::Q8_0, &x, 256, options).map(drop)
     });
     fn with<'a>(p: &'a mut Progress<'a>) -> OpenOptions<'a> {

@@ -77,7 +77,7 @@ unsafe impl Executor for PanicsInJobs {
 fn tasks_run_where_the_host_wants() {
     let calls = Arc::new(AtomicU32::new(0));
     let rt = with_tasks(Backwards(calls.clone()));
-    let blocks = ggufx::quantize_blocks(
+    let blocks = crate::flat::quantize_blocks(
         &runtime(),
         ggufx::TensorType::Q8_0,
         &numbers(2048 * 2048),

@@ -1,8 +1,16 @@
 //! The cache: append, attend, edit, snapshots.
 // SPDX-License-Identifier: MIT
+use crate::flat::{self, append, query};
 use crate::{fails, numbers, runtime, scratch};
-use ggufx::{AttendFlags, AttendOptions, KvCache, KvLayer, KvOptions, KvType, RopeStyle, Status};
+use ggufx::{
+    AttendFlags, AttendOptions, KvCache, KvLayer, KvOptions, KvQueries, KvTokens, KvType,
+    RopeStyle, Status,
+};
 use std::ops::ControlFlow;
+
+fn none() -> KvTokens<'static> {
+    KvTokens::default()
+}
 
 pub fn options() -> KvOptions<'static> {
     KvOptions {
@@ -22,13 +30,13 @@ pub fn filled(n: usize) -> KvCache {
     let mut kv = KvCache::new(&runtime(), options()).unwrap();
     let (k, v) = (numbers(n * 64), numbers(n * 64));
     for layer in 0..2 {
-        kv.append(layer, 0, n, None, &k, Some(&v)).unwrap();
+        append(&mut kv, layer, 0, n, &k, &v).unwrap();
     }
     kv
 }
 pub fn attend(kv: &KvCache, sequence: u32) -> Vec<f32> {
     let mut out = vec![0.0; 128];
-    kv.attend(&mut out, None, 0, sequence, &numbers(128), 1, None, AttendOptions::default())
+    flat::attend(kv, &mut out, query(0, sequence, &numbers(128)), AttendOptions::default())
         .unwrap();
     out
 }
@@ -38,7 +46,7 @@ fn attention_is_the_weighted_sum_of_values() {
     let kv = filled(5);
     let (q, k, mut out, mut lse) = (numbers(128), numbers(5 * 64), vec![0.0; 128], vec![0.0; 4]);
     let options = AttendOptions { flags: AttendFlags::ALL, ..Default::default() };
-    kv.attend(&mut out, Some(&mut lse), 0, 0, &q, 1, None, options).unwrap();
+    kv.attend(&mut out, Some(&mut lse), query(0, 0, &q), options).unwrap();
     for head in 0..4 {
         let row = |t: usize| &k[t * 64 + head / 2 * 32..][..32];
         let score = |t: usize| -> f64 {
@@ -61,23 +69,28 @@ fn sequences_are_copied_cut_and_shifted() {
     kv.copy(0, 1, 0, 10).unwrap();
     assert_eq!(attend(&kv, 1), before);
     let (mut two, q) = (vec![0.0; 256], [numbers(128), numbers(128)].concat());
-    kv.attend_batch(&mut two, None, 0, &[0, 1], &q, None, AttendOptions::default()).unwrap();
+    let each = KvQueries { n_queries: 2, sequences: &[0, 1], ..query(0, 0, &q) };
+    kv.attend(&mut two, None, each, AttendOptions::default()).unwrap();
     assert_eq!(two, [before.clone(), before.clone()].concat());
-    kv.remove(1, 2, 4).unwrap();
-    kv.shift(1, 4, 10, -2).unwrap();
+    kv.remove(1, 2, 2).unwrap();
+    kv.shift(1, 2, 6, -2).unwrap();
     assert_eq!(kv.positions(1, 0, 8).unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
     kv.compact(1, None).unwrap();
     kv.truncate(1, 3).unwrap();
     assert_eq!((kv.length(0).unwrap(), kv.length(1).unwrap()), (10, 3));
-    kv.append(0, 2, 1, Some(&[7]), &numbers(64), Some(&numbers(64))).unwrap();
+    let (k, v) = (numbers(64), numbers(64));
+    let one = KvTokens { n_tokens: 1, k: Some(k[..].into()), v: Some(v[..].into()), ..none() };
+    kv.append(KvTokens { sequence: 2, positions: &[7], ..one }).unwrap();
     kv.rollback(2).unwrap();
     kv.reserve(2, 64).unwrap();
     let (k, v) = (numbers(128), numbers(128));
-    kv.append_batch(0, &[0, 2], &[10, 8], &k, Some(&v)).unwrap();
-    let bf16 = ggufx::HalfFormat::BF16;
-    kv.append_half(1, 2, 1, None, bf16, &[0x3f80; 64], Some(&[0; 64])).unwrap();
+    let two = KvTokens { n_tokens: 2, k: Some(k[..].into()), v: Some(v[..].into()), ..none() };
+    kv.append(KvTokens { sequences: &[0, 2], positions: &[10, 8], ..two }).unwrap();
+    let (k, v) = (Some([0x3f80_u16; 64][..].into()), Some([0_u16; 64][..].into()));
+    let type_ = ggufx::TensorType::BF16;
+    kv.append(KvTokens { layer: 1, sequence: 2, n_tokens: 1, type_, k, v, ..none() }).unwrap();
     let (mut k, mut v) = (vec![0.0; 64], vec![0.0; 64]);
-    kv.read(Some(&mut k), Some(&mut v), 1, 2, 0, 1).unwrap();
+    kv.read(Some(&mut k), Some(&mut v), flat::range(1, 2, 0, 1)).unwrap();
     assert_eq!((k, v), (vec![1.0; 64], vec![0.0; 64]));
     kv.keep(0).unwrap();
     kv.clear().unwrap();
@@ -118,20 +131,24 @@ fn snapshots_give_every_bit_back() {
 fn lengths_that_c_cannot_see_are_checked_here() {
     let mut kv = filled(4);
     let (k, v) = (numbers(64), numbers(64));
-    fails(kv.append(0, 0, 1, Some(&[4, 5]), &k, Some(&v)), Status::ARGUMENT);
-    fails(kv.append_batch(0, &[0], &[], &k, Some(&v)), Status::ARGUMENT);
-    fails(kv.append(0, 0, 2, None, &k, Some(&v)), Status::ARGUMENT);
+    let one = KvTokens { n_tokens: 1, k: Some(k[..].into()), v: Some(v[..].into()), ..none() };
+    fails(kv.append(KvTokens { positions: &[4, 5], ..one }), Status::ARGUMENT);
+    fails(kv.append(KvTokens { sequences: &[0], ..one }), Status::ARGUMENT);
+    fails(kv.append(KvTokens { type_: ggufx::TensorType::F16, ..one }), Status::ARGUMENT);
+    fails(append(&mut kv, 0, 0, 2, &k, &v), Status::ARGUMENT);
     let (q, mut out) = (numbers(128), vec![0.0; 128]);
     let no = AttendOptions::default;
-    fails(kv.attend(&mut out, Some(&mut [0.0; 3]), 0, 0, &q, 1, None, no()), Status::ARGUMENT);
-    fails(kv.attend(&mut out, None, 0, 0, &q, 1, Some(&[]), no()), Status::ARGUMENT);
+    let one = query(0, 0, &q);
+    fails(kv.attend(&mut out, Some(&mut [0.0; 3]), one, no()), Status::ARGUMENT);
+    let two = KvQueries { positions: &[1, 2], ..one };
+    fails(flat::attend(&kv, &mut out, two, no()), Status::ARGUMENT);
     let slopes = AttendOptions { alibi_slopes: &[1.0; 3], ..no() };
-    fails(kv.attend(&mut out, None, 0, 0, &q, 1, None, slopes), Status::ARGUMENT);
+    fails(flat::attend(&kv, &mut out, one, slopes), Status::ARGUMENT);
     let many = numbers(253 * 64);
-    fails(kv.append(0, 0, 253, None, &many, Some(&many)), Status::CAPACITY);
+    fails(append(&mut kv, 0, 0, 253, &many, &many), Status::CAPACITY);
     let mut stop = |_: u64, _: u64| ControlFlow::Break(());
     let stopping = AttendOptions { progress: Some(&mut stop), ..no() };
-    fails(kv.attend(&mut out, None, 0, 0, &q, 1, None, stopping), Status::CANCELLED);
+    fails(flat::attend(&kv, &mut out, one, stopping), Status::CANCELLED);
     fails(KvCache::new(&runtime(), KvOptions { n_layers: 0, ..options() }), Status::ARGUMENT);
 }
 
@@ -141,7 +158,7 @@ fn layers_and_types_have_options_of_their_own() {
     let layers =
         [KvLayer { type_k: f32, type_v: f32, window, ..Default::default() }, KvLayer::default()];
     let mut kv = KvCache::new(&runtime(), KvOptions { layers: &layers, ..options() }).unwrap();
-    kv.append(0, 0, 5, None, &numbers(320), Some(&numbers(320))).unwrap();
+    append(&mut kv, 0, 0, 5, &numbers(320), &numbers(320)).unwrap();
     assert!((attend(&kv, 0)[0] - numbers(320)[256]).abs() < 1e-5); // the token itself
     let short = KvOptions { layers: &layers[1..], ..options() };
     fails(KvCache::new(&runtime(), short), Status::ARGUMENT);

@@ -23,6 +23,7 @@ mod choices;
 mod closing;
 mod estimates;
 mod files;
+mod flat;
 mod followed;
 mod grammars;
 mod hooks;

@@ -200,7 +200,8 @@ fn texts_become_vectors() {
     assert_eq!(rows[2 * 256..3 * 256], every[..256]);
     assert_eq!(fails(embedder.embed_texts(&[&[1], &[]]), Status::ARGUMENT).index(), Some(1));
     let (mut out, mut stop) = (vec![0.0; 256], |_: u64, _: u64| ControlFlow::Break(()));
-    let stopped = embedder.embed(&mut out, &[1, 2], &[2], Some(&mut stop));
+    let stopped =
+        embedder.embed(&mut out, &[ggufx::TokenList { tokens: &[1, 2] }], Some(&mut stop));
     fails(stopped, Status::CANCELLED);
 }
 
