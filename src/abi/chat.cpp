@@ -195,8 +195,9 @@ void put(To *out, size_t capacity, size_t *out_needed, const From &from, const c
     *out_needed = n;
     for (size_t i = 0; i < n && i < capacity; i++) out[i] = convert(from[i]);
     if (n > capacity)
-        fail(Status::capacity, {}, "the text has %" PRIu64 " %s, the buffer holds %" PRIu64,
-             static_cast<uint64_t>(n), what, static_cast<uint64_t>(capacity));
+        fail(Status::capacity, {.value = n, .limit = capacity},
+             "the text has %" PRIu64 " %s, the buffer holds %" PRIu64, static_cast<uint64_t>(n),
+             what, static_cast<uint64_t>(capacity));
 }
 
 } // namespace

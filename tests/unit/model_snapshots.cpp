@@ -342,11 +342,6 @@ void test_memory(const TinyFile &tiny, uint32_t type) {
 
 // ---- copies -------------------------------------------------------------------------------------
 
-// Returns the position after n tokens.
-int32_t end_of(uint64_t n) {
-    return static_cast<int32_t>(n);
-}
-
 // Sequences of one set of caches, whose calls are single batches.
 class Sequences {
 public:
@@ -414,19 +409,17 @@ void test_copies(const TinyFile &tiny, const ggufx_model *model, uint32_t type) 
     CHECK(n == 200 || n == 192, "%s: nearest to 200 is %llu", tiny.name.c_str(),
           static_cast<unsigned long long>(n));
     if (odd != 250)
-        CHECK(two.caches().copy(0, 1, 250, end_of(250), &failure) == Status::state &&
-                  failure.index == odd,
+        CHECK(two.caches().copy(0, 1, 250, &failure) == Status::state && failure.index == odd,
               "%s: copied where nothing fits", tiny.name.c_str());
-    CHECK(two.caches().copy(0, 1, n, end_of(n), &failure) == Status::ok, "%s: %s",
-          tiny.name.c_str(), failure.message);
-    CHECK(two.caches().copy(0, 1, n, end_of(n), &failure) == Status::state, "%s: copied twice",
+    CHECK(two.caches().copy(0, 1, n, &failure) == Status::ok, "%s: %s", tiny.name.c_str(),
+          failure.message);
+    CHECK(two.caches().copy(0, 1, n, &failure) == Status::state, "%s: copied twice",
           tiny.name.c_str());
-    CHECK(two.caches().copy(0, 3, n, end_of(n), &failure) == Status::argument, "%s: sequence 3",
+    CHECK(two.caches().copy(0, 3, n, &failure) == Status::argument, "%s: sequence 3",
           tiny.name.c_str());
     const Ids rest(shared.begin() + static_cast<ptrdiff_t>(n), shared.end());
     if (!rest.empty()) (void)run(two, 1, rest);
-    CHECK(two.caches().copy(1, 2, 200, end_of(200), &failure) == Status::ok, "%s: %s",
-          tiny.name.c_str(),
+    CHECK(two.caches().copy(1, 2, 200, &failure) == Status::ok, "%s: %s", tiny.name.c_str(),
           failure.message); // the last page, which all of them share
     (void)run(fresh, 0, shared);
     (void)run(fresh, 1, shared);
@@ -460,7 +453,7 @@ void test_memory_of_copies(const TinyFile &tiny, uint32_t type) {
             for (Status status = Status::memory; status != Status::ok && n < 1000;) {
                 fault_reset(&memory);
                 memory.fail_at = ++n;
-                status = sequences.caches().copy(0, 1, 100, end_of(100), &failure);
+                status = sequences.caches().copy(0, 1, 100, &failure);
                 memory.fail_at = 0;
                 CHECK(status == Status::ok || status == Status::memory, "%s: %s", tiny.name.c_str(),
                       failure.message);
