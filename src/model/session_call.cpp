@@ -196,8 +196,8 @@ Status Session::Call::begin(const BatchItem *items, size_t n_items, Failure *fai
             continue;
         }
         trim(s);
-        return set_failure(failure, status, {.index = i}, "item %" PRIu64 ": %s",
-                           static_cast<uint64_t>(i), why.message);
+        return set_failure(failure, status, {.index = i, .value = why.value, .limit = why.limit},
+                           "item %" PRIu64 ": %s", static_cast<uint64_t>(i), why.message);
     }
     return Status::ok;
 }

@@ -86,7 +86,8 @@ Status Session::check_item(const BatchItem &item, size_t index, Failure *failure
     Failure why = {};
     const Status status = check_tokens(item, &why);
     if (status == Status::ok) return status;
-    return set_failure(failure, status, {.index = at}, "item %" PRIu64 ": %s", at, why.message);
+    return set_failure(failure, status, {.index = at, .value = why.value, .limit = why.limit},
+                       "item %" PRIu64 ": %s", at, why.message);
 }
 
 Status Session::check_items(const BatchItem *items, size_t n_items, Failure *failure) {

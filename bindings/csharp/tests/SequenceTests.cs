@@ -123,7 +123,7 @@ public static partial class Tests
         That(index(Status.Argument, new[] { good, new BatchItem(3, five) }) == 1);
         That(index(Status.Argument, new[] { good, new BatchItem(1, five), good }) == 2);
         That(index(Status.Argument, new[] { good, new BatchItem(1, new[] { 5, 4000 }) }) == 1);
-        That(index(Status.Argument, new[] { good, default(BatchItem) }) == 1);
+        That(index(Status.Argument, new[] { good, new BatchItem() }) == 1);
         That(index(Status.Capacity, new[] { good, new BatchItem(1, new int[14]) }) == 1);
         var one = new[] { good };
         Fails(Status.Argument, () => s.DecodeBatch(one, null, new float[Row - 1]));

@@ -18,7 +18,7 @@ from .ids import Status, TensorType
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Structure)
-FLOATS = {TensorType.F32: F32, TensorType.F16: F16, TensorType.BF16: U16}
+FLOATS: dict[int, np.dtype[Any]] = {TensorType.F32: F32, TensorType.F16: F16, TensorType.BF16: U16}
 
 
 class Fills(Protocol):

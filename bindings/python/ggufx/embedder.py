@@ -25,7 +25,8 @@ class Embedder(_safe.Embedder):
         """One row per text, a list of ids, with the special tokens of the model's training; with
         Pooling.NONE a row for each token."""
         parts = [numbers(text, I32, "texts").reshape(-1) for text in texts]
-        lists = (_raw.ggufx_token_list * max(len(parts), 1))(*((address(part), part.size) for part in parts))
+        lists = (_raw.ggufx_token_list * max(len(parts), 1))(
+            *(_raw.ggufx_token_list(address(part), part.size) for part in parts))
         rows = len(parts)
         if self._info.pooling == Pooling.NONE:
             rows = sum(min(part.size, self._info.n_context) for part in parts)
