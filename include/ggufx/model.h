@@ -406,7 +406,6 @@ typedef struct ggufx_session_facts {
 GGUFX_API ggufx_status ggufx_session_info(ggufx_session_facts *out, const ggufx_session *session,
                                           ggufx_error *error);
 
-
 #ifdef __cplusplus
 }
 #endif

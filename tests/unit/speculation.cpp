@@ -35,8 +35,7 @@ struct Totals {
 OwnedSampler make_sampler(size_t which, uint32_t n_vocab) {
     ggufx_sampler *sampler = nullptr;
     ggufx_error error;
-    must(ggufx_sampler_create(&sampler, g_runtime, n_vocab, 9, &error),
-         error, "sampler");
+    must(ggufx_sampler_create(&sampler, g_runtime, n_vocab, 9, &error), error, "sampler");
     if (which == 0) {
         must(ggufx_sampler_add_top_k(sampler, 1, &error), error, "top-k");
     } else if (which == 1) {
