@@ -217,7 +217,7 @@ static void test_odd_items_are_refused(void **state) {
     item.flags = GGUFX_BATCH_EMBED;
     REFUSED(GGUFX_E_ARGUMENT, "embeddings must hold 1 rows x 32");
     item.flags = 32;
-    REFUSED(GGUFX_E_ARGUMENT, "flags 0x20");
+    REFUSED(GGUFX_E_ARGUMENT, "unknown bits 0x20");
 #undef REFUSED
     item = good; /* no position after the last one */
     item.positions = high;
@@ -271,7 +271,7 @@ static void test_odd_edits_are_refused(void **state) {
 /* Items of a host that was built with an earlier header. */
 static void test_items_of_before_are_taken(void **state) {
     struct {
-        uint32_t sequence, flags;
+        uint32_t struct_size, flags, sequence, reserved;
         const int32_t *tokens;
         size_t n_tokens;
     } items[2];
@@ -284,8 +284,9 @@ static void test_items_of_before_are_taken(void **state) {
     decode(&f, ids, 4, want);
     MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 0, &f.error));
     memset(items, 0xa5, sizeof items);
-    items[0].sequence = 0;
+    items[0].struct_size = sizeof items[0];
     items[0].flags = GGUFX_BATCH_LOGITS;
+    items[0].sequence = items[0].reserved = 0;
     items[0].tokens = ids;
     items[0].n_tokens = 4;
     ggufx_batch_options options = options_for(logits, 1);
