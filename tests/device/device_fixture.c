@@ -156,7 +156,7 @@ void assert_empty_lists_are_results(const ggufx_runtime *rt, const ggufx_device 
     OK(matvec_many(NULL, NULL, rt, NULL, 0, x, kCols, NULL, ok_error()));
     OK(matmul(y, 0, kRows, rt, there, x, 0, kCols, 0, NULL, ok_error()));
     OK(ggufx_matvec(y, 0, rt, empty_there, x, kCols, NULL, ok_error()));
-    OK(matmul_id(y, 0, kRows, rt, experts_there, NULL, 0, x, 0, kCols, 1, NULL, ok_error()));
+    OK(matmul_id(y, 0, kRows, rt, experts_there, ids, 0, x, 0, kCols, 1, NULL, ok_error()));
     OK(matmul_id(y, 0, kRows, rt, experts_there, ids, 1, x, 0, kCols, 0, NULL, ok_error()));
     for (size_t i = 0; i <= kRows; i++) assert_true(y[i] == -7.0f);
     assert_int_equal(launches_of(device), before);
