@@ -1456,6 +1456,7 @@ func (o *KVOptions) write(run *running, to *C.ggufx_kv_options) {
 
 // KVTokens: tokens that KVCache.Append appends to a layer.
 type KVTokens struct {
+	// Index of the layer in the cache
 	Layer uint32
 	// Sequence of all tokens; 0 with `sequences`
 	Sequence uint32
@@ -1531,6 +1532,7 @@ func (o *AttendOptions) write(run *running, to *C.ggufx_attend_options) {
 
 // KVQueries queries over a layer.
 type KVQueries struct {
+	// Index of the layer in the cache
 	Layer uint32
 	// Sequence of all queries; 0 with `sequences`
 	Sequence uint32
@@ -1559,10 +1561,13 @@ func (o *KVQueries) write(run *running, to *C.ggufx_kv_queries) {
 
 // KVRange: tokens of a layer of a sequence: `first` .. first + Tokens - 1.
 type KVRange struct {
-	Layer    uint32
+	// Index of the layer in the cache
+	Layer uint32
+	// Index of the sequence
 	Sequence uint32
-	First    uint64
-	Tokens   uint64
+	// Index of the first token in the layer's sequence
+	First  uint64
+	Tokens uint64
 }
 
 func (o *KVRange) write(run *running, to *C.ggufx_kv_range) {
@@ -1816,6 +1821,7 @@ func (o *MeasureOptions) write(run *running, to *C.ggufx_measure_options) {
 
 // TokenList: token ids of one text. It never grows.
 type TokenList struct {
+	// Ids of the vocabulary
 	Tokens []int32
 }
 

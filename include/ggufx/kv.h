@@ -149,8 +149,8 @@ GGUFX_API ggufx_status ggufx_kv_reserve(ggufx_kv *kv, uint32_t sequence, uint64_
 /* Tokens that ggufx_kv_append appends to a layer. */
 typedef struct ggufx_kv_tokens {
     uint32_t struct_size;
-    uint32_t flags; /* 0 */
-    uint32_t layer;
+    uint32_t flags;    /* 0 */
+    uint32_t layer;    /* index of the layer in the cache */
     uint32_t sequence; /* sequence of all tokens; 0 with `sequences` */
     ggufx_type type; /* type of k and v: GGUFX_TYPE_F32, _F16 or _BF16, in the host's byte order */
     uint32_t reserved;
@@ -216,8 +216,8 @@ typedef struct ggufx_attend_options {
 /* Queries over a layer. */
 typedef struct ggufx_kv_queries {
     uint32_t struct_size;
-    uint32_t flags; /* 0 */
-    uint32_t layer;
+    uint32_t flags;    /* 0 */
+    uint32_t layer;    /* index of the layer in the cache */
     uint32_t sequence; /* sequence of all queries; 0 with `sequences` */
     size_t n_queries;
     /* {len: n_queries} query i reads sequences[i], which may repeat; NULL: `sequence` */
@@ -259,10 +259,10 @@ GGUFX_API ggufx_status ggufx_kv_attend(float *out, size_t n_out, float *lse, siz
 /* Tokens of a layer of a sequence: `first` .. first + n_tokens - 1. */
 typedef struct ggufx_kv_range {
     uint32_t struct_size;
-    uint32_t flags; /* 0 */
-    uint32_t layer;
-    uint32_t sequence;
-    uint64_t first;
+    uint32_t flags;    /* 0 */
+    uint32_t layer;    /* index of the layer in the cache */
+    uint32_t sequence; /* index of the sequence */
+    uint64_t first;    /* index of the first token in the layer's sequence */
     uint64_t n_tokens;
 } ggufx_kv_range;
 

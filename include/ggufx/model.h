@@ -60,7 +60,7 @@ GGUFX_API ggufx_status ggufx_tokenize(int32_t *out_ids, size_t capacity, size_t 
 
 /* Token ids of one text. It never grows. */
 typedef struct ggufx_token_list {
-    const int32_t *tokens;
+    const int32_t *tokens; /* ids of the vocabulary */
     size_t n_tokens;
 } ggufx_token_list;
 

@@ -234,6 +234,7 @@ extern "C" ggufx_status ggufx_matmul(const ggufx_runtime *rt, const ggufx_produc
         if (!alive(rt, Tag::runtime)) {
             return set_failure(failure, Status::argument, {}, "rt is not a live runtime");
         }
+        const matmul::Options imported = import_matmul_options(options);
         if (n_products > GGUFX_MATMUL_MAX_PRODUCTS) {
             return set_failure(failure, Status::argument, {}, "%zu products, the limit is %d",
                                n_products, GGUFX_MATMUL_MAX_PRODUCTS);
@@ -246,7 +247,6 @@ extern "C" ggufx_status ggufx_matmul(const ggufx_runtime *rt, const ggufx_produc
             if (status == Status::ok) status = check_overlaps(all, i, failure);
             if (status != Status::ok) return at_product(status, i, failure);
         }
-        const matmul::Options imported = import_matmul_options(options);
         for (size_t i = 0, n_done = 1; i < n_products; i += n_done) {
             n_done = 1;
             while (i + n_done < n_products && all[i].shares_x(all[i + n_done])) n_done++;

@@ -1859,7 +1859,7 @@ namespace Ggufx
     /// <summary>Tokens that KvCache.Append appends to a layer.</summary>
     public sealed partial class KvTokens
     {
-        /// <summary>Layer.</summary>
+        /// <summary>Index of the layer in the cache.</summary>
         public uint Layer { get; set; }
         /// <summary>Sequence of all tokens; 0 with Sequences.</summary>
         public uint Sequence { get; set; }
@@ -1957,7 +1957,7 @@ namespace Ggufx
     /// <summary>Queries over a layer.</summary>
     public sealed partial class KvQueries
     {
-        /// <summary>Layer.</summary>
+        /// <summary>Index of the layer in the cache.</summary>
         public uint Layer { get; set; }
         /// <summary>Sequence of all queries; 0 with Sequences.</summary>
         public uint Sequence { get; set; }
@@ -1997,11 +1997,11 @@ namespace Ggufx
     /// <summary>Tokens of a layer of a sequence: First .. first + Tokens - 1.</summary>
     public sealed partial class KvRange
     {
-        /// <summary>Layer.</summary>
+        /// <summary>Index of the layer in the cache.</summary>
         public uint Layer { get; set; }
-        /// <summary>Sequence.</summary>
+        /// <summary>Index of the sequence.</summary>
         public uint Sequence { get; set; }
-        /// <summary>First.</summary>
+        /// <summary>Index of the first token in the layer's sequence.</summary>
         public ulong First { get; set; }
         /// <summary>Tokens.</summary>
         public ulong Tokens { get; set; }
@@ -2275,7 +2275,7 @@ namespace Ggufx
     /// <summary>Token ids of one text. It never grows.</summary>
     public partial struct TokenList
     {
-        /// <summary>Tokens.</summary>
+        /// <summary>Ids of the vocabulary.</summary>
         public int[] Tokens { get; set; }
 
         internal unsafe void Fill(NativeTokenList* o, Scope scope)

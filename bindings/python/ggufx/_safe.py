@@ -939,6 +939,7 @@ class TokenList:
     """Token ids of one text. It never grows."""
 
     tokens: Ints
+    """Ids of the vocabulary."""
 
     def _fill(self, o: _raw.ggufx_token_list, keep: Keep) -> None:
         o.tokens, o.n_tokens = keep.array(self.tokens, I32, "tokens")
@@ -1510,6 +1511,7 @@ class KvTokens:
     """Tokens that KvCache.append appends to a layer."""
 
     layer: int = 0
+    """Index of the layer in the cache."""
     sequence: int = 0
     """Sequence of all tokens; 0 with `sequences`."""
     type: int = 0
@@ -1550,6 +1552,7 @@ class KvQueries:
     """Queries over a layer."""
 
     layer: int = 0
+    """Index of the layer in the cache."""
     sequence: int = 0
     """Sequence of all queries; 0 with `sequences`."""
     n_queries: int = 0
@@ -1612,8 +1615,11 @@ class KvRange:
     """Tokens of a layer of a sequence: `first` .. first + n_tokens - 1."""
 
     layer: int = 0
+    """Index of the layer in the cache."""
     sequence: int = 0
+    """Index of the sequence."""
     first: int = 0
+    """Index of the first token in the layer's sequence."""
     n_tokens: int = 0
 
     def _fill(self, o: _raw.ggufx_kv_range, keep: Keep) -> None:

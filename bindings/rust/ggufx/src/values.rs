@@ -1102,7 +1102,7 @@ impl EmbedderFacts {
 /// Token ids of one text. It never grows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TokenList<'a> {
-    /// Tokens.
+    /// Ids of the vocabulary
     pub tokens: &'a [i32],
 }
 
@@ -1848,7 +1848,7 @@ impl JobRunOptions<'_> {
 /// Tokens that [`KvCache::append`] appends to a layer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KvTokens<'a> {
-    /// Layer.
+    /// Index of the layer in the cache
     pub layer: u32,
     /// Sequence of all tokens; 0 with `sequences`
     pub sequence: u32,
@@ -1898,7 +1898,7 @@ impl KvTokens<'_> {
 /// Queries over a layer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KvQueries<'a> {
-    /// Layer.
+    /// Index of the layer in the cache
     pub layer: u32,
     /// Sequence of all queries; 0 with `sequences`
     pub sequence: u32,
@@ -1971,11 +1971,11 @@ impl AttendOptions<'_> {
 /// Tokens of a layer of a sequence: `first` .. first + `n_tokens` - 1.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KvRange {
-    /// Layer.
+    /// Index of the layer in the cache
     pub layer: u32,
-    /// Sequence.
+    /// Index of the sequence
     pub sequence: u32,
-    /// First.
+    /// Index of the first token in the layer's sequence
     pub first: u64,
     /// Number of tokens.
     pub n_tokens: u64,
