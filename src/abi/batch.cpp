@@ -117,6 +117,8 @@ extern "C" ggufx_status ggufx_session_decode_batch(ggufx_session *session,
         require(options, "options must be set");
         const auto in = import_options(options, GGUFX_BATCH_MATMUL | GGUFX_BATCH_KEEP_NAN,
                                        "ggufx_batch_options");
+        model::BatchOptions out;
+        out.attention = import_attention(in, n_items, session->model->group);
         import_items(session->session, items, n_items);
         const model::BatchItem *const given = session->session.items();
         const model::Shape &shape = session->model->model.shape();
@@ -132,13 +134,11 @@ extern "C" ggufx_status ggufx_session_decode_batch(ggufx_session *session,
                  in.matmul_flags & ~kMatmulFlags);
         const matmul::Options matmul =
             matmul_options(in.matmul_flags, "ggufx_batch_options.matmul_flags");
-        model::BatchOptions out;
         out.progress = import_progress(in.progress);
         out.logits = in.logits;
         out.hidden = in.embeddings;
         if (own) out.matmul = &matmul;
         out.keeps_nan = (in.flags & GGUFX_BATCH_KEEP_NAN) != 0;
-        out.attention = import_attention(in, n_items, session->model->group);
         return session->session.decode_batch(session->session.items(), n_items, out,
                                              failure_of(error));
     });
