@@ -105,7 +105,10 @@ def wrapper(prototype):
                 ends += [f"    if (own_{name}.{f}) own_{f}.{g} = &own_{f}_{g}, own_{name}.{f} = &own_{f};"]
                 with_deep = (f"(own_{f}.{g} = odd, own_{name}.{f} = &own_{f}, "
                              f"{function}({', '.join(arguments)}))")
+                n_deep = count_of(inner, g)
+                lines += [f"    if (own_{f}.{n_deep}) {{"] if n_deep else []
                 lines += refusals(function, deep, with_deep, f"&own_{f}_{g}")
+                lines += ["    }"] if n_deep else []
                 lines += [f"    own_{f}.{g} = &own_{f}_{g};"]
             guard = count_of(struct, f)  # an empty list is not read
             lines += [f"    if (own_{name}.{guard}) {{"] if guard else []
