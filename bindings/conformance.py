@@ -31,7 +31,7 @@ REFUSED = [
     ({"call": "ggufx_version", "when": 1}, "unknown key when"),
     ({"call": "ggufx_version", "with": {"x": 1}}, "no parameter x"),
     ({"call": "ggufx_type_info", "with": {}}, "type: is missing"),
-    ({"call": "ggufx_chat_create", "with": {"rt": None}}, "file: is missing, null is allowed"),
+    ({"call": "ggufx_chat_template_create", "with": {"rt": None}}, "file: is missing, null is allowed"),
     ({"call": "ggufx_type_info", "with": {"type": "q4_K"}}, 'type: "q4_K" is no uint32_t'),
     ({"call": "ggufx_type_info", "with": {"type": -1}}, "type: -1 is no uint32_t"),
     ({"call": "ggufx_type_info", "with": {"type": True}}, "type: true is no uint32_t"),

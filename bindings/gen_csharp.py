@@ -8,7 +8,7 @@ import languages
 import surface as model
 from gen_csharp_body import CREATED, Body
 from gen_csharp_values import FILLED, Values
-from gen_csharp_words import AMBIGUOUS, camel, parameter, sentence, tagged, wrap
+from gen_csharp_words import AMBIGUOUS, camel, enumeration_name, parameter, sentence, tagged, wrap
 
 NOTE = "// Written by bindings/raw.py from include/ggufx; a test compares them.\n// SPDX-License-Identifier: MIT\n"
 # Reasons of calls by hand that are none here: a span is memory of the caller.
@@ -211,8 +211,8 @@ class Writer(Values):
         parts, taken = [], set()
         for e in self.surface.enumerations.values():
             taken |= {c for _, c, _, _ in e.members}
-            text = self.summary(e.doc, {}, "    ", f"{e.name}.") + ("    [Flags]\n" if e.flags else "")
-            text += f"    public enum {e.name} : {languages.SHARP[e.type]}\n    {{\n"
+            text = self.summary(e.doc, {}, "    ", f"{enumeration_name(e.name)}.") + ("    [Flags]\n" if e.flags else "")
+            text += f"    public enum {enumeration_name(e.name)} : {languages.SHARP[e.type]}\n    {{\n"
             if e.flags:
                 text += tagged("summary", "No flag.", "        ") + "        None = 0,\n"
             for member, c, value, doc in e.members:

@@ -6,7 +6,7 @@ import re
 
 import languages
 import surface as model
-from gen_csharp_words import Words, camel, field, name_words, parameter, sentence, sharp, tagged, wrap
+from gen_csharp_words import Words, camel, enumeration_name, field, name_words, parameter, sentence, sharp, tagged, wrap
 
 # Structs that code by hand fills, beside those of generated calls.
 FILLED = {"ggufx_runtime_options"}
@@ -18,7 +18,7 @@ class Values(Words):
     # ---- types -------------------------------------------------------------------------------------------------
 
     def element(self, v):
-        return v.enumeration or sharp(v.type)
+        return enumeration_name(v.enumeration) or sharp(v.type)
 
     def is_mapping(self, struct):
         return [(v.name, v.kind) for v in self.surface.structs[struct].shown] == [("key", "string"), ("value", "string")]
@@ -31,7 +31,7 @@ class Values(Words):
 
     def type_in(self, v):
         if v.kind == "number":
-            kind = v.enumeration or sharp(v.type)
+            kind = enumeration_name(v.enumeration) or sharp(v.type)
             return kind + "?" if v.none else kind
         if v.kind == "array":
             return f"ReadOnlySpan<{self.element(v)}>"
@@ -52,7 +52,7 @@ class Values(Words):
 
     def type_out(self, v):
         if v.kind == "number":
-            return (v.enumeration or sharp(v.type)) + ("?" if v.none else "")
+            return (enumeration_name(v.enumeration) or sharp(v.type)) + ("?" if v.none else "")
         if v.kind == "array":
             return self.element(v) + "[]"
         if v.kind in ("facts", "struct"):
@@ -127,7 +127,7 @@ class Values(Words):
         """A parameter of a callback as C# has it."""
         n = parameter(p.name)
         if p.kind == "number":
-            kind = p.enumeration or sharp(p.type)
+            kind = enumeration_name(p.enumeration) or sharp(p.type)
             return n if kind == languages.SHARP[p.type] else f"({kind}){n}"
         if p.kind in ("bytes", "buffer"):
             return f"new {self.spanned(p)}({n}, {lengths[p.length]})"
@@ -183,7 +183,7 @@ class Values(Words):
         if v.kind == "number":
             if v.none:
                 return f"Native.Present({f})"
-            kind = v.enumeration or sharp(v.type)
+            kind = enumeration_name(v.enumeration) or sharp(v.type)
             return f if kind == languages.SHARP[v.type] else f"({kind}){f}"
         if v.kind == "bool":
             return f"{f} != 0"

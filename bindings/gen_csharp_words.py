@@ -10,6 +10,8 @@ import surface as model
 
 # Classes by another name than their words: System.IO has a File.
 CLASSES = {"ggufx_file": "GgufFile"}
+# Enumerations by another name: System has a ValueType.
+ENUMERATIONS = {"ValueType": "MetaType"}
 KEYWORDS = {"as", "base", "bool", "byte", "case", "char", "checked", "class", "const", "decimal", "default", "do", "double",
             "else", "enum", "event", "explicit", "extern", "false", "finally", "fixed", "float", "for", "foreach", "goto",
             "if", "implicit", "in", "int", "interface", "internal", "is", "lock", "long", "namespace", "new", "null",
@@ -26,6 +28,10 @@ WIDTH = 130
 
 def camel(words):
     return "".join(w[:1].upper() + w[1:] for w in words)
+
+
+def enumeration_name(name):
+    return ENUMERATIONS.get(name, name)
 
 
 def field(name):
@@ -128,7 +134,7 @@ class Words:
             return found.pop() if len(found) == 1 else None
         if name in self.constants:
             enumeration, member = self.constants[name]
-            return f"{enumeration.name}.{languages.sharp_member(enumeration.name, member)}"
+            return f"{enumeration_name(enumeration.name)}.{languages.sharp_member(enumeration.name, member)}"
         if call := self.by_name.get(name):
             owner = self.class_name(call.owner) if call.owner else "Library"
             return owner if call.kind == "constructor" else f"{owner}.{camel(call.words)}"

@@ -7,7 +7,7 @@ import re
 import surface as model
 from gen_go_structs import Structs
 from gen_go_words import (
-    NOTE, WIDTH, aligned, comment, go_function, indented, lower, named, words, wrapped)
+    NOTE, WIDTH, aligned, comment, go_function, indented, lower, named, one_statement, words, wrapped)
 from roles import base_of
 
 
@@ -302,7 +302,7 @@ class Writer(Structs):
                 f"\nfunc ({r} *{go}) enter(run *running, how use) *C.{c.c} {{\n\tif {r} == nil {{\n"
                 f'\t\trun.fail(argument("the {what} is nil"))\n\t\treturn nil\n\t}}\n'
                 f'\treturn (*C.{c.c})(run.enter({r}.handle, "{what}", how))\n}}\n'
-                f"\nfunc destroy{go}(p unsafe.Pointer) {{ C.{c.c}_destroy((*C.{c.c})(p)) }}\n")
+                f"\n{one_statement(f'func destroy{go}(p unsafe.Pointer)', f'C.{c.c}_destroy((*C.{c.c})(p))')}")
 
     def classes(self):
         text = ""

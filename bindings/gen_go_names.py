@@ -14,7 +14,7 @@ NUMBERS = {"int8_t": "int8", "uint8_t": "uint8", "int16_t": "int16", "uint16_t":
 # Reasons of surface.py that are none in Go, whose slices are views.
 PLAIN = {"views of the caller's memory", "a callback that is kept"}
 # Calls that an idiom replaces.
-LEFT_OUT = {"ggufx_file_tensor", "ggufx_abi_version", "ggufx_abi_layout", "ggufx_status_name"}
+LEFT_OUT = {"ggufx_file_tensor", "ggufx_abi_version", "ggufx_struct_size", "ggufx_status_name"}
 
 
 class Names:

@@ -13,7 +13,7 @@ NOTE = "# Generated from include/ggufx by python3 bindings/raw.py --write; a tes
 ERROR_NAMES = {"MEMORY": "OutOfMemory", "TYPE": "TensorType", "KEY": "FileKey", "VALUE": "FileValue",
                "OVERFLOW": "FileOverflow", "NAME": "FileName"}
 FILE_ERRORS = {"TRUNCATED", "MAGIC", "VERSION", "ENDIAN", "MALFORMED", "CHECKSUM"}
-MODEL_ERRORS = {"VOCAB", "HPARAM", "HYPERPARAMETER", "MISSING"}
+MODEL_ERRORS = {"VOCAB", "HYPERPARAMETER", "MISSING"}
 ALSO = {"ARGUMENT": "ValueError", "MEMORY": "MemoryError", "IO": "OSError", "TYPE": "ValueError",
         "UNSUPPORTED": "NotImplementedError", "NOT_FOUND": "KeyError", "STATE": "RuntimeError",
         "INTERNAL": "RuntimeError", "DEVICE": "RuntimeError"}

@@ -7,7 +7,7 @@ import re
 
 # Classes that modules by hand extend: ggufx exports those.
 EXTENDED = {"ggufx_runtime", "ggufx_file", "ggufx_tensor", "ggufx_session", "ggufx_tokenizer", "ggufx_matcher",
-            "ggufx_imatrix", "ggufx_job", "ggufx_writer", "ggufx_embedder"}
+            "ggufx_imatrix", "ggufx_quantizer", "ggufx_writer", "ggufx_embedder"}
 # Bases by hand of generated classes, with the shapes that VIEWS need.
 BASES = {"ggufx_kv": "KvShapes", "ggufx_session": "SessionShapes", "ggufx_matcher": "MatcherShapes"}
 # Calls with views of arrays: shapes of the results, which may be given as buffers, and numbers that arrays tell.
@@ -20,9 +20,9 @@ VIEWS = {
     "ggufx_kv_read": {"k": "(n_tokens, *self._key)", "v": "(n_tokens, *self._value)"},
     "ggufx_kv_scores": {**_QUERIES, "out": "(queries_.n_queries, self._query[0], self.length(sequence))"},
     "ggufx_matcher_mask": {"out_bits": "(self._n_words,)"},
-    "ggufx_session_decode_batch": {
-        "logits": "(rows_of(items, BatchFlags.LOGITS, BatchFlags.ALL_LOGITS), self.n_vocab)",
-        "embeddings": "rows_of(items, BatchFlags.EMBED, BatchFlags.ALL_EMBED) * self.n_embedding"},
+    "ggufx_session_decode": {
+        "logits": "(rows_of(items, DecodeFlags.LOGITS, DecodeFlags.ALL_LOGITS), self.n_vocab)",
+        "embeddings": "rows_of(items, DecodeFlags.HIDDEN, DecodeFlags.ALL_HIDDEN) * self.n_embedding"},
 }
 # Structs whose fields are arguments of the call, as those of options.
 FLAT = {"ggufx_kv_tokens", "ggufx_kv_queries", "ggufx_kv_range"}
@@ -31,12 +31,12 @@ ALWAYS = {"layer", "sequence", "k", "q", "first", "n_tokens"}
 # Hooks of one call: the type of the function, and the address of the struct.
 HOOKS = {"ggufx_attention_hook": ("AttentionHook", "self._attention({}, call_)")}
 # Structs that the modules by hand have in another form.
-INNER = {"ggufx_tensor_options", "ggufx_quantize_args", "ggufx_product", "ggufx_runtime_options", "ggufx_vulkan_options", "ggufx_detokenize_state", "ggufx_candidate",
+INNER = {"ggufx_tensor_options", "ggufx_quantize_args", "ggufx_product", "ggufx_runtime_options", "ggufx_vulkan_options", "ggufx_detokenizer_state", "ggufx_candidate",
          "ggufx_sampling_facts"}
 # Calls that an idiom replaces.
 LEFT_OUT = {"ggufx_file_tensor"}
 # Calls with kept callbacks that are by hand here, too.
-KEPT_BY_HAND = {"ggufx_device_adopt_vulkan"}
+KEPT_BY_HAND = {"ggufx_device_create_vulkan"}
 # Fields that a module by hand fills, or that are of no use without others.
 SKIPPED = {("ggufx_device_options", "cache_store")}
 # Names that the generated module uses; none is that of a parameter.

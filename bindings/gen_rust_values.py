@@ -13,7 +13,7 @@ EXTENDED = {"ggufx_tensor": "<'_>", "ggufx_session": "", "ggufx_sampler": ""}
 # Extended objects with no member besides the object of C.
 PLAIN = {"ggufx_tensor"}
 # Structs that modules by hand have in another form.
-INNER = {"ggufx_vulkan_options", "ggufx_tensor_options", "ggufx_detokenize_state", "ggufx_sampling_facts"}
+INNER = {"ggufx_vulkan_options", "ggufx_tensor_options", "ggufx_detokenizer_state", "ggufx_sampling_facts"}
 # Reasons in not_bound.txt for calls that other languages write by hand: Rust has slices.
 VIEWS = {"views of the caller's memory"}
 ANY = "'_"  # lifetime

@@ -20,14 +20,14 @@ INCLUDE = pathlib.Path(__file__).resolve().parent.parent / "include"
 # ---- tables ----------------------------------------------------------------------------------------------------
 
 # Classes by another name than their object's.
-CLASS_WORDS = {"ggufx_kv": "kv_cache", "ggufx_job": "quantizer"}
+CLASS_WORDS = {"ggufx_kv": "kv_cache"}
 # Calls that every language has by hand, and no rule of by_hand() can tell.
 HAND = {
     "ggufx_runtime_create": "hooks",
     "ggufx_writer_set_array": "elements of any type",
 }
 # Two-call buffers of char that are no whole text.
-BYTES = {"ggufx_detokenize", "ggufx_detokenize_part"}
+BYTES = {"ggufx_detokenize", "ggufx_detokenize_stream"}
 # Texts of files that need not be UTF-8, and are shown to no person.
 BYTE_MEMBERS = {("ggufx_token_facts", "text")}
 # Structs by another name than those of options, of which all zero means default.
@@ -36,7 +36,7 @@ OPTIONS = ("_options", "_request", "_kv_layer")
 ONLY_LENGTHS = {"n_layer_options"}
 # 0 or 1, where the comment does not begin with "1 if".
 BOOLS = {"ggufx_has", "ggufx_adapter_has_tensor", "ggufx_file_meta_bool.out", "ggufx_writer_set_bool.value",
-         "ggufx_edit_recover.out", "ggufx_edit_facts.in_place", "ggufx_chat_run.user"}
+         "ggufx_file_recover_edit.out", "ggufx_edit_facts.in_place", "ggufx_chat_span.user"}
 
 
 # ---- model -----------------------------------------------------------------------------------------------------

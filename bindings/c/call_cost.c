@@ -15,7 +15,7 @@ static double now(void) {
 static ggufx_tensor *weights(ggufx_runtime *rt, size_t rows, size_t columns, uint32_t type) {
     uint64_t row_bytes = 0;
     ggufx_tensor *w = NULL;
-    must(ggufx_row_bytes(&row_bytes, type, columns, &error));
+    must(ggufx_type_row_bytes(&row_bytes, type, columns, &error));
     const size_t n = rows * (size_t)row_bytes;
     float *values = malloc(rows * columns * sizeof *values);
     void *blocks = malloc(n);

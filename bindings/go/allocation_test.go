@@ -20,7 +20,7 @@ func TestNoAllocationPerCall(t *testing.T) {
 	session := must[*ggufx.Session](t)(model.NewSession(nil))
 	embedder := must[*ggufx.Embedder](t)(model.NewEmbedder(&ggufx.EmbedOptions{Context: 4, Batch: 4}))
 	logits, sampler := make([]float32, 1024), must[*ggufx.Sampler](t)(rt.NewSampler(1024, 0))
-	items := []ggufx.BatchItem{lastOf(0, ids)}
+	items := []ggufx.DecodeItem{lastOf(0, ids)}
 	y, x := make([]float32, 512), numbers(512)
 	kv, half := filledKV(t, rt, 5), make([]uint16, 64)
 	q, out, blocks := numbers(256), make([]float32, 256), make([]byte, 2*272)
@@ -60,8 +60,8 @@ func TestNoAllocationPerCall(t *testing.T) {
 		},
 		"Embed": func() error { return embedder.Embed(out, lists, nil) },
 		"Decode": func() error {
-			ok(t, session.SequenceTruncate(0, 0))
-			_, err := session.DecodeBatch(items, logits, nil)
+			ok(t, session.Truncate(0, 0))
+			_, err := session.Decode(items, logits, nil)
 			ok(t, err)
 			_, _, err = sampler.Sample(nil, logits)
 			return err

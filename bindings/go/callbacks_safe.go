@@ -32,10 +32,10 @@ func ggufxGoCall2(user unsafe.Pointer, key *C.char, data unsafe.Pointer, nBytes 
 }
 
 //export ggufxGoCall3
-func ggufxGoCall3(user unsafe.Pointer, finding *C.ggufx_finding) C.ggufx_status {
-	f, set := functionOf[func(Finding) error](user)
+func ggufxGoCall3(user unsafe.Pointer, finding *C.ggufx_finding_facts) C.ggufx_status {
+	f, set := functionOf[func(FindingFacts) error](user)
 	return C.ggufx_status(set.guard(false, func() error {
-		return f(findingOf(finding))
+		return f(findingFactsOf(finding))
 	}))
 }
 
@@ -58,26 +58,27 @@ func ggufxGoCall5(user unsafe.Pointer, data unsafe.Pointer, n C.size_t) C.ggufx_
 }
 
 //export ggufxGoCall6
-func ggufxGoCall6(user unsafe.Pointer, index C.size_t, tensor *C.ggufx_job_tensor) C.ggufx_status {
-	f, set := functionOf[func(int, JobTensor) error](user)
+func ggufxGoCall6(user unsafe.Pointer, running *C.ggufx_eval_facts) C.ggufx_status {
+	f, set := functionOf[func(EvalFacts) error](user)
 	return C.ggufx_status(set.guard(false, func() error {
-		return f(int(index), jobTensorOf(tensor))
+		return f(evalFactsOf(running))
 	}))
 }
 
 //export ggufxGoCall7
-func ggufxGoCall7(user unsafe.Pointer, running *C.ggufx_measure_facts) C.ggufx_status {
-	f, set := functionOf[func(MeasureFacts) error](user)
+func ggufxGoCall7(user unsafe.Pointer, rows *C.ggufx_eval_row, n C.size_t) C.ggufx_status {
+	f, set := functionOf[func([]EvalRow) error](user)
 	return C.ggufx_status(set.guard(false, func() error {
-		return f(measureFactsOf(running))
+		return f(structsOf(rows, int(n), evalRowOf))
 	}))
 }
 
 //export ggufxGoCall8
-func ggufxGoCall8(user unsafe.Pointer, rows *C.ggufx_measure_row, n C.size_t) C.ggufx_status {
-	f, set := functionOf[func([]MeasureRow) error](user)
+func ggufxGoCall8(user unsafe.Pointer, index C.size_t,
+	tensor *C.ggufx_quantizer_tensor_facts) C.ggufx_status {
+	f, set := functionOf[func(int, QuantizerTensorFacts) error](user)
 	return C.ggufx_status(set.guard(false, func() error {
-		return f(structsOf(rows, int(n), measureRowOf))
+		return f(int(index), quantizerTensorFactsOf(tensor))
 	}))
 }
 

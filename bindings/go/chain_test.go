@@ -166,7 +166,7 @@ func TestACancelledCallChangesNothing(t *testing.T) {
 	cancel()
 	_, err = g.Next(&ggufx.StepOptions{Watch: ggufx.Watch{Context: done}})
 	fails(t, err, ggufx.StatusCancelled)
-	check(t, must[ggufx.GeneratorFacts](t)(g.Info()).Tokens == 0 && s.SequenceLength(0) == 0)
+	check(t, must[ggufx.GeneratorFacts](t)(g.Info()).Tokens == 0 && s.Length(0) == 0)
 	text := ""
 	event := must[ggufx.Event](t)(g.Next(nil))
 	for ; event.Kind != ggufx.EventKindEnd; event = must[ggufx.Event](t)(g.Next(nil)) {
@@ -183,22 +183,22 @@ func TestMeasure(t *testing.T) {
 		tokens[i] = int32(300 + i)
 	}
 	path, saved := filepath.Join(t.TempDir(), "logits"), bytes.Buffer{}
-	first := must[ggufx.MeasureFacts](t)(s.Measure(tokens, 64, 1, &ggufx.MeasureOptions{SavePath: path}))
-	must[ggufx.MeasureFacts](t)(s.Measure(tokens, 64, 1, &ggufx.MeasureOptions{Write: &saved}))
+	first := must[ggufx.EvalFacts](t)(s.EvalPerplexity(tokens, 64, 1, &ggufx.EvalOptions{SavePath: path}))
+	must[ggufx.EvalFacts](t)(s.EvalPerplexity(tokens, 64, 1, &ggufx.EvalOptions{Write: &saved}))
 	file, err := os.ReadFile(path)
 	ok(t, err)
-	check(t, bytes.Equal(file, saved.Bytes()) && first.Chunks == 2 && first.Flags&ggufx.MeasureCompared == 0 && first.Perplexity > 1)
+	check(t, bytes.Equal(file, saved.Bytes()) && first.Chunks == 2 && first.Flags&ggufx.EvalCompared == 0 && first.Perplexity > 1)
 	chunks := 0
-	report := func(ggufx.MeasureFacts) error { chunks++; return nil }
-	same := must[ggufx.MeasureFacts](t)(s.Measure(tokens, 64, 1, &ggufx.MeasureOptions{Read: &saved, Report: report}))
-	check(t, same.Kl < 1e-6 && same.SameTop == 1 && same.Flags == ggufx.MeasureCompared|ggufx.MeasureSameModel && chunks == 2, same)
+	report := func(ggufx.EvalFacts) error { chunks++; return nil }
+	same := must[ggufx.EvalFacts](t)(s.EvalPerplexity(tokens, 64, 1, &ggufx.EvalOptions{Read: &saved, Report: report}))
+	check(t, same.Kl < 1e-6 && same.SameTop == 1 && same.Flags == ggufx.EvalCompared|ggufx.EvalSameModel && chunks == 2, same)
 	check(t, same.Perplexity == first.Perplexity)
-	_, err = s.Measure(tokens[1:], 63, 1, &ggufx.MeasureOptions{BasePath: path})
+	_, err = s.EvalPerplexity(tokens[1:], 63, 1, &ggufx.EvalOptions{BasePath: path})
 	fails(t, err, ggufx.StatusMismatch)
-	_, err = s.Measure(tokens, 64, 1, &ggufx.MeasureOptions{BasePath: path + "x"})
+	_, err = s.EvalPerplexity(tokens, 64, 1, &ggufx.EvalOptions{BasePath: path + "x"})
 	fails(t, err, ggufx.StatusIO)
-	check(t, must[ggufx.MeasureFacts](t)(s.Measure(tokens, 64, 1, &ggufx.MeasureOptions{Stride: 16})).Chunks == 5)
-	_, err = s.Measure(tokens, 64, 1, &ggufx.MeasureOptions{Report: func(ggufx.MeasureFacts) error { return errMine }})
+	check(t, must[ggufx.EvalFacts](t)(s.EvalPerplexity(tokens, 64, 1, &ggufx.EvalOptions{Stride: 16})).Chunks == 5)
+	_, err = s.EvalPerplexity(tokens, 64, 1, &ggufx.EvalOptions{Report: func(ggufx.EvalFacts) error { return errMine }})
 	fails(t, err, ggufx.StatusCancelled)
-	check(t, s.SequenceLength(0) == 0)
+	check(t, s.Length(0) == 0)
 }

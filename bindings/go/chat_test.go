@@ -49,22 +49,22 @@ func eventsOf(t *testing.T, parser *ggufx.ChatParser) []event {
 	}
 }
 
-func newChat(t *testing.T, rt *ggufx.Runtime, f *ggufx.File, options ggufx.ChatOptions) *ggufx.Chat {
-	return must[*ggufx.Chat](t)(rt.NewChat(f, &options))
+func newChat(t *testing.T, rt *ggufx.Runtime, f *ggufx.File, options ggufx.ChatTemplateOptions) *ggufx.ChatTemplate {
+	return must[*ggufx.ChatTemplate](t)(rt.NewChatTemplate(f, &options))
 }
 
 func TestAConversationIsText(t *testing.T) {
 	rt := newRuntime(t)
-	chat := newChat(t, rt, nil, ggufx.ChatOptions{Text: template, BosToken: "<s>"})
+	chat := newChat(t, rt, nil, ggufx.ChatTemplateOptions{Text: template, BosToken: "<s>"})
 	request := &ggufx.ChatRequest{MessagesJSON: hello, Flags: ggufx.ChatGenerate}
-	text, runs := must[string](t)(chat.Render(request)), must[[]ggufx.ChatRun](t)(chat.Runs(request))
+	text, runs := must[string](t)(chat.Render(request)), must[[]ggufx.ChatSpan](t)(chat.Spans(request))
 	check(t, text == "<s>[user]Hi </s> é</s>[assistant]", text)
-	check(t, reflect.DeepEqual(runs, []ggufx.ChatRun{{9, false}, {19, true}, {34, false}}), runs)
+	check(t, reflect.DeepEqual(runs, []ggufx.ChatSpan{{9, false}, {19, true}, {34, false}}), runs)
 	long := "[" + strings.Repeat(`{"role":"user","content":"xxx"},`, 900)
 	request = &ggufx.ChatRequest{MessagesJSON: long[:len(long)-1] + "]"}
-	text, runs = must[string](t)(chat.Render(request)), must[[]ggufx.ChatRun](t)(chat.Runs(request))
+	text, runs = must[string](t)(chat.Render(request)), must[[]ggufx.ChatSpan](t)(chat.Spans(request))
 	check(t, len(text) == 3+900*13 && len(runs) == 1801, len(text), len(runs))
-	more := newChat(t, rt, nil, ggufx.ChatOptions{Text: "{{ enable_thinking }} {{ tools }} {{ n }} " +
+	more := newChat(t, rt, nil, ggufx.ChatTemplateOptions{Text: "{{ enable_thinking }} {{ tools }} {{ n }} " +
 		"{{ reasoning_effort }} {{ documents[0].t }} {{ strftime_now('%Y') }}"})
 	text, err := more.Render(&ggufx.ChatRequest{MessagesJSON: "[]", Tools: "[]", Documents: `[{"t": 1}]`,
 		Variables: `{"n": 2}`, ReasoningEffort: "high", Flags: ggufx.ChatNoThink | ggufx.ChatClock})
@@ -72,9 +72,9 @@ func TestAConversationIsText(t *testing.T) {
 	check(t, text == "False [] 2 high 1 1970", text)
 	_, err = more.Render(&ggufx.ChatRequest{MessagesJSON: "[]"})
 	fails(t, err, ggufx.StatusValue)
-	_, err = rt.NewChat(nil, &ggufx.ChatOptions{Text: "{% if %}"})
+	_, err = rt.NewChatTemplate(nil, &ggufx.ChatTemplateOptions{Text: "{% if %}"})
 	fails(t, err, ggufx.StatusMalformed)
-	_, err = rt.NewChat(nil, &ggufx.ChatOptions{Format: "no such"})
+	_, err = rt.NewChatTemplate(nil, &ggufx.ChatTemplateOptions{Format: "no such"})
 	fails(t, err, ggufx.StatusNotFound)
 	ok(t, chat.Close())
 	_, err = chat.Render(&ggufx.ChatRequest{MessagesJSON: hello})
@@ -83,10 +83,10 @@ func TestAConversationIsText(t *testing.T) {
 
 func TestFormatsHaveNames(t *testing.T) {
 	rt, found := newRuntime(t), false
-	for i := 0; ggufx.ChatFormatName(i) != ""; i++ {
-		name := ggufx.ChatFormatName(i)
+	for i := 0; ggufx.ChatTemplateBuiltinName(i) != ""; i++ {
+		name := ggufx.ChatTemplateBuiltinName(i)
 		found = found || name == "chatml"
-		text, err := newChat(t, rt, nil, ggufx.ChatOptions{Format: name}).Render(&ggufx.ChatRequest{MessagesJSON: hello})
+		text, err := newChat(t, rt, nil, ggufx.ChatTemplateOptions{Format: name}).Render(&ggufx.ChatRequest{MessagesJSON: hello})
 		ok(t, err)
 		check(t, strings.Contains(text, "Hi"), name)
 	}
@@ -95,7 +95,7 @@ func TestFormatsHaveNames(t *testing.T) {
 
 func TestATemplateShowsItsFormats(t *testing.T) {
 	rt := newRuntime(t)
-	for text, want := range map[string]ggufx.ChatFacts{
+	for text, want := range map[string]ggufx.ChatTemplateFacts{
 		template:      {},
 		"{{ tools }}": {Flags: ggufx.ChatFeaturesTakesTools},
 		calls: {Flags: ggufx.ChatFeaturesTakesTools | ggufx.ChatFeaturesCalls | ggufx.ChatFeaturesReasons,
@@ -111,10 +111,10 @@ func TestATemplateShowsItsFormats(t *testing.T) {
 			CallEnd: "<tool_call|>", CallQuote: `<|"|>`},
 		"<|start|><|channel|><|message|>": {Flags: ggufx.ChatFeaturesCalls | ggufx.ChatFeaturesReasons | ggufx.ChatFeaturesChannels},
 	} {
-		info := must[ggufx.ChatFacts](t)(newChat(t, rt, nil, ggufx.ChatOptions{Text: text}).Info())
+		info := must[ggufx.ChatTemplateFacts](t)(newChat(t, rt, nil, ggufx.ChatTemplateOptions{Text: text}).Info())
 		check(t, info == want, text, info)
 	}
-	closed := newChat(t, rt, nil, ggufx.ChatOptions{Text: calls})
+	closed := newChat(t, rt, nil, ggufx.ChatTemplateOptions{Text: calls})
 	ok(t, closed.Close())
 	_, err := closed.Info()
 	fails(t, err, ggufx.StatusArgument)
@@ -125,7 +125,7 @@ func TestATemplateShowsItsFormats(t *testing.T) {
 func TestAnOutputIsSplitIntoReasoningAnswerAndCalls(t *testing.T) {
 	rt := newRuntime(t)
 	said := `hm</think>Hi[CALL]f[ID]x7[ARGS]{"a":1}[END][CALL]g[ARGS]{}[END]`
-	chat := newChat(t, rt, nil, ggufx.ChatOptions{Text: calls})
+	chat := newChat(t, rt, nil, ggufx.ChatTemplateOptions{Text: calls})
 	parser := must[*ggufx.ChatParser](t)(rt.NewChatParser(
 		&ggufx.ChatParserOptions{Chat: chat, Prompt: "...<think>\n", Tools: tools}))
 	ok(t, chat.Close()) // the parser keeps the format
@@ -151,20 +151,20 @@ func TestAnOutputIsSplitIntoReasoningAnswerAndCalls(t *testing.T) {
 func TestToolsNeedAKnownFormat(t *testing.T) {
 	rt := newRuntime(t)
 	written := `Hi[CALL]f[ARGS]{"a":1}[END]`
-	answers := func(chat *ggufx.Chat, options ggufx.ChatParserOptions) {
+	answers := func(chat *ggufx.ChatTemplate, options ggufx.ChatParserOptions) {
 		options.Chat = chat
 		parser := must[*ggufx.ChatParser](t)(rt.NewChatParser(&options))
 		ok(t, parser.Feed(written))
 		told := eventsOf(t, parser)
 		check(t, reflect.DeepEqual(told, []event{{ggufx.EventKindText, 0, written}}), told)
 	}
-	for _, chat := range []*ggufx.Chat{newChat(t, rt, nil, ggufx.ChatOptions{Text: "{{ tools }}"}), nil} {
+	for _, chat := range []*ggufx.ChatTemplate{newChat(t, rt, nil, ggufx.ChatTemplateOptions{Text: "{{ tools }}"}), nil} {
 		_, err := rt.NewChatParser(&ggufx.ChatParserOptions{Chat: chat, Tools: tools})
 		fails(t, err, ggufx.StatusUnsupported)
 		answers(chat, ggufx.ChatParserOptions{})
 		answers(chat, ggufx.ChatParserOptions{Tools: tools, Flags: ggufx.ChatParserNoCalls})
 	}
-	known := newChat(t, rt, nil, ggufx.ChatOptions{Text: calls})
+	known := newChat(t, rt, nil, ggufx.ChatTemplateOptions{Text: calls})
 	answers(known, ggufx.ChatParserOptions{Flags: ggufx.ChatParserNoCalls})
 	_, err := rt.NewChatParser(&ggufx.ChatParserOptions{Chat: known, Tools: "{"})
 	fails(t, err, ggufx.StatusMalformed)

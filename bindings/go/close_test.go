@@ -68,9 +68,9 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 	kv := filledKV(t, rt, 2)
 	m := must[*ggufx.Imatrix](t)(rt.OpenImatrixMemory(imatrix))
 	writer := must[*ggufx.Writer](t)(rt.NewWriter(nil))
-	job := must[*ggufx.Quantizer](t)(rt.QuantizeJob(other, must[uint32](t)(ggufx.FileTypeFromName("q4_0")),
-		&ggufx.JobOptions{Flags: ggufx.JobAllowRequantize}))
-	first := must[ggufx.JobTensor](t)(job.TensorAt(0))
+	job := must[*ggufx.Quantizer](t)(rt.NewQuantizer(other, must[uint32](t)(ggufx.FileTypeFind("q4_0")),
+		&ggufx.QuantizerOptions{Flags: ggufx.QuantizerAllowRequantize}))
+	first := must[ggufx.QuantizerTensorFacts](t)(job.TensorAt(0))
 	logits, floats := []float32{0, 1, 2, 9, 4, 5, 6, 7}, numbers(32)
 	c := &closing{close: []func() error{rt.Close, f.Close, part.Close, model.Close, tokenizer.Close,
 		session.Close, embedder.Close, sampler.Close,
@@ -118,16 +118,16 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 			ids, err := tokenizer.Tokenize("Once upon a time", 0)
 			return right(len(ids) > 3, err)
 		}},
-		{"Session.DecodeBatch", alone(&one, func() error {
-			err := session.SequenceTruncate(1, 0)
+		{"Session.Decode", alone(&one, func() error {
+			err := session.Truncate(1, 0)
 			if err != nil {
 				return err
 			}
-			row, err := session.DecodeBatch([]ggufx.BatchItem{lastOf(1, []int32{1})}, nil, nil)
+			row, err := session.Decode([]ggufx.DecodeItem{lastOf(1, []int32{1})}, nil, nil)
 			return right(len(row) == 1024, err)
 		})},
 		{"Session.Memory", alone(&one, func() error {
-			memory, err := session.Memory()
+			memory, err := session.MemoryInfo()
 			return right(memory.CacheBytes > 0, err)
 		})},
 		{"Session.Save", alone(&one, func() error { return session.Save(1, io.Discard) })},
@@ -157,7 +157,7 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 		}},
 		{"Matcher.Mask", alone(new(sync.Mutex), func() error { return matcher.Mask(make([]uint32, 32)) })},
 		{"KV.Stats", func() error {
-			stats, err := kv.Stats(0)
+			stats, err := kv.Info(0)
 			return right(stats.Tokens == 2, err)
 		}},
 		{"KV.Attend", func() error {
@@ -168,7 +168,7 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 			return right(entry == 0, err)
 		}},
 		{"Imatrix.Dataset", func() error {
-			text, err := m.Dataset(0)
+			text, err := m.DatasetAt(0)
 			return right(text == "text", err)
 		}},
 		{"Writer.SetBool", alone(new(sync.Mutex), func() error { return writer.SetBool("a.key", true) })},
@@ -227,7 +227,7 @@ func TestCloseInACall(t *testing.T) {
 	rt := newRuntime(t)
 	f := demo(t, rt)
 	n := 0
-	ok(t, f.Validate(ggufx.ValidateDeep, func(ggufx.Finding) error { return nil }, &ggufx.Watch{Progress: func(uint64, uint64) {
+	ok(t, f.Validate(ggufx.ValidateDeep, func(ggufx.FindingFacts) error { return nil }, &ggufx.Watch{Progress: func(uint64, uint64) {
 		ok(t, f.Close())
 		n++
 	}}))
@@ -235,11 +235,11 @@ func TestCloseInACall(t *testing.T) {
 	_, err := f.Info()
 	check(t, errors.Is(err, os.ErrClosed) && f.TensorCount() == 0 && f.TensorAt(0) == nil, err)
 	session := must[*ggufx.Session](t)(must[*ggufx.Model](t)(rt.NewModel(demo(t, rt), nil)).NewSession(nil))
-	items := []ggufx.BatchItem{lastOf(0, []int32{1, 2})}
-	look := &ggufx.BatchOptions{Attention: func(ggufx.AttentionView) error { return session.Close() }}
-	must[[]float32](t)(session.DecodeBatch(items, nil, look))
-	_, err = session.DecodeBatch(items, nil, nil)
-	check(t, session.SequenceLength(0) == 0 && errors.Is(err, os.ErrClosed))
+	items := []ggufx.DecodeItem{lastOf(0, []int32{1, 2})}
+	look := &ggufx.DecodeOptions{Attention: func(ggufx.AttentionView) error { return session.Close() }}
+	must[[]float32](t)(session.Decode(items, nil, look))
+	_, err = session.Decode(items, nil, nil)
+	check(t, session.Length(0) == 0 && errors.Is(err, os.ErrClosed))
 }
 
 // TestPanicsLetGo checks that a call which a panic ended is counted out, so that Close destroys.

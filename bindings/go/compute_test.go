@@ -48,7 +48,7 @@ func TestProducts(t *testing.T) {
 func TestBlocks(t *testing.T) {
 	rt, rows := newRuntime(t), numbers(512)
 	for _, kind := range []ggufx.TensorType{ggufx.TypeQ8_0, ggufx.TypeQ4_K, ggufx.TypeF16} {
-		blocks := make([]byte, 2*must[uint64](t)(ggufx.RowBytes(kind, 256)))
+		blocks := make([]byte, 2*must[uint64](t)(ggufx.TypeRowBytes(kind, 256)))
 		back := make([]float32, 512)
 		ok(t, quantizeTo(rt, blocks, kind, rows, 2, 256, nil))
 		ok(t, dequantizeTo(rt, back, kind, blocks))

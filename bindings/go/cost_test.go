@@ -18,7 +18,7 @@ func benchmark(b *testing.B, kind ggufx.TensorType, rows, columns, rounds, calls
 	for i := range values {
 		values[i] = float32(i%17) - 8
 	}
-	blocks := make([]byte, rows*int(must[uint64](b)(ggufx.RowBytes(kind, uint64(columns)))))
+	blocks := make([]byte, rows*int(must[uint64](b)(ggufx.TypeRowBytes(kind, uint64(columns)))))
 	ok(b, quantizeTo(rt, blocks, kind, values, rows, columns, nil))
 	w := must[*ggufx.Tensor](b)(rt.WrapTensor(kind, []uint64{uint64(columns), uint64(rows)}, 0, blocks, "w"))
 	x, y, least := make([]float32, columns), make([]float32, rows), math.Inf(1)

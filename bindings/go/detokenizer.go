@@ -10,12 +10,12 @@ import "C"
 type Detokenizer struct {
 	tokenizer *Tokenizer
 	flags     DetokenizeFlags
-	state     C.ggufx_detokenize_state
+	state     C.ggufx_detokenizer_state
 }
 
 // NewDetokenizer starts at the beginning of a text.
 func (t *Tokenizer) NewDetokenizer(flags DetokenizeFlags) *Detokenizer {
-	return &Detokenizer{tokenizer: t, flags: flags &^ DetokenizeLast}
+	return &Detokenizer{tokenizer: t, flags: flags &^ DetokenizeFlush}
 }
 
 // Push returns the text of the next ids, without incomplete characters.
@@ -25,9 +25,9 @@ func (d *Detokenizer) Push(ids ...int32) (string, error) { return d.part(ids, d.
 
 // Finish returns the withheld bytes; the next id starts a new text.
 func (d *Detokenizer) Finish() (string, error) {
-	rest, err := d.part(nil, d.flags|DetokenizeLast)
+	rest, err := d.part(nil, d.flags|DetokenizeFlush)
 	if err == nil {
-		d.state = C.ggufx_detokenize_state{}
+		d.state = C.ggufx_detokenizer_state{}
 	}
 	return rest, err
 }
@@ -43,7 +43,7 @@ func (d *Detokenizer) part(ids []int32, flags DetokenizeFlags) (string, error) {
 	needed := slot[C.size_t](run)
 	out := make([]byte, 8*len(ids)+8)
 	for {
-		err := run.done(C.ggufx_detokenize_part((*C.char)(address(out)), C.size_t(len(out)), needed, &d.state,
+		err := run.done(C.ggufx_detokenize_stream((*C.char)(address(out)), C.size_t(len(out)), needed, &d.state,
 			cTokenizer, (*C.int32_t)(address(ids)), C.size_t(len(ids)), run.e))
 		if err == nil {
 			return string(out[:*needed]), nil

@@ -18,11 +18,11 @@ import (
 func TestLibraryFits(t *testing.T) {
 	check(t, strings.HasPrefix(ggufx.Version(), "0.") && ggufx.Has("type:q4_K") && !ggufx.Has("type:none"))
 	check(t, ggufx.StatusTruncated.Error() == "TRUNCATED" && ggufx.TypeQ4_K.String() == "q4_K")
-	check(t, must[ggufx.TensorType](t)(ggufx.TypeFromName("IQ4_NL")) == ggufx.TypeIQ4_NL)
+	check(t, must[ggufx.TensorType](t)(ggufx.TypeFind("IQ4_NL")) == ggufx.TypeIQ4_NL)
 	check(t, must[ggufx.KVType](t)(ggufx.KVTypeFromName("tq3_0")) == ggufx.KVTQ3_0)
 	check(t, must[ggufx.KVTypeFacts](t)(ggufx.KVTypeInfo(ggufx.KVQ8_0)).BlockValues == 32)
-	check(t, must[uint64](t)(ggufx.RowBytes(ggufx.TypeQ4_K, 512)) == 288)
-	_, err := ggufx.TypeFromName("q4_q")
+	check(t, must[uint64](t)(ggufx.TypeRowBytes(ggufx.TypeQ4_K, 512)) == 288)
+	_, err := ggufx.TypeFind("q4_q")
 	fails(t, err, ggufx.StatusNotFound)
 	_, err = ggufx.TypeInfo(4)
 	fails(t, err, ggufx.StatusType)
@@ -38,16 +38,16 @@ func TestMetadata(t *testing.T) {
 	check(t, must[int64](t)(key("llama.context_length").Int64()) == 512)
 	check(t, must[float64](t)(key("llama.rope.freq_base").Float64()) == 10000)
 	tokens := key("tokenizer.ggml.tokens")
-	check(t, tokens.Type == ggufx.MetaArray && tokens.ElementType == ggufx.MetaString && tokens.Count == 1024)
+	check(t, tokens.Type == ggufx.ValueArray && tokens.ElementType == ggufx.ValueString && tokens.Count == 1024)
 	check(t, must[string](t)(tokens.TextAt(2)) == "</s>" && tokens.Key == "tokenizer.ggml.tokens")
 	scores := must[[]float64](t)(key("tokenizer.ggml.scores").Float64s(1020, 4))
 	check(t, len(scores) == 4 && scores[0] < 0)
 	_, err := f.Meta("no.such.key")
 	fails(t, err, ggufx.StatusNotFound)
 	_, err = tokens.Uint64()
-	fails(t, err, ggufx.StatusKvtype)
+	fails(t, err, ggufx.StatusValueType)
 	_, err = tokens.Nested(0)
-	fails(t, err, ggufx.StatusKvtype)
+	fails(t, err, ggufx.StatusValueType)
 	_, err = tokens.TextAt(1024)
 	fails(t, err, ggufx.StatusArgument)
 	_, err = f.MetaAt(33)
@@ -148,15 +148,15 @@ func TestValidate(t *testing.T) {
 	data[info.FileOffset], data[info.FileOffset+1] = 0xff, 0x7f // the first scale becomes NaN
 	f := must[*ggufx.File](t)(rt.OpenMemory(data, nil))
 	var names []string
-	ok(t, f.Validate(ggufx.ValidateDeep, func(x ggufx.Finding) error {
+	ok(t, f.Validate(ggufx.ValidateDeep, func(x ggufx.FindingFacts) error {
 		names = append(names, x.Name)
 		check(t, x.Text != "")
 		return nil
 	}, nil))
 	check(t, len(names) > 0 && strings.Contains(strings.Join(names, " "), "token_embd.weight"), names)
-	fails(t, f.Validate(ggufx.ValidateDeep, func(ggufx.Finding) error { return errMine }, nil), ggufx.StatusCancelled)
+	fails(t, f.Validate(ggufx.ValidateDeep, func(ggufx.FindingFacts) error { return errMine }, nil), ggufx.StatusCancelled)
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
-	err := f.Validate(ggufx.ValidateDeep, func(ggufx.Finding) error { return nil }, &ggufx.Watch{Context: done})
+	err := f.Validate(ggufx.ValidateDeep, func(ggufx.FindingFacts) error { return nil }, &ggufx.Watch{Context: done})
 	fails(t, err, ggufx.StatusCancelled)
 }

@@ -21,8 +21,11 @@ func TestArgumentsAreChecked(t *testing.T) {
 	key := must[*ggufx.Meta](t)(f.Meta("tokenizer.ggml.scores"))
 	q, out, w := numbers(128), make([]float32, 128), must[*ggufx.Writer](t)(rt.NewWriter(nil))
 	for name, call := range map[string]func() error{
-		"a NUL in a path":          func() error { _, err := rt.Open("a\x00b", nil); return err },
-		"a NUL in an option":       func() error { _, err := rt.QuantizeJob(f, 2, &ggufx.JobOptions{ImatrixName: "a\x00"}); return err },
+		"a NUL in a path": func() error { _, err := rt.Open("a\x00b", nil); return err },
+		"a NUL in an option": func() error {
+			_, err := rt.NewQuantizer(f, 2, &ggufx.QuantizerOptions{ImatrixName: "a\x00"})
+			return err
+		},
 		"a negative size":          func() error { _, err := f.MetaAt(-1); return err },
 		"a negative count":         func() error { _, err := key.Float64s(0, -1); return err },
 		"a length of its own":      func() error { return appendTo(kv, 0, 0, 2, []int32{4}, numbers(128), numbers(128)) },
@@ -34,7 +37,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 		"a length in the options": func() error {
 			return quantizeTo(rt, blocks, ggufx.TypeQ8_0, q[:32], 1, 32, &ggufx.QuantizeArgs{Imatrix: q[:31]})
 		},
-		"speeds of ranks": func() error { return w.CopyRank(f, 0, 3, []uint32{3, 1}, 0) },
+		"speeds of ranks": func() error { return w.CopyShard(f, 0, 3, []uint32{3, 1}, 0) },
 		"speeds in the options": func() error {
 			_, err := rt.Estimate(f, &ggufx.EstimateOptions{Ranks: 3, Speeds: []uint32{1}})
 			return err
@@ -61,10 +64,10 @@ func TestNilObjects(t *testing.T) {
 	var session *ggufx.Session
 	var kv *ggufx.KVCache
 	var tensor *ggufx.Tensor
-	for _, err := range []error{session.SequenceTruncate(0, 0), new(ggufx.Session).SequenceTruncate(0, 0), new(ggufx.Tensor).Download(nil), kv.Attend(nil, nil, &ggufx.KVQueries{}, nil), session.Save(0, io.Discard)} {
+	for _, err := range []error{session.Truncate(0, 0), new(ggufx.Session).Truncate(0, 0), new(ggufx.Tensor).Download(nil), kv.Attend(nil, nil, &ggufx.KVQueries{}, nil), session.Save(0, io.Discard)} {
 		fails(t, err, ggufx.StatusArgument)
 	}
-	check(t, session.SequenceLength(0) == 0 && tensor.Data() == nil && session.Close() == nil && tensor.Close() == nil && new(ggufx.Session).Close() == nil)
+	check(t, session.Length(0) == 0 && tensor.Data() == nil && session.Close() == nil && tensor.Close() == nil && new(ggufx.Session).Close() == nil)
 }
 
 // TestACallThatChangesAnObjectHasItAlone checks that other calls on it fail, and the call goes on.
@@ -72,15 +75,15 @@ func TestACallThatChangesAnObjectHasItAlone(t *testing.T) {
 	rt := newRuntime(t)
 	session := must[*ggufx.Session](t)(must[*ggufx.Model](t)(rt.NewModel(demo(t, rt), nil)).NewSession(nil))
 	seen := 0
-	must[[]float32](t)(session.DecodeBatch([]ggufx.BatchItem{lastOf(0, []int32{1, 300})}, nil, &ggufx.BatchOptions{Attention: func(ggufx.AttentionView) error {
+	must[[]float32](t)(session.Decode([]ggufx.DecodeItem{lastOf(0, []int32{1, 300})}, nil, &ggufx.DecodeOptions{Attention: func(ggufx.AttentionView) error {
 		seen++
-		fails(t, session.SequenceTruncate(0, 0), ggufx.StatusState)
+		fails(t, session.Truncate(0, 0), ggufx.StatusState)
 		_, err := session.Info()
 		fails(t, err, ggufx.StatusState)
-		check(t, session.SequenceLength(0) == 0)
+		check(t, session.Length(0) == 0)
 		return nil
 	}}))
-	check(t, seen > 0 && session.SequenceLength(0) == 2)
+	check(t, seen > 0 && session.Length(0) == 2)
 	var told strings.Builder
 	kv := filledKV(t, rt, 2)
 	ok(t, kv.Save(0, writerFunc(func(p []byte) (int, error) { // calls beside a const one
@@ -152,7 +155,7 @@ func TestAGeneratorSharesTheLockOfItsSession(t *testing.T) {
 	seen, told := 0, ""
 	watch := ggufx.Watch{Progress: func(uint64, uint64) {
 		seen++
-		fails(t, session.SequenceTruncate(0, 0), ggufx.StatusState)
+		fails(t, session.Truncate(0, 0), ggufx.StatusState)
 		_, err := generator.Info()
 		fails(t, err, ggufx.StatusState)
 	}}

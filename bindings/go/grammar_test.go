@@ -34,7 +34,7 @@ func TestAMatcherFollowsAText(t *testing.T) {
 	}
 	now, err := m.Info()
 	ok(t, err)
-	check(t, now.Flags == ggufx.MatcherWhole && now.Tokens == uint64(len(ids)), now)
+	check(t, now.Flags == ggufx.MatcherComplete && now.Tokens == uint64(len(ids)), now)
 	before := must[*ggufx.Matcher](t)(m.Clone())
 	ok(t, m.Accept([]int32{2})) // </s>
 	now, err = m.Info()

@@ -31,16 +31,15 @@ static inline void ggufx_go_run(void *task, void *ctx, uint32_t index, uint32_t 
 
 /* Calls with addresses of Go's inside of structs and arrays: only C may put them there. */
 
-static inline ggufx_status ggufx_go_decode_batch(ggufx_session *session,
-                                                 const ggufx_batch_item *items, size_t n,
-                                                 float *logits, size_t n_logits, float *hidden,
-                                                 size_t n_hidden, ggufx_batch_options *options,
-                                                 ggufx_error *error) {
+static inline ggufx_status ggufx_go_decode(ggufx_session *session, const ggufx_decode_item *items,
+                                           size_t n, float *logits, size_t n_logits, float *hidden,
+                                           size_t n_hidden, ggufx_decode_options *options,
+                                           ggufx_error *error) {
     options->logits = logits;
     options->n_logits = n_logits;
     options->embeddings = hidden;
     options->n_embeddings = n_hidden;
-    return ggufx_session_decode_batch(session, items, n, options, error);
+    return ggufx_session_decode(session, items, n, options, error);
 }
 /* One product, or that of n_used experts for each column. */
 static inline ggufx_status

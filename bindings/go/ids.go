@@ -15,43 +15,43 @@ const (
 type Status int32
 
 const (
-	StatusOk          Status = 0
-	StatusArgument    Status = -1
-	StatusMemory      Status = -2
-	StatusIO          Status = -3
-	StatusTruncated   Status = -4
-	StatusMagic       Status = -5
-	StatusVersion     Status = -6
-	StatusEndian      Status = -7
-	StatusMalformed   Status = -8
-	StatusLimit       Status = -9
-	StatusType        Status = -10
-	StatusUnsupported Status = -11
-	StatusNotFound    Status = -12
-	StatusCapacity    Status = -13
-	StatusCancelled   Status = -14
-	StatusChecksum    Status = -15
-	StatusMismatch    Status = -16
-	StatusState       Status = -17
-	StatusInternal    Status = -18
-	StatusDevice      Status = -19
-	StatusCount       Status = -32
-	StatusLength      Status = -33
-	StatusKey         Status = -34
-	StatusKvtype      Status = -35
-	StatusValue       Status = -36
-	StatusDuplicate   Status = -37
-	StatusAlignment   Status = -38
-	StatusName        Status = -39
-	StatusNdims       Status = -40
-	StatusShape       Status = -41
-	StatusOverflow    Status = -42
-	StatusOffset      Status = -43
-	StatusBounds      Status = -44
-	StatusSplit       Status = -45
-	StatusVocab       Status = -48
-	StatusHparam      Status = -49
-	StatusMissing     Status = -50
+	StatusOk             Status = 0
+	StatusArgument       Status = -1
+	StatusMemory         Status = -2
+	StatusIO             Status = -3
+	StatusTruncated      Status = -4
+	StatusMagic          Status = -5
+	StatusVersion        Status = -6
+	StatusEndian         Status = -7
+	StatusMalformed      Status = -8
+	StatusLimit          Status = -9
+	StatusType           Status = -10
+	StatusUnsupported    Status = -11
+	StatusNotFound       Status = -12
+	StatusCapacity       Status = -13
+	StatusCancelled      Status = -14
+	StatusChecksum       Status = -15
+	StatusMismatch       Status = -16
+	StatusState          Status = -17
+	StatusInternal       Status = -18
+	StatusDevice         Status = -19
+	StatusCount          Status = -32
+	StatusLength         Status = -33
+	StatusKey            Status = -34
+	StatusValueType      Status = -35
+	StatusValue          Status = -36
+	StatusDuplicate      Status = -37
+	StatusAlignment      Status = -38
+	StatusName           Status = -39
+	StatusNdims          Status = -40
+	StatusShape          Status = -41
+	StatusOverflow       Status = -42
+	StatusOffset         Status = -43
+	StatusBounds         Status = -44
+	StatusSplit          Status = -45
+	StatusVocab          Status = -48
+	StatusHyperparameter Status = -49
+	StatusMissing        Status = -50
 )
 
 // LogLevel: Levels of a log message or finding.
@@ -92,23 +92,23 @@ const (
 	CPUNeonI8mm     CPUFeatures = 262144
 )
 
-// BatchFlags: Flags of an item of a batch.
-type BatchFlags uint32
+// DecodeFlags: Flags of an item of a batch.
+type DecodeFlags uint32
 
 const (
-	BatchLogits    BatchFlags = 1
-	BatchAllLogits BatchFlags = 2
-	BatchMark      BatchFlags = 4
-	BatchEmbed     BatchFlags = 8
-	BatchAllEmbed  BatchFlags = 16
+	DecodeLogits     DecodeFlags = 1
+	DecodeAllLogits  DecodeFlags = 2
+	DecodeCheckpoint DecodeFlags = 4
+	DecodeHidden     DecodeFlags = 8
+	DecodeAllHidden  DecodeFlags = 16
 )
 
-// BatchOptionsFlags: Flags of a batch.
-type BatchOptionsFlags uint32
+// DecodeOptionsFlags: Flags of a batch.
+type DecodeOptionsFlags uint32
 
 const (
-	BatchOptionsMatmul  BatchOptionsFlags = 1
-	BatchOptionsKeepNan BatchOptionsFlags = 2
+	DecodeOptionsHasMatmulFlags DecodeOptionsFlags = 1
+	DecodeOptionsKeepNan        DecodeOptionsFlags = 2
 )
 
 // ChatFlags: Flags of a rendering.
@@ -171,7 +171,7 @@ const (
 type DeviceOpenFlags uint32
 
 const (
-	DeviceOpenAllowBounded DeviceOpenFlags = 1
+	DeviceOpenAllowInexact DeviceOpenFlags = 1
 	DeviceOpenFmaF64       DeviceOpenFlags = 2
 	DeviceOpenFmaF32       DeviceOpenFlags = 4
 )
@@ -180,12 +180,12 @@ const (
 type DeviceFlags uint32
 
 const (
-	DeviceUnusable  DeviceFlags = 1
-	DeviceUnified   DeviceFlags = 2
-	DeviceIntDot    DeviceFlags = 4
-	DeviceProcessor DeviceFlags = 8
-	DeviceExact     DeviceFlags = 16
-	DeviceLost      DeviceFlags = 32
+	DeviceUnusable DeviceFlags = 1
+	DeviceUnified  DeviceFlags = 2
+	DeviceIntDot   DeviceFlags = 4
+	DeviceSoftware DeviceFlags = 8
+	DeviceExact    DeviceFlags = 16
+	DeviceLost     DeviceFlags = 32
 )
 
 // Fma: Implementations of fma (fused multiply-add) on a device.
@@ -224,19 +224,28 @@ type EmbedFlags uint32
 
 const (
 	EmbedNormalize EmbedFlags = 1
-	EmbedCut       EmbedFlags = 2
+	EmbedTruncate  EmbedFlags = 2
 )
 
 // EstimateFlags: Flags of an estimate.
 type EstimateFlags uint32
 
 const (
-	EstimateFileType     EstimateFlags = 1
+	EstimateHasFileType  EstimateFlags = 1
 	EstimateImatrix      EstimateFlags = 2
 	EstimateLayers       EstimateFlags = 32
 	EstimateFits         EstimateFlags = 4
 	EstimateNeedsImatrix EstimateFlags = 8
-	EstimateNoGraph      EstimateFlags = 16
+	EstimateUnsupported  EstimateFlags = 16
+)
+
+// EvalFlags: Flags of a measurement and of its rows.
+type EvalFlags uint32
+
+const (
+	EvalCompared  EvalFlags = 1
+	EvalSameModel EvalFlags = 2
+	EvalSameTop   EvalFlags = 4
 )
 
 // EventKind: Kind of an event.
@@ -292,23 +301,23 @@ const (
 	OpenCopy         OpenFlags = 256
 )
 
-// MetaType: Types of metadata values, with the ids that GGUF files contain.
-type MetaType int32
+// ValueType: Types of metadata values, with the ids that GGUF files contain.
+type ValueType int32
 
 const (
-	MetaU8     MetaType = 0
-	MetaI8     MetaType = 1
-	MetaU16    MetaType = 2
-	MetaI16    MetaType = 3
-	MetaU32    MetaType = 4
-	MetaI32    MetaType = 5
-	MetaF32    MetaType = 6
-	MetaBool   MetaType = 7
-	MetaString MetaType = 8
-	MetaArray  MetaType = 9
-	MetaU64    MetaType = 10
-	MetaI64    MetaType = 11
-	MetaF64    MetaType = 12
+	ValueU8     ValueType = 0
+	ValueI8     ValueType = 1
+	ValueU16    ValueType = 2
+	ValueI16    ValueType = 3
+	ValueU32    ValueType = 4
+	ValueI32    ValueType = 5
+	ValueF32    ValueType = 6
+	ValueBool   ValueType = 7
+	ValueString ValueType = 8
+	ValueArray  ValueType = 9
+	ValueU64    ValueType = 10
+	ValueI64    ValueType = 11
+	ValueF64    ValueType = 12
 )
 
 // ValidateFlags: Flags of a validation.
@@ -403,22 +412,22 @@ const (
 type MatcherFlags uint32
 
 const (
-	MatcherWhole MatcherFlags = 1
-	MatcherEnded MatcherFlags = 2
+	MatcherComplete MatcherFlags = 1
+	MatcherEnded    MatcherFlags = 2
 )
 
 // GroupFlags: Flags of a communicator.
 type GroupFlags uint32
 
 const (
-	GroupOneMachine GroupFlags = 1
+	GroupSharedMemory GroupFlags = 1
 )
 
 // GroupOptionsFlags: Flags of a partition.
 type GroupOptionsFlags uint32
 
 const (
-	GroupOptionsLayers GroupOptionsFlags = 1
+	GroupOptionsPipeline GroupOptionsFlags = 1
 )
 
 // ImatrixFormat: File formats, and flags that are added to the format of a file to write.
@@ -431,47 +440,11 @@ const (
 	ImatrixFormatExact     ImatrixFormat = 512
 )
 
-// CollectFlags: Flags of a collection.
-type CollectFlags uint32
+// ImatrixFlags: Flags of a collection.
+type ImatrixFlags uint32
 
 const (
-	CollectOutput CollectFlags = 1
-)
-
-// JobFlags: Flags of a plan.
-type JobFlags uint32
-
-const (
-	JobPure            JobFlags = 1
-	JobLeaveOutput     JobFlags = 2
-	JobOnlyCopy        JobFlags = 4
-	JobAllowRequantize JobFlags = 8
-	JobNoFallback      JobFlags = 16
-	JobKeepSplit       JobFlags = 32
-	JobOutputType      JobFlags = 64
-	JobEmbeddingType   JobFlags = 128
-	JobBest            JobFlags = 256
-	JobNoReplace       JobFlags = 512
-)
-
-// JobReason: Reasons for the type of a tensor.
-type JobReason int32
-
-const (
-	JobReasonRecipe   JobReason = 0
-	JobReasonChosen   JobReason = 1
-	JobReasonKept     JobReason = 2
-	JobReasonSame     JobReason = 3
-	JobReasonFallback JobReason = 4
-)
-
-// JobRunFlags: Flags of a run.
-type JobRunFlags uint32
-
-const (
-	JobRunResume  JobRunFlags = 1
-	JobRunKeep    JobRunFlags = 2
-	JobRunMeasure JobRunFlags = 4
+	ImatrixOutput ImatrixFlags = 1
 )
 
 // WindowKind: Attention window of w positions.
@@ -497,10 +470,10 @@ const (
 type RopeStyle uint32
 
 const (
-	RopeStyleUnknown RopeStyle = 0
-	RopeStyleNone    RopeStyle = 1
-	RopeStylePairs   RopeStyle = 2
-	RopeStyleHalves  RopeStyle = 3
+	RopeStyleUnknown     RopeStyle = 0
+	RopeStyleNone        RopeStyle = 1
+	RopeStyleInterleaved RopeStyle = 2
+	RopeStyleNeox        RopeStyle = 3
 )
 
 // AttendFlags: Flags of attention.
@@ -516,17 +489,8 @@ type MatmulFlags uint32
 const (
 	MatmulF32            MatmulFlags = 1
 	MatmulBatchInvariant MatmulFlags = 2
-	MatmulTiles          MatmulFlags = 8
-	MatmulPrecise        MatmulFlags = 4
-)
-
-// MeasureFlags: Flags of a measurement and of its rows.
-type MeasureFlags uint32
-
-const (
-	MeasureCompared  MeasureFlags = 1
-	MeasureSameModel MeasureFlags = 2
-	MeasureSameTop   MeasureFlags = 4
+	MatmulTiled          MatmulFlags = 8
+	MatmulInt16          MatmulFlags = 4
 )
 
 // TokenizeFlags: Flags of ggufx_tokenize.
@@ -544,19 +508,19 @@ const (
 	DetokenizeKeepSpecial DetokenizeFlags = 1
 	DetokenizeKeepSpace   DetokenizeFlags = 2
 	DetokenizeCleanSpaces DetokenizeFlags = 4
-	DetokenizeLast        DetokenizeFlags = 8
+	DetokenizeFlush       DetokenizeFlags = 8
 )
 
 // TokenFlags: Properties of a token.
 type TokenFlags uint32
 
 const (
-	TokenUnknown TokenFlags = 1
-	TokenControl TokenFlags = 2
-	TokenUser    TokenFlags = 4
-	TokenUnused  TokenFlags = 8
-	TokenByte    TokenFlags = 16
-	TokenEnd     TokenFlags = 32
+	TokenUnknown     TokenFlags = 1
+	TokenControl     TokenFlags = 2
+	TokenUserDefined TokenFlags = 4
+	TokenUnused      TokenFlags = 8
+	TokenByte        TokenFlags = 16
+	TokenEog         TokenFlags = 32
 )
 
 // TokenizerFlags: Properties of a tokenizer.
@@ -604,8 +568,8 @@ const (
 type ModelFlags uint32
 
 const (
-	ModelEmbedsOnly ModelFlags = 1
-	ModelEmbeds     ModelFlags = 2
+	ModelEmbeddingOnly ModelFlags = 1
+	ModelEmbeds        ModelFlags = 2
 )
 
 // LayerKind: Kinds of layers.
@@ -628,7 +592,43 @@ type QuantizeMode int32
 
 const (
 	QuantizeModeReference QuantizeMode = 0
-	QuantizeModeBest      QuantizeMode = 1
+	QuantizeModeRefined   QuantizeMode = 1
+)
+
+// QuantizerFlags: Flags of a plan.
+type QuantizerFlags uint32
+
+const (
+	QuantizerPure            QuantizerFlags = 1
+	QuantizerLeaveOutput     QuantizerFlags = 2
+	QuantizerCopyOnly        QuantizerFlags = 4
+	QuantizerAllowRequantize QuantizerFlags = 8
+	QuantizerNoFallback      QuantizerFlags = 16
+	QuantizerKeepSplit       QuantizerFlags = 32
+	QuantizerOutputType      QuantizerFlags = 64
+	QuantizerEmbeddingType   QuantizerFlags = 128
+	QuantizerRefined         QuantizerFlags = 256
+	QuantizerNoReplace       QuantizerFlags = 512
+)
+
+// QuantizerReason: Reasons for the type of a tensor.
+type QuantizerReason int32
+
+const (
+	QuantizerReasonRecipe   QuantizerReason = 0
+	QuantizerReasonOverride QuantizerReason = 1
+	QuantizerReasonKept     QuantizerReason = 2
+	QuantizerReasonSame     QuantizerReason = 3
+	QuantizerReasonFallback QuantizerReason = 4
+)
+
+// QuantizerRunFlags: Flags of a run.
+type QuantizerRunFlags uint32
+
+const (
+	QuantizerRunResume  QuantizerRunFlags = 1
+	QuantizerRunKeep    QuantizerRunFlags = 2
+	QuantizerRunMeasure QuantizerRunFlags = 4
 )
 
 // SamplerKind: Samplers of a chain in the order of a file (general.sampling.sequence).
@@ -766,18 +766,16 @@ const (
 
 // Numbers with a meaning of their own.
 const (
-	AdapterMostUses      = 64
-	AdapterAllSequences  = 4294967295
-	SessionAll           = 4294967295
+	AdapterMaxUses       = 64
+	AllSequences         = 4294967295
 	EstimateAsIs         = 4294967295
 	MaxDims              = 4
-	JobByRecipe          = 4294967295
-	KVNoSinks            = 4294967295
-	KVAllSequences       = 4294967295
+	KVNoSinkTokens       = 4294967295
 	KVKeepType           = 4294967295
 	KVAllLayers          = 4294967295
 	MatmulMaxProducts    = 64
 	SessionNoCheckpoints = 4294967295
+	QuantizerDefaultType = 4294967295
 	SamplerMaxLastN      = 1048576
 	SamplerMaxSamplers   = 64
 	SamplingMaxSamplers  = 16

@@ -27,7 +27,7 @@ func oldImatrix(t testing.TB) []byte {
 }
 
 func entryOf(t testing.TB, m *ggufx.Imatrix, name string) ggufx.ImatrixEntry {
-	return must[ggufx.ImatrixEntry](t)(m.At(must[int](t)(m.Find(name))))
+	return must[ggufx.ImatrixEntry](t)(m.EntryAt(must[int](t)(m.Find(name))))
 }
 
 func TestImatrix(t *testing.T) {
@@ -35,24 +35,24 @@ func TestImatrix(t *testing.T) {
 	m := must[*ggufx.Imatrix](t)(rt.OpenImatrixMemory(oldImatrix(t)))
 	info := must[ggufx.ImatrixFacts](t)(m.Info())
 	check(t, info.Entries == 2 && info.Datasets == 1 && info.Format == ggufx.ImatrixFormatDat, info)
-	check(t, must[string](t)(m.Dataset(0)) == "text")
+	check(t, must[string](t)(m.DatasetAt(0)) == "text")
 	first := entryOf(t, m, "a.weight")
 	check(t, first.Columns == 2 && first.Values[1] == 2*first.Values[0], first)
 	ok(t, m.Merge(must[*ggufx.Imatrix](t)(rt.OpenImatrixMemory(oldImatrix(t)))))
-	merged := must[ggufx.ImatrixEntry](t)(m.At(0))
+	merged := must[ggufx.ImatrixEntry](t)(m.EntryAt(0))
 	check(t, merged.Counts[0] == 2*first.Counts[0])
 	ok(t, m.Write(path, ggufx.ImatrixFormatGguf, nil))
 	again := must[*ggufx.Imatrix](t)(rt.OpenImatrix(path, nil))
-	check(t, must[ggufx.ImatrixEntry](t)(again.At(0)).Sums[1] == merged.Sums[1])
+	check(t, must[ggufx.ImatrixEntry](t)(again.EntryAt(0)).Sums[1] == merged.Sums[1])
 	stop, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err := rt.OpenImatrix(path, &ggufx.Watch{Context: stop})
 	fails(t, err, ggufx.StatusCancelled)
-	ok(t, m.Select([]byte{0, 1}))
-	check(t, must[ggufx.ImatrixEntry](t)(m.At(0)).Name == "b.weight")
+	ok(t, m.KeepEntries([]byte{0, 1}))
+	check(t, must[ggufx.ImatrixEntry](t)(m.EntryAt(0)).Name == "b.weight")
 	_, err = m.Find("a.weight")
 	fails(t, err, ggufx.StatusNotFound)
-	fails(t, m.Select([]byte{1, 1}), ggufx.StatusArgument)
+	fails(t, m.KeepEntries([]byte{1, 1}), ggufx.StatusArgument)
 	_, err = rt.OpenImatrix("/nowhere/x", nil)
 	fails(t, err, ggufx.StatusNotFound)
 	_, err = rt.OpenImatrixMemory(oldImatrix(t)[:60])

@@ -14,34 +14,34 @@ import (
 	ggufx "github.com/ggufx/libggufx/bindings/go"
 )
 
-func tensorsOf(t testing.TB, q *ggufx.Quantizer) []ggufx.JobTensor {
-	all := make([]ggufx.JobTensor, must[ggufx.JobFacts](t)(q.Info()).Tensors)
+func tensorsOf(t testing.TB, q *ggufx.Quantizer) []ggufx.QuantizerTensorFacts {
+	all := make([]ggufx.QuantizerTensorFacts, must[ggufx.QuantizerFacts](t)(q.Info()).Tensors)
 	for i := range all {
-		all[i] = must[ggufx.JobTensor](t)(q.TensorAt(i))
+		all[i] = must[ggufx.QuantizerTensorFacts](t)(q.TensorAt(i))
 	}
 	return all
 }
 
 func plan(t testing.TB) *ggufx.Quantizer {
 	rt := newRuntime(t)
-	mix := must[uint32](t)(ggufx.FileTypeFromName("q4_0"))
-	q := must[*ggufx.Quantizer](t)(rt.QuantizeJob(demo(t, rt), mix,
-		&ggufx.JobOptions{Flags: ggufx.JobAllowRequantize}))
+	mix := must[uint32](t)(ggufx.FileTypeFind("q4_0"))
+	q := must[*ggufx.Quantizer](t)(rt.NewQuantizer(demo(t, rt), mix,
+		&ggufx.QuantizerOptions{Flags: ggufx.QuantizerAllowRequantize}))
 	var types []ggufx.TensorType
 	for _, p := range tensorsOf(t, q) {
 		if strings.HasSuffix(p.Name, "ffn_up.weight") {
 			types = append(types, ggufx.TypeQ5_1)
 		} else {
-			types = append(types, ggufx.JobByRecipe)
+			types = append(types, ggufx.QuantizerDefaultType)
 		}
 	}
-	ok(t, q.SetTypes(types))
+	ok(t, q.OverrideTypes(types))
 	return q
 }
 
 func chosen(t testing.TB, q *ggufx.Quantizer) (all []int) {
 	for i, p := range tensorsOf(t, q) {
-		if p.Reason == ggufx.JobReasonChosen {
+		if p.Reason == ggufx.QuantizerReasonOverride {
 			check(t, p.To == ggufx.TypeQ5_1, p)
 			all = append(all, i)
 		}
@@ -51,14 +51,14 @@ func chosen(t testing.TB, q *ggufx.Quantizer) (all []int) {
 
 func TestPlan(t *testing.T) {
 	q := plan(t)
-	info, at := must[ggufx.JobFacts](t)(q.Info()), chosen(t, q)
+	info, at := must[ggufx.QuantizerFacts](t)(q.Info()), chosen(t, q)
 	check(t, info.BytesOut < info.BytesIn && len(at) > 0, info)
-	coarse := must[float64](t)(q.Measure(at[0], ggufx.TypeQ4_0, 4096, nil))
-	fine := must[float64](t)(q.Measure(at[0], ggufx.TypeQ8_0, 4096, nil))
+	coarse := must[float64](t)(q.TensorError(at[0], ggufx.TypeQ4_0, 4096, nil))
+	fine := must[float64](t)(q.TensorError(at[0], ggufx.TypeQ8_0, 4096, nil))
 	check(t, fine < coarse/4, fine, coarse)
 	stop, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := q.Measure(at[0], ggufx.TypeQ4_0, 0, &ggufx.Watch{Context: stop})
+	_, err := q.TensorError(at[0], ggufx.TypeQ4_0, 0, &ggufx.Watch{Context: stop})
 	check(t, fails(t, err, ggufx.StatusCancelled) != nil && errors.Is(err, context.Canceled))
 	_, err = q.TensorAt(int(info.Tensors))
 	fails(t, err, ggufx.StatusArgument)
@@ -66,7 +66,7 @@ func TestPlan(t *testing.T) {
 	for i := range types {
 		types[i] = ggufx.TypeQ8_K
 	}
-	fails(t, q.SetTypes(types), ggufx.StatusUnsupported)
+	fails(t, q.OverrideTypes(types), ggufx.StatusUnsupported)
 	check(t, len(chosen(t, q)) == len(at)) // a call that fails leaves the plan
 	ok(t, q.Close())
 }
@@ -76,8 +76,8 @@ func TestCancelledRunIsResumed(t *testing.T) {
 	ok(t, plan(t).Run(whole, nil))
 	q, seen, again := plan(t), 0, 0
 	stop, cancel := context.WithCancel(context.Background())
-	err := q.Run(path, &ggufx.JobRunOptions{Flags: ggufx.JobRunKeep, Watch: ggufx.Watch{Context: stop},
-		TensorDone: func(int, ggufx.JobTensor) error {
+	err := q.Run(path, &ggufx.QuantizerRunOptions{Flags: ggufx.QuantizerRunKeep, Watch: ggufx.Watch{Context: stop},
+		TensorDone: func(int, ggufx.QuantizerTensorFacts) error {
 			if seen++; seen == 4 {
 				cancel()
 			}
@@ -86,8 +86,8 @@ func TestCancelledRunIsResumed(t *testing.T) {
 	check(t, fails(t, err, ggufx.StatusCancelled) != nil && errors.Is(err, context.Canceled))
 	_, err = os.Stat(path)
 	check(t, os.IsNotExist(err) && seen >= 4)
-	ok(t, q.Run(path, &ggufx.JobRunOptions{Flags: ggufx.JobRunResume | ggufx.JobRunMeasure,
-		TensorDone: func(int, ggufx.JobTensor) error { again++; return nil }}))
+	ok(t, q.Run(path, &ggufx.QuantizerRunOptions{Flags: ggufx.QuantizerRunResume | ggufx.QuantizerRunMeasure,
+		TensorDone: func(int, ggufx.QuantizerTensorFacts) error { again++; return nil }}))
 	check(t, bytes.Equal(must[[]byte](t)(os.ReadFile(whole)), must[[]byte](t)(os.ReadFile(path))))
 	tensors := tensorsOf(t, q)
 	check(t, again > 0 && again < len(tensors), seen, again)
@@ -98,7 +98,7 @@ func TestPanicInRun(t *testing.T) {
 	q := plan(t)
 	defer func() { check(t, recover() == "seen enough") }()
 	_ = q.Run(filepath.Join(t.TempDir(), "q.gguf"),
-		&ggufx.JobRunOptions{TensorDone: func(int, ggufx.JobTensor) error { panic("seen enough") }})
+		&ggufx.QuantizerRunOptions{TensorDone: func(int, ggufx.QuantizerTensorFacts) error { panic("seen enough") }})
 }
 
 func copyOf(t testing.TB, rt *ggufx.Runtime, f *ggufx.File, options *ggufx.WriterOptions) *ggufx.Writer {
@@ -115,10 +115,10 @@ func TestEdit(t *testing.T) {
 	w := copyOf(t, rt, f, nil)
 	ok(t, w.SetString("general.name", "edited"))
 	check(t, must[ggufx.EditFacts](t)(w.EditInfo(f, nil)).InPlace)
-	info := must[ggufx.EditFacts](t)(w.EditWrite(f, path, &ggufx.EditOptions{Flags: ggufx.EditInPlace}))
+	info := must[ggufx.EditFacts](t)(w.Edit(f, path, &ggufx.EditOptions{Flags: ggufx.EditInPlace}))
 	check(t, info.InPlace && info.Written < info.Bytes/10, info)
 	ok(t, w.SetString("general.name", strings.Repeat("x", 100000)))
-	_, err := w.EditWrite(f, path, &ggufx.EditOptions{Flags: ggufx.EditInPlace})
+	_, err := w.Edit(f, path, &ggufx.EditOptions{Flags: ggufx.EditInPlace})
 	fails(t, err, ggufx.StatusCapacity)
-	check(t, !must[bool](t)(rt.EditRecover(path)))
+	check(t, !must[bool](t)(rt.FileRecoverEdit(path)))
 }

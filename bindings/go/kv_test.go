@@ -16,7 +16,7 @@ import (
 
 func kvOptions() *ggufx.KVOptions {
 	return &ggufx.KVOptions{NumLayers: 2, KVHeads: 2, QHeads: 4, HeadDimK: 32, TypeK: ggufx.KVF32, TypeV: ggufx.KVF32,
-		Sequences: 3, MaxTokens: 256, RopeStyle: ggufx.RopeStylePairs}
+		Sequences: 3, MaxTokens: 256, RopeStyle: ggufx.RopeStyleInterleaved}
 }
 
 func filledKV(t testing.TB, rt *ggufx.Runtime, n int) *ggufx.KVCache {
@@ -94,12 +94,12 @@ func TestSequences(t *testing.T) {
 	check(t, k[0] == 1 && k[63] == 1 && near(v, make([]float32, 64), 1e-30))
 	ok(t, kv.Keep(0))
 	ok(t, kv.Clear())
-	check(t, must[ggufx.KVFacts](t)(kv.Stats(ggufx.KVAllLayers)).Tokens == 0)
+	check(t, must[ggufx.KVFacts](t)(kv.Info(ggufx.KVAllLayers)).Tokens == 0)
 	check(t, must[uint64](t)(rt.KVEstimate(kvOptions(), 64)) > 64*64*4*2*2)
 	o := kvOptions()
-	o.Layers = []ggufx.KVLayer{{TypeK: ggufx.KVQ8_0}, {}}
+	o.Layers = []ggufx.KVLayerOptions{{TypeK: ggufx.KVQ8_0}, {}}
 	layered := must[*ggufx.KVCache](t)(rt.NewKVCache(o))
-	check(t, must[ggufx.KVFacts](t)(layered.Stats(0)).TypeK == ggufx.KVQ8_0)
+	check(t, must[ggufx.KVFacts](t)(layered.Info(0)).TypeK == ggufx.KVQ8_0)
 	o = kvOptions()
 	o.TypeK, o.TypeV = ggufx.KVGX4, ggufx.KVGX4
 	centred := must[*ggufx.KVCache](t)(rt.NewKVCache(o))
@@ -119,9 +119,9 @@ func TestSnapshots(t *testing.T) {
 	ok(t, other.Load(0, bytes.NewReader(data.Bytes())))
 	check(t, near(attended(t, other, 0), attended(t, kv, 0), 1e-30))
 	path := filepath.Join(t.TempDir(), "snapshot")
-	ok(t, kv.SavePath(ggufx.KVAllSequences, path))
-	ok(t, other.LoadPath(ggufx.KVAllSequences, path))
-	fails(t, other.LoadPath(0, "/nowhere/snapshot"), ggufx.StatusIO)
+	ok(t, kv.SaveFile(ggufx.AllSequences, path))
+	ok(t, other.LoadFile(ggufx.AllSequences, path))
+	fails(t, other.LoadFile(0, "/nowhere/snapshot"), ggufx.StatusIO)
 	err := other.Load(0, bytes.NewReader(data.Bytes()[:100]))
 	fails(t, err, ggufx.StatusTruncated)
 	check(t, errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF))
@@ -138,13 +138,13 @@ func TestSnapshots(t *testing.T) {
 func TestOtherTypesAndErrors(t *testing.T) {
 	rt := newRuntime(t)
 	kv := filledKV(t, rt, 80)
-	before := must[ggufx.KVFacts](t)(kv.Stats(0)).PageBytes
+	before := must[ggufx.KVFacts](t)(kv.Info(0)).PageBytes
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
 	err := kv.Requantize(ggufx.KVAllLayers, ggufx.KVQ8_0, ggufx.KVKeepType, &ggufx.Watch{Context: done})
 	fails(t, err, ggufx.StatusCancelled)
 	ok(t, kv.Requantize(ggufx.KVAllLayers, ggufx.KVQ8_0, ggufx.KVQ8_0, nil))
-	check(t, must[ggufx.KVFacts](t)(kv.Stats(0)).PageBytes < before)
+	check(t, must[ggufx.KVFacts](t)(kv.Info(0)).PageBytes < before)
 	k, q, out := numbers(64), numbers(128), make([]float32, 128)
 	fails(t, appendTo(kv, 0, 0, 1, []int32{80, 81}, k, k), ggufx.StatusArgument)
 	fails(t, appendBatch(kv, 0, []uint32{0}, nil, k, k), ggufx.StatusArgument)

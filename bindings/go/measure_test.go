@@ -47,7 +47,7 @@ func TestEndings(t *testing.T) {
 	rt := newRuntime(t)
 	session, context := smallSession(t, rt), []int32{1, 300, 301}
 	endings := [][]int32{{302}, {303, 304}, {302, 305, 306}}
-	got := must[[]float64](t)(session.MeasureEndings(context, listsOf(endings...), nil))
+	got := must[[]float64](t)(session.EvalContinuations(context, listsOf(endings...), nil))
 	for i, ending := range endings {
 		sum, next := 0.0, context
 		for _, id := range ending {
@@ -56,13 +56,13 @@ func TestEndings(t *testing.T) {
 		}
 		// Products of one column and of many have other bits.
 		check(t, math.Abs(sum-got[i]) < 0.05, sum, got[i])
-		ok(t, session.SequenceTruncate(0, 0))
+		ok(t, session.Truncate(0, 0))
 	}
-	_, err := session.MeasureEndings(context, listsOf([]int32{302}, nil), nil)
+	_, err := session.EvalContinuations(context, listsOf([]int32{302}, nil), nil)
 	fails(t, err, ggufx.StatusArgument)
-	_, err = session.MeasureEndings(context, listsOf(make([]int32, 64)), nil)
+	_, err = session.EvalContinuations(context, listsOf(make([]int32, 64)), nil)
 	fails(t, err, ggufx.StatusCapacity)
-	check(t, session.SequenceLength(0) == 0)
+	check(t, session.Length(0) == 0)
 }
 
 func TestCollectImatrix(t *testing.T) {
@@ -71,20 +71,20 @@ func TestCollectImatrix(t *testing.T) {
 	for i := range tokens {
 		tokens[i] = int32(300 + i)
 	}
-	m := must[*ggufx.Imatrix](t)(session.CollectImatrix(tokens, 32, 1, &ggufx.ImatrixOptions{Dataset: "text"}))
+	m := must[*ggufx.Imatrix](t)(session.NewImatrix(tokens, 32, 1, &ggufx.ImatrixOptions{Dataset: "text"}))
 	info := must[ggufx.ImatrixFacts](t)(m.Info())
-	check(t, must[string](t)(m.Dataset(0)) == "text")
+	check(t, must[string](t)(m.DatasetAt(0)) == "text")
 	q := entryOf(t, m, "blk.0.attn_q.weight")
 	check(t, len(q.Counts) == 1 && q.Counts[0] == 64, q.Counts)
-	more := must[*ggufx.Imatrix](t)(session.CollectImatrix(tokens, 32, 1, &ggufx.ImatrixOptions{Flags: ggufx.CollectOutput}))
+	more := must[*ggufx.Imatrix](t)(session.NewImatrix(tokens, 32, 1, &ggufx.ImatrixOptions{Flags: ggufx.ImatrixOutput}))
 	check(t, must[ggufx.ImatrixFacts](t)(more.Info()).Entries == info.Entries+1)
 	check(t, near(entryOf(t, more, "blk.0.attn_q.weight").Sums, q.Sums, 1e-30))
-	_, err := session.CollectImatrix(tokens[:31], 32, -1, nil)
+	_, err := session.NewImatrix(tokens[:31], 32, -1, nil)
 	fails(t, err, ggufx.StatusArgument)
 	func() {
 		defer func() { check(t, recover() == "of the program") }()
 		hook := func(done, total uint64) { panic("of the program") }
-		_, _ = session.CollectImatrix(tokens, 32, -1, &ggufx.ImatrixOptions{Watch: ggufx.Watch{Progress: hook}})
+		_, _ = session.NewImatrix(tokens, 32, -1, &ggufx.ImatrixOptions{Watch: ggufx.Watch{Progress: hook}})
 	}()
-	check(t, session.SequenceLength(0) == 0)
+	check(t, session.Length(0) == 0)
 }

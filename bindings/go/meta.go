@@ -4,7 +4,7 @@ package ggufx
 
 // Meta is a key and its value.
 type Meta struct {
-	MetaEntry
+	MetaFacts
 	Index int // number of the key, or of the nested array, in the file
 	file  *File
 }

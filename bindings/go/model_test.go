@@ -34,7 +34,7 @@ func story(t testing.TB, rt *ggufx.Runtime, topK uint32, temperature float32) st
 		id, logprob, err := sampler.Sample(nil, decoded(t, session, lastOf(0, next)))
 		ok(t, err)
 		check(t, logprob <= 0)
-		if must[ggufx.TokenFacts](t)(tokenizer.TokenInfo(id)).Flags&ggufx.TokenEnd != 0 {
+		if must[ggufx.TokenFacts](t)(tokenizer.TokenInfo(id)).Flags&ggufx.TokenEog != 0 {
 			break
 		}
 		ids, next = append(ids, id), []int32{id}
@@ -68,7 +68,7 @@ func TestIdsOneByOneGiveWholeCharacters(t *testing.T) {
 	tokenizer := must[*ggufx.Tokenizer](t)(demo(t, newRuntime(t)).NewTokenizer())
 	text := "The little dog, \u00e9\U0001f600!"
 	ids := must[[]int32](t)(tokenizer.Tokenize(text, 0))
-	out := tokenizer.NewDetokenizer(ggufx.DetokenizeLast) // which it takes out
+	out := tokenizer.NewDetokenizer(ggufx.DetokenizeFlush) // which it takes out
 	for round := 0; round < 2; round++ {
 		told, empty, half := "", 0, int32(-1)
 		for _, id := range ids {
@@ -104,9 +104,9 @@ func TestSpecialTokensAndPreTokenizers(t *testing.T) {
 	tokenizer.Close()
 	_, err := tokenizer.Special(ggufx.SpecialTokenEos)
 	check(t, errors.Is(err, os.ErrClosed), err)
-	named := map[string]ggufx.PreFacts{}
-	for i := 0; i < ggufx.TokenizerPreCount(); i++ {
-		pre := must[ggufx.PreFacts](t)(ggufx.TokenizerPre(i))
+	named := map[string]ggufx.PreTokenizerFacts{}
+	for i := 0; i < ggufx.PreTokenizerCount(); i++ {
+		pre := must[ggufx.PreTokenizerFacts](t)(ggufx.PreTokenizerAt(i))
 		check(t, pre.Name != "" && pre.Rules != "")
 		named[pre.Name] = pre
 	}
@@ -124,31 +124,31 @@ func TestDecode(t *testing.T) {
 	ids := []int32{1, 300, 301, 302}
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
-	decode := func(ids []int32, options *ggufx.BatchOptions) error {
-		_, err := session.DecodeBatch([]ggufx.BatchItem{lastOf(0, ids)}, nil, options)
+	decode := func(ids []int32, options *ggufx.DecodeOptions) error {
+		_, err := session.Decode([]ggufx.DecodeItem{lastOf(0, ids)}, nil, options)
 		return err
 	}
-	err := decode(ids, &ggufx.BatchOptions{Watch: ggufx.Watch{Context: done}})
+	err := decode(ids, &ggufx.DecodeOptions{Watch: ggufx.Watch{Context: done}})
 	fails(t, err, ggufx.StatusCancelled)
-	check(t, errors.Is(err, context.Canceled) && session.SequenceLength(0) == 0)
+	check(t, errors.Is(err, context.Canceled) && session.Length(0) == 0)
 	var layers []uint32
-	item := ggufx.BatchItem{Tokens: ids, Flags: ggufx.BatchAllLogits}
-	look := &ggufx.BatchOptions{Attention: func(a ggufx.AttentionView) error {
+	item := ggufx.DecodeItem{Tokens: ids, Flags: ggufx.DecodeAllLogits}
+	look := &ggufx.DecodeOptions{Attention: func(a ggufx.AttentionView) error {
 		layers = append(layers, a.Layer)
 		check(t, len(a.Q) == 4*256 && len(a.K) == 4*128 && len(a.V) == 4*128 && a.Out[1023] != 0)
 		return nil
 	}}
-	all := must[[]float32](t)(session.DecodeBatch([]ggufx.BatchItem{item}, nil, look))
+	all := must[[]float32](t)(session.Decode([]ggufx.DecodeItem{item}, nil, look))
 	check(t, len(layers) == 4)
-	ok(t, session.SequenceTruncate(0, 0))
+	ok(t, session.Truncate(0, 0))
 	check(t, equal(all[3*1024:], decoded(t, session, lastOf(0, ids))))
-	ok(t, session.SequenceTruncate(0, 2))
+	ok(t, session.Truncate(0, 2))
 	fails(t, decode(make([]int32, 15), nil), ggufx.StatusCapacity)
 	check(t, fails(t, decode([]int32{1, 4000}, nil), ggufx.StatusArgument).Index == 0)
-	err = decode(ids, &ggufx.BatchOptions{Attention: func(ggufx.AttentionView) error { return errMine }})
+	err = decode(ids, &ggufx.DecodeOptions{Attention: func(ggufx.AttentionView) error { return errMine }})
 	fails(t, err, ggufx.StatusCancelled)
 	check(t, errors.Is(err, errMine))
-	check(t, session.SequenceLength(0) == 2)
+	check(t, session.Length(0) == 2)
 }
 
 func TestLayersAndOtherKeys(t *testing.T) {
@@ -157,16 +157,16 @@ func TestLayersAndOtherKeys(t *testing.T) {
 	model := must[*ggufx.Model](t)(rt.NewModel(f, nil))
 	info := must[ggufx.ModelFacts](t)(model.Info())
 	for i := uint32(0); i < info.Layers; i++ {
-		layer := must[ggufx.LayerFacts](t)(model.Layer(i))
+		layer := must[ggufx.LayerFacts](t)(model.LayerInfo(i))
 		check(t, layer.Kind == ggufx.LayerKindAttention && layer.ReadsLayer == i && layer.Flags == 0)
 		check(t, layer.Heads == info.Heads && layer.KVHeads == info.KVHeads && layer.Window == 0)
 		check(t, layer.HeadDimK == 64 && layer.HeadDimV == 64 && layer.Sinks == nil)
 	}
 	for _, i := range []uint32{info.Layers, 1<<32 - 1} {
-		_, err := model.Layer(i)
+		_, err := model.LayerInfo(i)
 		fails(t, err, ggufx.StatusArgument)
 	}
-	check(t, strings.Contains(must[string](t)(f.Graph()), "token_embd"))
+	check(t, strings.Contains(must[string](t)(f.ModelDescribeGraph()), "token_embd"))
 	with := func(key, value string) (*ggufx.Model, error) {
 		return rt.NewModel(f, &ggufx.ModelOptions{Overrides: []ggufx.ModelOverride{{Key: key, Value: value}}})
 	}
@@ -203,7 +203,7 @@ func TestTextsBecomeVectors(t *testing.T) {
 		row := must[[]float32](t)(embedder.EmbedTexts(texts[i:i+1], nil))
 		check(t, near(every[i*256:(i+1)*256], row, 1e-30))
 	}
-	none := must[*ggufx.Embedder](t)(model.NewEmbedder(&ggufx.EmbedOptions{Context: 4, Pooling: ggufx.PoolingNone, Flags: ggufx.EmbedCut}))
+	none := must[*ggufx.Embedder](t)(model.NewEmbedder(&ggufx.EmbedOptions{Context: 4, Pooling: ggufx.PoolingNone, Flags: ggufx.EmbedTruncate}))
 	rows := must[[]float32](t)(none.EmbedTexts(texts, nil))
 	check(t, len(rows) == (3+1+4)*256 && near(rows[2*256:3*256], every[:256], 1e-30))
 	unit := must[*ggufx.Embedder](t)(model.NewEmbedder(&ggufx.EmbedOptions{Dimensions: 16, Flags: ggufx.EmbedNormalize}))
@@ -236,11 +236,11 @@ func TestPerplexity(t *testing.T) {
 	text := strings.Repeat("Once upon a time there was a little dog. The dog was happy. ", 6)
 	ids := must[[]int32](t)(must[*ggufx.Tokenizer](t)(f.NewTokenizer()).Tokenize(text, 0))
 	n := uint64(0)
-	count := func(ggufx.MeasureFacts) error { n++; return nil }
-	p := must[ggufx.MeasureFacts](t)(session.Measure(ids, 32, 1, &ggufx.MeasureOptions{Report: count}))
+	count := func(ggufx.EvalFacts) error { n++; return nil }
+	p := must[ggufx.EvalFacts](t)(session.EvalPerplexity(ids, 32, 1, &ggufx.EvalOptions{Report: count}))
 	check(t, p.Perplexity > 1 && p.Chunks == n && n > 0, p)
-	stop := func(ggufx.MeasureFacts) error { return errMine }
-	_, err := session.Measure(ids, 32, -1, &ggufx.MeasureOptions{Report: stop})
+	stop := func(ggufx.EvalFacts) error { return errMine }
+	_, err := session.EvalPerplexity(ids, 32, -1, &ggufx.EvalOptions{Report: stop})
 	fails(t, err, ggufx.StatusCancelled)
 	fails(t, must[*ggufx.Sampler](t)(rt.NewSampler(8, 0)).AddTopP(-1), ggufx.StatusArgument)
 }
@@ -259,18 +259,18 @@ func TestWriting(t *testing.T) {
 	rt := newRuntime(t)
 	w := must[*ggufx.Writer](t)(rt.NewWriter(nil))
 	ok(t, w.SetString("general.architecture", "test"))
-	ok(t, w.SetU64("a.u8", ggufx.MetaU8, 200))
-	ok(t, w.SetI64("a.i32", ggufx.MetaI32, -7))
-	ok(t, w.SetF64("a.f32", ggufx.MetaF32, 0.5))
+	ok(t, w.SetU64("a.u8", ggufx.ValueU8, 200))
+	ok(t, w.SetI64("a.i32", ggufx.ValueI32, -7))
+	ok(t, w.SetF64("a.f32", ggufx.ValueF32, 0.5))
 	ok(t, w.SetBool("a.bool", true))
 	ok(t, ggufx.SetArray(w, "a.array", []int16{1, -2, 3}))
 	ok(t, w.SetArrayString("a.texts", []string{"one", "", "two\x00"}))
 	var nested bytes.Buffer // two arrays of one u32
-	for _, v := range []any{uint32(ggufx.MetaArray), uint64(2), uint32(ggufx.MetaU32), uint64(1), uint32(8),
-		uint32(ggufx.MetaU32), uint64(1), uint32(9)} {
+	for _, v := range []any{uint32(ggufx.ValueArray), uint64(2), uint32(ggufx.ValueU32), uint64(1), uint32(8),
+		uint32(ggufx.ValueU32), uint64(1), uint32(9)} {
 		ok(t, binary.Write(&nested, binary.LittleEndian, v))
 	}
-	ok(t, w.SetValue("a.nested", ggufx.MetaArray, nested.Bytes()))
+	ok(t, w.SetValue("a.nested", ggufx.ValueArray, nested.Bytes()))
 	data := make([]byte, 256)
 	data[255] = 7
 	tensor := must[*ggufx.Tensor](t)(rt.WrapTensor(ggufx.TypeF32, []uint64{32, 2}, 0, data, "t0"))
@@ -296,8 +296,8 @@ func TestWriting(t *testing.T) {
 	ok(t, w.Rename("a.u8", "b.u8"))
 	ok(t, w.Unset("a.bool"))
 	fails(t, w.Unset("a.bool"), ggufx.StatusNotFound)
-	fails(t, w.SetU64("a.u8", ggufx.MetaU8, 256), ggufx.StatusValue)
-	fails(t, w.SetU64("", ggufx.MetaU8, 1), ggufx.StatusKey)
+	fails(t, w.SetU64("a.u8", ggufx.ValueU8, 256), ggufx.StatusValue)
+	fails(t, w.SetU64("", ggufx.ValueU8, 1), ggufx.StatusKey)
 	copied := must[*ggufx.Writer](t)(rt.NewWriter(nil))
 	ok(t, copied.CopyMeta(f))
 	ok(t, copied.CopyTensors(f))

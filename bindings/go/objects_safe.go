@@ -162,8 +162,8 @@ func (r *Runtime) DeviceList(options *DeviceOptions) ([]DeviceFacts, error) {
 // The model itself is not included: see Runtime.Estimate. The file may be opened for metadata only.
 //
 // Errors: StatusArgument, StatusMemory, StatusIO, StatusLimit, StatusType, StatusUnsupported,
-// StatusCancelled, StatusMismatch, StatusDevice, StatusKvtype, StatusShape, StatusSplit,
-// StatusHparam, StatusMissing.
+// StatusCancelled, StatusMismatch, StatusDevice, StatusValueType, StatusShape, StatusSplit,
+// StatusHyperparameter, StatusMissing.
 func (r *Runtime) EmbedderEstimate(file *File, options *EmbedOptions) (uint64, error) {
 	run := begin()
 	defer run.end()
@@ -181,7 +181,7 @@ func (r *Runtime) EmbedderEstimate(file *File, options *EmbedOptions) (uint64, e
 }
 
 // Estimate estimates the memory of a model, as stored or under a quantization mix
-// (EstimateFileType).
+// (EstimateHasFileType).
 //
 // The file may be opened for metadata only, and may consist of its header alone. options may be nil;
 //
@@ -194,7 +194,8 @@ func (r *Runtime) EmbedderEstimate(file *File, options *EmbedOptions) (uint64, e
 //     tokenizer, sampler, threads and their stacks.
 //
 // Errors: StatusArgument, StatusMemory, StatusLimit, StatusType, StatusUnsupported, StatusMismatch,
-// StatusKvtype, StatusValue, StatusShape, StatusOverflow, StatusSplit, StatusHparam, StatusMissing.
+// StatusValueType, StatusValue, StatusShape, StatusOverflow, StatusSplit, StatusHyperparameter,
+// StatusMissing.
 func (r *Runtime) Estimate(file *File, options *EstimateOptions) (EstimateFacts, error) {
 	run := begin()
 	defer run.end()
@@ -219,8 +220,8 @@ func (r *Runtime) Estimate(file *File, options *EstimateOptions) (EstimateFacts,
 // combinations of:
 //
 //   - Weights: the file as it is, and every mix that needs no imatrix or has one. Mixes are tried if
-//     the file has no quantized tensor or the job allows requantization. With EstimateFileType only
-//     FileType is tried.
+//     the file has no quantized tensor or the job allows requantization. With EstimateHasFileType
+//     only FileType is tried.
 //   - KV cache types: a ladder from F16 down. If TypeK or TypeV is not KVDEFAULT, only these are
 //     tried.
 //
@@ -234,8 +235,8 @@ func (r *Runtime) Estimate(file *File, options *EstimateOptions) (EstimateFacts,
 // another model. If losses are equal, the candidate with fewer bytes is chosen.
 //
 // Errors: StatusArgument, StatusMemory, StatusLimit, StatusType, StatusUnsupported, StatusCapacity,
-// StatusMismatch, StatusKvtype, StatusValue, StatusShape, StatusOverflow, StatusSplit, StatusHparam,
-// StatusMissing.
+// StatusMismatch, StatusValueType, StatusValue, StatusShape, StatusOverflow, StatusSplit,
+// StatusHyperparameter, StatusMissing.
 func (r *Runtime) Recommend(file *File, options *EstimateOptions) (EstimateFacts, error) {
 	run := begin()
 	defer run.end()
@@ -251,6 +252,35 @@ func (r *Runtime) Recommend(file *File, options *EstimateOptions) (EstimateFacts
 		return EstimateFacts{}, err
 	}
 	return estimateFactsOf(&out), nil
+}
+
+// EvalMerge computes the results of predictions that were measured in several runs.
+//
+// They have the bits of one run over the whole text if the rows are all of its rows in the order of
+// the text.
+//
+//   - rows: [len(rows)] as `rows` of EvalOptions got them.
+//   - nChunks: number of their chunks, of nContext tokens each; copied to the facts.
+//   - flags: EvalCompared with saved logits; _SAME_MODEL is copied to the facts.
+//
+// Errors: StatusArgument, StatusMemory, StatusValue.
+func (r *Runtime) EvalMerge(rows []EvalRow, nChunks uint64, nContext uint32, flags EvalFlags) (EvalFacts,
+	error) {
+	run := begin()
+	defer run.end()
+	cRt := r.enter(run, shared)
+	cRows := list[C.ggufx_eval_row](run, rows)
+	if run.err != nil {
+		return EvalFacts{}, run.err
+	}
+	var out C.ggufx_eval_facts
+	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
+	err := run.done(C.ggufx_eval_merge(&out, cRt, cRows, C.size_t(len(rows)), C.uint64_t(nChunks),
+		C.uint32_t(nContext), C.uint32_t(flags), run.e))
+	if err != nil {
+		return EvalFacts{}, err
+	}
+	return evalFactsOf(&out), nil
 }
 
 // KVEstimate returns the bytes that a cache allocates after nTokens tokens are reserved in every
@@ -301,35 +331,6 @@ func (r *Runtime) Matvec(y []float32, w *Tensor, x []float32, options *MatmulOpt
 		(*C.float)(address(x)), C.size_t(len(x)), cOptions, run.e))
 }
 
-// MeasureTotal computes the results of predictions that were measured in several runs.
-//
-// They have the bits of one run over the whole text if the rows are all of its rows in the order of
-// the text.
-//
-//   - rows: [len(rows)] as `rows` of MeasureOptions got them.
-//   - nChunks: number of their chunks, of nContext tokens each; copied to the facts.
-//   - flags: MeasureCompared with saved logits; _SAME_MODEL is copied to the facts.
-//
-// Errors: StatusArgument, StatusMemory, StatusValue.
-func (r *Runtime) MeasureTotal(rows []MeasureRow, nChunks uint64, nContext uint32,
-	flags MeasureFlags) (MeasureFacts, error) {
-	run := begin()
-	defer run.end()
-	cRt := r.enter(run, shared)
-	cRows := list[C.ggufx_measure_row](run, rows)
-	if run.err != nil {
-		return MeasureFacts{}, run.err
-	}
-	var out C.ggufx_measure_facts
-	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := run.done(C.ggufx_measure_total(&out, cRt, cRows, C.size_t(len(rows)), C.uint64_t(nChunks),
-		C.uint32_t(nContext), C.uint32_t(flags), run.e))
-	if err != nil {
-		return MeasureFacts{}, err
-	}
-	return measureFactsOf(&out), nil
-}
-
 // Dequantize dequantizes rows of a tensor to f32, bit-exact with the definition of the formats.
 //
 //   - out: f32, [nRows][ne0], dense; len(out) >= nRows * ne0 floats.
@@ -352,13 +353,13 @@ func (r *Runtime) Dequantize(out []float32, tensor *Tensor, firstRow, nRows uint
 
 // Quantize quantizes rows to blocks, with the same bytes on every machine and thread count.
 //
-//   - out: len(out) >= NumRows * RowBytes(type, Cols), written dense, little-endian fields; must not
-//     overlap the rows. Unspecified after an error.
+//   - out: len(out) >= NumRows * TypeRowBytes(type, Cols), written dense, little-endian fields; must
+//     not overlap the rows. Unspecified after an error.
 //
 // Types without a search (Q8_0, F16, ...) ignore the imatrix. IQ2_XXS, IQ2_XS and IQ1_S need one.
 // IQ3_S has the bytes of the reference also in this case: a group of 32 zeros shifts the codes of
-// later groups. Such blocks dequantize to wrong values; QuantizeModeBest avoids them. IQ1, IQ2 and
-// IQ3 begin each call with tables, which take up to 1 MB and tens of ms: pass many rows.
+// later groups. Such blocks dequantize to wrong values; QuantizeModeRefined avoids them. IQ1, IQ2
+// and IQ3 begin each call with tables, which take up to 1 MB and tens of ms: pass many rows.
 //
 // Errors: StatusArgument, StatusMemory, StatusType, StatusUnsupported, StatusCancelled, StatusValue,
 // StatusShape.
@@ -431,8 +432,8 @@ func (r *Runtime) KernelName(typ TensorType) string {
 	return C.GoString(C.ggufx_runtime_kernel_name(cRt, C.uint32_t(typ)))
 }
 
-// EditRecover finishes an edit in place that a crash interrupted, or restores a split set after an
-// interrupted replace.
+// FileRecoverEdit finishes an edit in place that a crash interrupted, or restores a split set after
+// an interrupted replace.
 //
 // For a set, `path` is that of any part. The old parts are restored, or deleted if all new parts
 // have their names. The log tells (INFO) how much was left to do.
@@ -440,7 +441,7 @@ func (r *Runtime) KernelName(typ TensorType) string {
 //   - result: 1 if there was an interruption, else 0.
 //
 // Errors: StatusArgument, StatusMemory, StatusIO, StatusNotFound, StatusState.
-func (r *Runtime) EditRecover(path string) (bool, error) {
+func (r *Runtime) FileRecoverEdit(path string) (bool, error) {
 	run := begin()
 	defer run.end()
 	cRt := r.enter(run, shared)
@@ -449,21 +450,21 @@ func (r *Runtime) EditRecover(path string) (bool, error) {
 		return false, run.err
 	}
 	out := slot[C.int32_t](run)
-	if err := run.done(C.ggufx_edit_recover(out, cRt, cPath, run.e)); err != nil {
+	if err := run.done(C.ggufx_file_recover_edit(out, cRt, cPath, run.e)); err != nil {
 		return false, err
 	}
 	return *out != 0, nil
 }
 
-// NewChat compiles a chat template: text, a built-in format, or else the template of a file.
+// NewChatTemplate compiles a chat template: text, a built-in format, or else the template of a file.
 //
 //   - file: read by the call and not kept; nil if it is not needed.
 //
 // Time and memory are linear in the size of the template, which is at most 16 MiB.
 //
 // Errors: StatusArgument, StatusMemory, StatusMalformed, StatusLimit, StatusUnsupported,
-// StatusNotFound, StatusKvtype.
-func (r *Runtime) NewChat(file *File, options *ChatOptions) (*Chat, error) {
+// StatusNotFound, StatusValueType.
+func (r *Runtime) NewChatTemplate(file *File, options *ChatTemplateOptions) (*ChatTemplate, error) {
 	run := begin()
 	defer run.end()
 	cRt := r.enter(run, shared)
@@ -471,15 +472,15 @@ func (r *Runtime) NewChat(file *File, options *ChatOptions) (*Chat, error) {
 	if file != nil {
 		cFile = file.enter(run, shared)
 	}
-	cOptions := one[C.ggufx_chat_options](run, options)
+	cOptions := one[C.ggufx_chat_template_options](run, options)
 	if run.err != nil {
 		return nil, run.err
 	}
-	made := slot[*C.ggufx_chat](run)
-	if err := run.done(C.ggufx_chat_create(made, cRt, cFile, cOptions, run.e)); err != nil {
+	made := slot[*C.ggufx_chat_template](run)
+	if err := run.done(C.ggufx_chat_template_create(made, cRt, cFile, cOptions, run.e)); err != nil {
 		return nil, err
 	}
-	return &Chat{run.hold(unsafe.Pointer(*made), destroyChat, nil, r.handle)}, nil
+	return &ChatTemplate{run.hold(unsafe.Pointer(*made), destroyChatTemplate, nil, r.handle)}, nil
 }
 
 // NewChatParser creates a parser. The template may be destroyed before the parser.
@@ -541,9 +542,9 @@ func (r *Runtime) OpenDevice(id string, options *DeviceOptions) (*Device, error)
 //
 // Errors: StatusArgument, StatusMemory, StatusIO, StatusTruncated, StatusMagic, StatusVersion,
 // StatusEndian, StatusMalformed, StatusLimit, StatusType, StatusUnsupported, StatusNotFound,
-// StatusCancelled, StatusCount, StatusLength, StatusKey, StatusKvtype, StatusValue, StatusDuplicate,
-// StatusAlignment, StatusName, StatusNdims, StatusShape, StatusOverflow, StatusOffset, StatusBounds,
-// StatusSplit.
+// StatusCancelled, StatusCount, StatusLength, StatusKey, StatusValueType, StatusValue,
+// StatusDuplicate, StatusAlignment, StatusName, StatusNdims, StatusShape, StatusOverflow,
+// StatusOffset, StatusBounds, StatusSplit.
 func (r *Runtime) Open(path string, options *OpenOptions) (*File, error) {
 	run := begin()
 	defer run.end()
@@ -567,9 +568,9 @@ func (r *Runtime) Open(path string, options *OpenOptions) (*File, error) {
 //
 // Errors: StatusArgument, StatusMemory, StatusIO, StatusTruncated, StatusMagic, StatusVersion,
 // StatusEndian, StatusMalformed, StatusLimit, StatusType, StatusUnsupported, StatusNotFound,
-// StatusCancelled, StatusCount, StatusLength, StatusKey, StatusKvtype, StatusValue, StatusDuplicate,
-// StatusAlignment, StatusName, StatusNdims, StatusShape, StatusOverflow, StatusOffset, StatusBounds,
-// StatusSplit.
+// StatusCancelled, StatusCount, StatusLength, StatusKey, StatusValueType, StatusValue,
+// StatusDuplicate, StatusAlignment, StatusName, StatusNdims, StatusShape, StatusOverflow,
+// StatusOffset, StatusBounds, StatusSplit.
 func (r *Runtime) OpenFD(fd int32, offset, length uint64, options *OpenOptions) (*File, error) {
 	run := begin()
 	defer run.end()
@@ -621,9 +622,9 @@ func (r *Runtime) NewGrammar(tokenizer *Tokenizer, options *GrammarOptions) (*Gr
 //
 // Errors: StatusArgument, StatusMemory, StatusIO, StatusTruncated, StatusMagic, StatusVersion,
 // StatusEndian, StatusMalformed, StatusLimit, StatusType, StatusUnsupported, StatusNotFound,
-// StatusCancelled, StatusCount, StatusLength, StatusKey, StatusKvtype, StatusValue, StatusDuplicate,
-// StatusAlignment, StatusName, StatusNdims, StatusShape, StatusOverflow, StatusOffset, StatusBounds,
-// StatusSplit, StatusMissing.
+// StatusCancelled, StatusCount, StatusLength, StatusKey, StatusValueType, StatusValue,
+// StatusDuplicate, StatusAlignment, StatusName, StatusNdims, StatusShape, StatusOverflow,
+// StatusOffset, StatusBounds, StatusSplit, StatusMissing.
 func (r *Runtime) OpenImatrix(path string, watch *Watch) (*Imatrix, error) {
 	run := begin()
 	defer run.end()
@@ -644,9 +645,9 @@ func (r *Runtime) OpenImatrix(path string, watch *Watch) (*Imatrix, error) {
 //
 // Errors: StatusArgument, StatusMemory, StatusIO, StatusTruncated, StatusMagic, StatusVersion,
 // StatusEndian, StatusMalformed, StatusLimit, StatusType, StatusUnsupported, StatusNotFound,
-// StatusCancelled, StatusCount, StatusLength, StatusKey, StatusKvtype, StatusValue, StatusDuplicate,
-// StatusAlignment, StatusName, StatusNdims, StatusShape, StatusOverflow, StatusOffset, StatusBounds,
-// StatusSplit, StatusMissing.
+// StatusCancelled, StatusCount, StatusLength, StatusKey, StatusValueType, StatusValue,
+// StatusDuplicate, StatusAlignment, StatusName, StatusNdims, StatusShape, StatusOverflow,
+// StatusOffset, StatusBounds, StatusSplit, StatusMissing.
 func (r *Runtime) OpenImatrixMemory(data []byte) (*Imatrix, error) {
 	run := begin()
 	defer run.end()
@@ -660,29 +661,6 @@ func (r *Runtime) OpenImatrixMemory(data []byte) (*Imatrix, error) {
 		return nil, err
 	}
 	return &Imatrix{run.hold(unsafe.Pointer(*made), destroyImatrix, nil)}, nil
-}
-
-// QuantizeJob plans the quantization of a file by a quantization mix.
-//
-// The job keeps the file. A file opened for metadata only can be planned, but not run.
-//
-// Errors: StatusArgument, StatusMemory, StatusType, StatusUnsupported, StatusMismatch, StatusKvtype,
-// StatusShape.
-func (r *Runtime) QuantizeJob(file *File, fileType uint32, options *JobOptions) (*Quantizer, error) {
-	run := begin()
-	defer run.end()
-	cRt := r.enter(run, shared)
-	cFile := file.enter(run, shared)
-	cOptions := one[C.ggufx_job_options](run, options)
-	if run.err != nil {
-		return nil, run.err
-	}
-	made := slot[*C.ggufx_job](run)
-	err := run.done(C.ggufx_job_quantize(made, cRt, cFile, C.uint32_t(fileType), cOptions, run.e))
-	if err != nil {
-		return nil, err
-	}
-	return &Quantizer{run.hold(unsafe.Pointer(*made), destroyQuantizer, nil)}, nil
 }
 
 // NewKVCache creates an empty cache.
@@ -721,8 +699,8 @@ func (r *Runtime) NewKVCache(options *KVOptions) (*KVCache, error) {
 // Weights are not copied, except to a device.
 //
 // Errors: StatusArgument, StatusMemory, StatusIO, StatusLimit, StatusType, StatusUnsupported,
-// StatusCancelled, StatusMismatch, StatusDevice, StatusKvtype, StatusShape, StatusSplit,
-// StatusHparam, StatusMissing.
+// StatusCancelled, StatusMismatch, StatusDevice, StatusValueType, StatusShape, StatusSplit,
+// StatusHyperparameter, StatusMissing.
 func (r *Runtime) NewModel(file *File, options *ModelOptions) (*Model, error) {
 	run := begin()
 	defer run.end()
@@ -737,6 +715,29 @@ func (r *Runtime) NewModel(file *File, options *ModelOptions) (*Model, error) {
 		return nil, err
 	}
 	return &Model{run.hold(unsafe.Pointer(*made), destroyModel, nil, r.handle)}, nil
+}
+
+// NewQuantizer plans the quantization of a file by a quantization mix.
+//
+// The quantizer keeps the file. A file opened for metadata only can be planned, but not run.
+//
+// Errors: StatusArgument, StatusMemory, StatusType, StatusUnsupported, StatusMismatch,
+// StatusValueType, StatusShape.
+func (r *Runtime) NewQuantizer(file *File, fileType uint32, options *QuantizerOptions) (*Quantizer, error) {
+	run := begin()
+	defer run.end()
+	cRt := r.enter(run, shared)
+	cFile := file.enter(run, shared)
+	cOptions := one[C.ggufx_quantizer_options](run, options)
+	if run.err != nil {
+		return nil, run.err
+	}
+	made := slot[*C.ggufx_quantizer](run)
+	err := run.done(C.ggufx_quantizer_create(made, cRt, cFile, C.uint32_t(fileType), cOptions, run.e))
+	if err != nil {
+		return nil, err
+	}
+	return &Quantizer{run.hold(unsafe.Pointer(*made), destroyQuantizer, nil, r.handle)}, nil
 }
 
 // NewSampler creates an empty chain for vocabularies of up to nVocab tokens, which samples from the
@@ -778,26 +779,28 @@ func (r *Runtime) NewWriter(options *WriterOptions) (*Writer, error) {
 	return &Writer{run.hold(unsafe.Pointer(*made), destroyWriter, nil, r.handle)}, nil
 }
 
-// Chat is a compiled template. Immutable.
-type Chat struct{ *handle }
+// ChatTemplate is a compiled template. Immutable.
+type ChatTemplate struct{ *handle }
 
-// Close lets go of the chat. Calls that run end well; may be called again.
-func (c *Chat) Close() error {
+// Close lets go of the chat template. Calls that run end well; may be called again.
+func (c *ChatTemplate) Close() error {
 	if c == nil {
 		return nil
 	}
 	return c.close()
 }
 
-func (c *Chat) enter(run *running, how use) *C.ggufx_chat {
+func (c *ChatTemplate) enter(run *running, how use) *C.ggufx_chat_template {
 	if c == nil {
-		run.fail(argument("the chat is nil"))
+		run.fail(argument("the chat template is nil"))
 		return nil
 	}
-	return (*C.ggufx_chat)(run.enter(c.handle, "chat", how))
+	return (*C.ggufx_chat_template)(run.enter(c.handle, "chat template", how))
 }
 
-func destroyChat(p unsafe.Pointer) { C.ggufx_chat_destroy((*C.ggufx_chat)(p)) }
+func destroyChatTemplate(p unsafe.Pointer) {
+	C.ggufx_chat_template_destroy((*C.ggufx_chat_template)(p))
+}
 
 // Render renders a conversation as a prompt.
 //
@@ -813,7 +816,7 @@ func destroyChat(p unsafe.Pointer) { C.ggufx_chat_destroy((*C.ggufx_chat)(p)) }
 //   - An absent content of a message with calls is "" or null.
 //   - Lists of text parts stay lists, or are joined.
 //   - Calls that a template leaves out become a part of the content, in the form that its models
-//     write (Chat.Info). Results that a template leaves out stay left out.
+//     write (ChatTemplate.Info). Results that a template leaves out stay left out.
 //
 // If a template fails, it is run a second time, with the same limits. That run fills in missing
 // descriptions, parameters, call ids (nine letters and digits) and names of results. It merges
@@ -825,7 +828,7 @@ func destroyChat(p unsafe.Pointer) { C.ggufx_chat_destroy((*C.ggufx_chat)(p)) }
 //
 // Errors: StatusArgument, StatusMemory, StatusMalformed, StatusLimit, StatusUnsupported,
 // StatusCancelled, StatusMismatch, StatusValue.
-func (c *Chat) Render(request *ChatRequest) (string, error) {
+func (c *ChatTemplate) Render(request *ChatRequest) (string, error) {
 	run := begin()
 	defer run.end()
 	cChat := c.enter(run, shared)
@@ -836,8 +839,8 @@ func (c *Chat) Render(request *ChatRequest) (string, error) {
 	outNeeded := slot[C.size_t](run)
 	out := make([]byte, 1024)
 	for {
-		err := run.done(C.ggufx_chat_render((*C.char)(address(out)), C.size_t(len(out)), outNeeded, cChat,
-			cRequest, run.e))
+		err := run.done(C.ggufx_chat_template_render((*C.char)(address(out)), C.size_t(len(out)), outNeeded,
+			cChat, cRequest, run.e))
 		if err == nil {
 			return string(out[:*outNeeded]), nil
 		}
@@ -847,12 +850,12 @@ func (c *Chat) Render(request *ChatRequest) (string, error) {
 	}
 }
 
-// Runs renders a conversation and returns the runs of the prompt; neighbouring runs differ in
+// Spans renders a conversation and returns the spans of the prompt; neighbouring spans differ in
 // origin.
 //
 // Errors: StatusArgument, StatusMemory, StatusMalformed, StatusLimit, StatusUnsupported,
 // StatusCancelled, StatusMismatch, StatusValue.
-func (c *Chat) Runs(request *ChatRequest) ([]ChatRun, error) {
+func (c *ChatTemplate) Spans(request *ChatRequest) ([]ChatSpan, error) {
 	run := begin()
 	defer run.end()
 	cChat := c.enter(run, shared)
@@ -861,12 +864,12 @@ func (c *Chat) Runs(request *ChatRequest) ([]ChatRun, error) {
 		return nil, run.err
 	}
 	outNeeded := slot[C.size_t](run)
-	out := make([]C.ggufx_chat_run, 64)
+	out := make([]C.ggufx_chat_span, 64)
 	for {
-		err := run.done(C.ggufx_chat_runs((*C.ggufx_chat_run)(address(out)), C.size_t(len(out)), outNeeded,
-			cChat, cRequest, run.e))
+		err := run.done(C.ggufx_chat_template_spans((*C.ggufx_chat_span)(address(out)), C.size_t(len(out)),
+			outNeeded, cChat, cRequest, run.e))
 		if err == nil {
-			return structsOf(&out[0], int(*outNeeded), chatRunOf), nil
+			return structsOf(&out[0], int(*outNeeded), chatSpanOf), nil
 		}
 		if !grow(&out, int(*outNeeded), err) {
 			return nil, err
@@ -880,7 +883,7 @@ func (c *Chat) Runs(request *ChatRequest) ([]ChatRun, error) {
 // A control token is recognized only if the template wrote all of its bytes; elsewhere it is plain
 // text. This holds for:
 //
-//   - TokenControl and TokenUnknown, and TokenUser tokens that separate channels or messages
+//   - TokenControl and TokenUnknown, and TokenUserDefined tokens that separate channels or messages
 //   - other user-defined tokens whose text is in the template, in its strings, or is a marker of the
 //     output ("<think>"). White space and single characters are excluded.
 //
@@ -894,7 +897,8 @@ func (c *Chat) Runs(request *ChatRequest) ([]ChatRun, error) {
 //
 // Errors: StatusArgument, StatusMemory, StatusMalformed, StatusLimit, StatusUnsupported,
 // StatusCancelled, StatusMismatch, StatusValue, StatusVocab.
-func (c *Chat) Tokenize(tokenizer *Tokenizer, request *ChatRequest, flags TokenizeFlags) ([]int32, error) {
+func (c *ChatTemplate) Tokenize(tokenizer *Tokenizer, request *ChatRequest, flags TokenizeFlags) ([]int32,
+	error) {
 	run := begin()
 	defer run.end()
 	cChat := c.enter(run, shared)
@@ -906,8 +910,8 @@ func (c *Chat) Tokenize(tokenizer *Tokenizer, request *ChatRequest, flags Tokeni
 	outNeeded := slot[C.size_t](run)
 	outIDs := make([]int32, 1024)
 	for {
-		err := run.done(C.ggufx_chat_tokenize((*C.int32_t)(address(outIDs)), C.size_t(len(outIDs)), outNeeded,
-			cChat, cTokenizer, cRequest, C.uint32_t(flags), run.e))
+		err := run.done(C.ggufx_chat_template_tokenize((*C.int32_t)(address(outIDs)), C.size_t(len(outIDs)),
+			outNeeded, cChat, cTokenizer, cRequest, C.uint32_t(flags), run.e))
 		if err == nil {
 			return outIDs[:*outNeeded], nil
 		}
@@ -923,19 +927,19 @@ func (c *Chat) Tokenize(tokenizer *Tokenizer, request *ChatRequest, flags Tokeni
 // If the template does not write them, it may contain known markers.
 //
 // Errors: StatusArgument.
-func (c *Chat) Info() (ChatFacts, error) {
+func (c *ChatTemplate) Info() (ChatTemplateFacts, error) {
 	run := begin()
 	defer run.end()
 	cChat := c.enter(run, shared)
 	if run.err != nil {
-		return ChatFacts{}, run.err
+		return ChatTemplateFacts{}, run.err
 	}
-	var out C.ggufx_chat_facts
+	var out C.ggufx_chat_template_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	if err := run.done(C.ggufx_chat_info(&out, cChat, run.e)); err != nil {
-		return ChatFacts{}, err
+	if err := run.done(C.ggufx_chat_template_info(&out, cChat, run.e)); err != nil {
+		return ChatTemplateFacts{}, err
 	}
-	return chatFactsOf(&out), nil
+	return chatTemplateFactsOf(&out), nil
 }
 
 // ChatParser splits the output of a model into answer, reasoning and tool calls, while it is
@@ -1229,20 +1233,20 @@ func (f *File) MetaCount() int {
 // MetaAt describes the key `index`, in file order.
 //
 // Errors: StatusArgument.
-func (f *File) MetaAt(index int) (MetaEntry, error) {
+func (f *File) MetaAt(index int) (MetaFacts, error) {
 	run := begin()
 	defer run.end()
 	cFile := f.enter(run, shared)
 	cIndex := run.size("index", index)
 	if run.err != nil {
-		return MetaEntry{}, run.err
+		return MetaFacts{}, run.err
 	}
-	var out C.ggufx_meta_entry
+	var out C.ggufx_meta_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
 	if err := run.done(C.ggufx_file_meta_at(&out, cFile, cIndex, run.e)); err != nil {
-		return MetaEntry{}, err
+		return MetaFacts{}, err
 	}
-	return metaEntryOf(&out), nil
+	return metaFactsOf(&out), nil
 }
 
 // MetaFind finds the index of a key of `length` bytes.
@@ -1273,7 +1277,7 @@ func (f *File) MetaFind(key string) (int, error) {
 //
 // An array of exactly one such element is accepted as a scalar.
 //
-// Errors: StatusArgument, StatusKvtype, StatusValue.
+// Errors: StatusArgument, StatusValueType, StatusValue.
 func (f *File) MetaU64(index int) (uint64, error) {
 	run := begin()
 	defer run.end()
@@ -1291,7 +1295,7 @@ func (f *File) MetaU64(index int) (uint64, error) {
 
 // MetaI64 returns the value of a key as a signed integer.
 //
-// Errors: StatusArgument, StatusKvtype, StatusValue.
+// Errors: StatusArgument, StatusValueType, StatusValue.
 func (f *File) MetaI64(index int) (int64, error) {
 	run := begin()
 	defer run.end()
@@ -1309,7 +1313,7 @@ func (f *File) MetaI64(index int) (int64, error) {
 
 // MetaF64 returns the value of a key as a floating-point number.
 //
-// Errors: StatusArgument, StatusKvtype, StatusValue.
+// Errors: StatusArgument, StatusValueType, StatusValue.
 func (f *File) MetaF64(index int) (float64, error) {
 	run := begin()
 	defer run.end()
@@ -1327,7 +1331,7 @@ func (f *File) MetaF64(index int) (float64, error) {
 
 // MetaBool returns the value of a bool key.
 //
-// Errors: StatusArgument, StatusKvtype, StatusValue.
+// Errors: StatusArgument, StatusValueType, StatusValue.
 func (f *File) MetaBool(index int) (bool, error) {
 	run := begin()
 	defer run.end()
@@ -1345,7 +1349,7 @@ func (f *File) MetaBool(index int) (bool, error) {
 
 // MetaString returns a view of a string, borrowed from the file.
 //
-// Errors: StatusArgument, StatusMalformed, StatusKvtype.
+// Errors: StatusArgument, StatusMalformed, StatusValueType.
 func (f *File) MetaString(index int) (string, error) {
 	run := begin()
 	defer run.end()
@@ -1366,7 +1370,7 @@ func (f *File) MetaString(index int) (string, error) {
 //
 //   - result: the elements. A scalar counts as an array of one.
 //
-// Errors: StatusArgument, StatusKvtype, StatusValue.
+// Errors: StatusArgument, StatusValueType, StatusValue.
 func (f *File) MetaArrayU64(index int, first uint64, n int) ([]uint64, error) {
 	run := begin()
 	defer run.end()
@@ -1389,7 +1393,7 @@ func (f *File) MetaArrayU64(index int, first uint64, n int) ([]uint64, error) {
 //
 //   - result: the elements.
 //
-// Errors: StatusArgument, StatusKvtype, StatusValue.
+// Errors: StatusArgument, StatusValueType, StatusValue.
 func (f *File) MetaArrayI64(index int, first uint64, n int) ([]int64, error) {
 	run := begin()
 	defer run.end()
@@ -1412,7 +1416,7 @@ func (f *File) MetaArrayI64(index int, first uint64, n int) ([]int64, error) {
 //
 //   - result: the elements.
 //
-// Errors: StatusArgument, StatusKvtype, StatusValue.
+// Errors: StatusArgument, StatusValueType, StatusValue.
 func (f *File) MetaArrayF64(index int, first uint64, n int) ([]float64, error) {
 	run := begin()
 	defer run.end()
@@ -1436,7 +1440,7 @@ func (f *File) MetaArrayF64(index int, first uint64, n int) ([]float64, error) {
 // The first call on an array builds a sparse table of offsets, which can fail with StatusMemory.
 // Later calls are quick.
 //
-// Errors: StatusArgument, StatusMemory, StatusMalformed, StatusKvtype.
+// Errors: StatusArgument, StatusMemory, StatusMalformed, StatusValueType.
 func (f *File) MetaArrayString(index int, i uint64) (string, error) {
 	run := begin()
 	defer run.end()
@@ -1458,7 +1462,7 @@ func (f *File) MetaArrayString(index int, i uint64) (string, error) {
 // File.MetaAt and the array getters accept this index like that of a key. It is not below
 // File.MetaCount.
 //
-// Errors: StatusArgument, StatusKvtype.
+// Errors: StatusArgument, StatusValueType.
 func (f *File) MetaArrayNested(index int, i uint64) (int, error) {
 	run := begin()
 	defer run.end()
@@ -1513,7 +1517,7 @@ func (f *File) TensorFind(name string) (int, error) {
 // The result is StatusOk also if there were findings.
 //
 // Errors: StatusArgument, StatusMemory, StatusUnsupported, StatusCancelled.
-func (f *File) Validate(flags ValidateFlags, report func(finding Finding) error, watch *Watch) error {
+func (f *File) Validate(flags ValidateFlags, report func(finding FindingFacts) error, watch *Watch) error {
 	if report == nil {
 		return argument("report is nil")
 	}
@@ -1525,18 +1529,18 @@ func (f *File) Validate(flags ValidateFlags, report func(finding Finding) error,
 	if run.err != nil {
 		return run.err
 	}
-	return run.done(C.ggufx_validate(cFile, C.uint32_t(flags), cReport, cReportUser, progress, run.e))
+	return run.done(C.ggufx_file_validate(cFile, C.uint32_t(flags), cReport, cReportUser, progress, run.e))
 }
 
-// Graph writes the graph of a file's model as readable text: a line per operation, equal layers
-// once.
+// ModelDescribeGraph writes the graph of a file's model as readable text: a line per operation,
+// equal layers once.
 //
 // The file may be opened for metadata only. The wording may change between versions.
 //
 // Errors: StatusArgument, StatusMemory, StatusIO, StatusLimit, StatusType, StatusUnsupported,
-// StatusCancelled, StatusMismatch, StatusDevice, StatusKvtype, StatusShape, StatusSplit,
-// StatusHparam, StatusMissing.
-func (f *File) Graph() (string, error) {
+// StatusCancelled, StatusMismatch, StatusDevice, StatusValueType, StatusShape, StatusSplit,
+// StatusHyperparameter, StatusMissing.
+func (f *File) ModelDescribeGraph() (string, error) {
 	run := begin()
 	defer run.end()
 	cFile := f.enter(run, shared)
@@ -1546,8 +1550,8 @@ func (f *File) Graph() (string, error) {
 	outNeeded := slot[C.size_t](run)
 	out := make([]byte, 1024)
 	for {
-		err := run.done(C.ggufx_file_graph((*C.char)(address(out)), C.size_t(len(out)), outNeeded, cFile,
-			run.e))
+		err := run.done(C.ggufx_model_describe_graph((*C.char)(address(out)), C.size_t(len(out)), outNeeded,
+			cFile, run.e))
 		if err == nil {
 			return string(out[:*outNeeded]), nil
 		}
@@ -1633,13 +1637,13 @@ func (t *Tensor) Download(out []byte) error {
 	return run.done(C.ggufx_tensor_download(address(out), C.size_t(len(out)), cW, run.e))
 }
 
-// WordSum computes the sum of all words of a tensor on its device, modulo 2^32.
+// Checksum computes the sum of all words of a tensor on its device, modulo 2^32.
 //
 // The words of a row are little-endian, of 32 bits, padded with zeros. The device reads each byte
 // once and does nothing else, so the time is that of reading, and a lower bound for a product.
 //
 // Errors: StatusArgument, StatusUnsupported, StatusDevice.
-func (t *Tensor) WordSum() (uint32, error) {
+func (t *Tensor) Checksum() (uint32, error) {
 	run := begin()
 	defer run.end()
 	cW := t.enter(run, shared)
@@ -1647,7 +1651,7 @@ func (t *Tensor) WordSum() (uint32, error) {
 		return 0, run.err
 	}
 	out := slot[C.uint32_t](run)
-	if err := run.done(C.ggufx_tensor_word_sum(out, cW, run.e)); err != nil {
+	if err := run.done(C.ggufx_tensor_checksum(out, cW, run.e)); err != nil {
 		return 0, err
 	}
 	return uint32(*out), nil
@@ -1725,7 +1729,7 @@ func destroyGenerator(p unsafe.Pointer) { C.ggufx_generator_destroy((*C.ggufx_ge
 // A text or messages get the special tokens that the file asks for, except with PromptAppend.
 //
 // Errors: StatusArgument, StatusMemory, StatusMalformed, StatusLimit, StatusUnsupported,
-// StatusNotFound, StatusCapacity, StatusMismatch, StatusState, StatusKvtype, StatusValue,
+// StatusNotFound, StatusCapacity, StatusMismatch, StatusState, StatusValueType, StatusValue,
 // StatusVocab.
 func (g *Generator) SetPrompt(prompt *Prompt) error {
 	run := begin()
@@ -2161,10 +2165,10 @@ func (i *Imatrix) Info() (ImatrixFacts, error) {
 	return imatrixFactsOf(&out), nil
 }
 
-// At describes entry `index`.
+// EntryAt describes entry `index`.
 //
 // Errors: StatusArgument.
-func (i *Imatrix) At(index int) (ImatrixEntry, error) {
+func (i *Imatrix) EntryAt(index int) (ImatrixEntry, error) {
 	run := begin()
 	defer run.end()
 	cImatrix := i.enter(run, shared)
@@ -2174,7 +2178,7 @@ func (i *Imatrix) At(index int) (ImatrixEntry, error) {
 	}
 	var out C.ggufx_imatrix_entry
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	if err := run.done(C.ggufx_imatrix_at(&out, cImatrix, cIndex, run.e)); err != nil {
+	if err := run.done(C.ggufx_imatrix_entry_at(&out, cImatrix, cIndex, run.e)); err != nil {
 		return ImatrixEntry{}, err
 	}
 	return imatrixEntryOf(&out), nil
@@ -2198,10 +2202,11 @@ func (i *Imatrix) Find(name string) (int, error) {
 	return int(*outIndex), nil
 }
 
-// Dataset returns the name of dataset `index`, as a view that is valid until the imatrix is changed.
+// DatasetAt returns the name of dataset `index`, as a view that is valid until the imatrix is
+// changed.
 //
 // Errors: StatusArgument.
-func (i *Imatrix) Dataset(index int) (string, error) {
+func (i *Imatrix) DatasetAt(index int) (string, error) {
 	run := begin()
 	defer run.end()
 	cImatrix := i.enter(run, shared)
@@ -2210,23 +2215,24 @@ func (i *Imatrix) Dataset(index int) (string, error) {
 		return "", run.err
 	}
 	out := slot[C.ggufx_text](run)
-	if err := run.done(C.ggufx_imatrix_dataset(out, cImatrix, cIndex, run.e)); err != nil {
+	if err := run.done(C.ggufx_imatrix_dataset_at(out, cImatrix, cIndex, run.e)); err != nil {
 		return "", err
 	}
 	return string(view(out.data, out.size)), nil
 }
 
-// Select keeps the entries i with keep[i] != 0 and removes the others. n is the number of entries.
+// KeepEntries keeps the entries i with keep[i] != 0 and removes the others. n is the number of
+// entries.
 //
 // Errors: StatusArgument, StatusMemory.
-func (i *Imatrix) Select(keep []byte) error {
+func (i *Imatrix) KeepEntries(keep []byte) error {
 	run := begin()
 	defer run.end()
 	cImatrix := i.enter(run, alone)
 	if run.err != nil {
 		return run.err
 	}
-	return run.done(C.ggufx_imatrix_select(cImatrix, (*C.uint8_t)(address(keep)), C.size_t(len(keep)),
+	return run.done(C.ggufx_imatrix_keep_entries(cImatrix, (*C.uint8_t)(address(keep)), C.size_t(len(keep)),
 		run.e))
 }
 
@@ -2247,7 +2253,7 @@ func (i *Imatrix) Merge(other *Imatrix) error {
 	return run.done(C.ggufx_imatrix_merge(cImatrix, cOther, run.e))
 }
 
-// Write writes an imatrix to a file of a format (ImatrixFormat*).
+// Write writes an imatrix to a file of a format (Imatrix*).
 //
 // The file is written as PATH.part and then renamed. It replaces an existing one, unless
 // ImatrixFormatNoReplace is added to the format. A .dat file keeps only the first dataset, and one
@@ -2265,148 +2271,6 @@ func (i *Imatrix) Write(path string, format ImatrixFormat, watch *Watch) error {
 		return run.err
 	}
 	return run.done(C.ggufx_imatrix_write(cImatrix, cPath, C.int32_t(format), progress, run.e))
-}
-
-// Quantizer is a quantization: planned, running or finished.
-type Quantizer struct{ *handle }
-
-// Close lets go of the quantizer. Calls that run end well; may be called again.
-func (q *Quantizer) Close() error {
-	if q == nil {
-		return nil
-	}
-	return q.close()
-}
-
-func (q *Quantizer) enter(run *running, how use) *C.ggufx_job {
-	if q == nil {
-		run.fail(argument("the quantizer is nil"))
-		return nil
-	}
-	return (*C.ggufx_job)(run.enter(q.handle, "quantizer", how))
-}
-
-func destroyQuantizer(p unsafe.Pointer) { C.ggufx_job_destroy((*C.ggufx_job)(p)) }
-
-// Info describes a plan.
-//
-// Errors: StatusArgument, StatusMemory.
-func (q *Quantizer) Info() (JobFacts, error) {
-	run := begin()
-	defer run.end()
-	cJob := q.enter(run, shared)
-	if run.err != nil {
-		return JobFacts{}, run.err
-	}
-	var out C.ggufx_job_facts
-	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	if err := run.done(C.ggufx_job_info(&out, cJob, run.e)); err != nil {
-		return JobFacts{}, err
-	}
-	return jobFactsOf(&out), nil
-}
-
-// TensorAt describes tensor `index`, in the order of the output.
-//
-// Errors: StatusArgument.
-func (q *Quantizer) TensorAt(index int) (JobTensor, error) {
-	run := begin()
-	defer run.end()
-	cJob := q.enter(run, shared)
-	cIndex := run.size("index", index)
-	if run.err != nil {
-		return JobTensor{}, run.err
-	}
-	var out C.ggufx_job_tensor
-	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	if err := run.done(C.ggufx_job_tensor_at(&out, cJob, cIndex, run.e)); err != nil {
-		return JobTensor{}, err
-	}
-	return jobTensorOf(&out), nil
-}
-
-// SetTypes overrides the types of tensors: types[i] is for tensor i, or JobByRecipe.
-//
-// Replaces all earlier overrides. An override changes no other tensor: mixes that count layers also
-// count overridden tensors. Tensors that are never quantized keep their type (JobReasonKept). Rows
-// that are not whole blocks get a fallback (JobReasonFallback).
-//
-// Errors: StatusArgument, StatusMemory, StatusType, StatusUnsupported, StatusMismatch, StatusKvtype,
-// StatusShape.
-func (q *Quantizer) SetTypes(types []TensorType) error {
-	run := begin()
-	defer run.end()
-	cJob := q.enter(run, alone)
-	if run.err != nil {
-		return run.err
-	}
-	return run.done(C.ggufx_job_set_types(cJob, (*C.uint32_t)(address(types)), C.size_t(len(types)), run.e))
-}
-
-// Measure measures the root mean squared error (RMSE) that a type would cause in tensor `index`.
-//
-// The error is unweighted and comes from up to maxValues values in evenly spaced rows (0: all
-// values).
-//
-// Errors: StatusArgument, StatusMemory, StatusType, StatusUnsupported, StatusCancelled, StatusValue,
-// StatusShape.
-func (q *Quantizer) Measure(index int, typ TensorType, maxValues uint64, watch *Watch) (float64, error) {
-	run := begin()
-	defer run.end()
-	cJob := q.enter(run, shared)
-	cIndex := run.size("index", index)
-	progress := run.watch(watch)
-	if run.err != nil {
-		return 0, run.err
-	}
-	out := slot[C.double](run)
-	err := run.done(C.ggufx_job_measure(out, cJob, cIndex, C.uint32_t(typ), C.uint64_t(maxValues), progress,
-		run.e))
-	if err != nil {
-		return 0, err
-	}
-	return float64(*out), nil
-}
-
-// Run runs a job: quantizes all tensors and writes the file by atomic replace.
-//
-// With JobKeepSplit the output is a set, PREFIX-00001-of-0000N.gguf, where PREFIX is the path
-// without ".gguf". The file is written as PATH.part, synced to disk and renamed, unless JobNoReplace
-// is set and the name exists. It replaces an existing file atomically, a set as Writer.Write does.
-//
-// PATH.part.log lists the complete tensors. After a kill or a power failure JobRunResume continues;
-// without this flag PATH.part is started again. A resumed run verifies the existing tensors by
-// checksums. Memory: about 32 MiB and one row for any model, plus the tables of IQ types.
-//
-// Errors: StatusArgument, StatusMemory, StatusIO, StatusUnsupported, StatusCancelled,
-// StatusMismatch, StatusState, StatusValue.
-func (q *Quantizer) Run(path string, options *JobRunOptions) error {
-	run := begin()
-	defer run.end()
-	cJob := q.enter(run, alone)
-	cPath := run.text(path)
-	cOptions := one[C.ggufx_job_run_options](run, options)
-	if run.err != nil {
-		return run.err
-	}
-	return run.done(C.ggufx_job_run(cJob, cPath, cOptions, run.e))
-}
-
-// Finish completes the file after all shards: checks every tensor in PATH.part, writes the metadata,
-// renames.
-//
-// Errors: StatusArgument, StatusMemory, StatusIO, StatusUnsupported, StatusNotFound,
-// StatusCancelled, StatusMismatch, StatusState, StatusValue.
-func (q *Quantizer) Finish(path string, watch *Watch) error {
-	run := begin()
-	defer run.end()
-	cJob := q.enter(run, alone)
-	cPath := run.text(path)
-	progress := run.watch(watch)
-	if run.err != nil {
-		return run.err
-	}
-	return run.done(C.ggufx_job_finish(cJob, cPath, progress, run.e))
 }
 
 // KVCache: keys and values per layer and sequence.
@@ -2750,7 +2614,7 @@ func (kv *KVCache) Calibrate(layer uint32, muK, eqK, muV []float32) error {
 		(*C.float)(address(eqK)), cNK, (*C.float)(address(muV)), C.size_t(len(muV)), run.e))
 }
 
-// Save writes a snapshot of a sequence, or of all (KVAllSequences).
+// Save writes a snapshot of a sequence, or of all (AllSequences).
 //
 // Quantized pages are written as they are. Shared pages are written for each sequence.
 //
@@ -2797,7 +2661,7 @@ func (kv *KVCache) Load(sequence uint32, read io.Reader) error {
 	return run.done(C.ggufx_kv_load(cKV, C.uint32_t(sequence), cRead, cReadUser, run.e))
 }
 
-// SavePath writes a snapshot to a file by atomic replace.
+// SaveFile writes a snapshot to a file by atomic replace.
 //
 // The snapshot is written as PATH.part, synced to disk and renamed. An existing file is replaced as
 // a whole or stays as it was. A failed call leaves no file. A new file is private to its owner (mode
@@ -2805,7 +2669,7 @@ func (kv *KVCache) Load(sequence uint32, read io.Reader) error {
 // stays, and its target is replaced.
 //
 // Errors: StatusArgument, StatusMemory, StatusIO, StatusState.
-func (kv *KVCache) SavePath(sequence uint32, path string) error {
+func (kv *KVCache) SaveFile(sequence uint32, path string) error {
 	run := begin()
 	defer run.end()
 	cKV := kv.enter(run, shared)
@@ -2813,14 +2677,14 @@ func (kv *KVCache) SavePath(sequence uint32, path string) error {
 	if run.err != nil {
 		return run.err
 	}
-	return run.done(C.ggufx_kv_save_path(cKV, C.uint32_t(sequence), cPath, run.e))
+	return run.done(C.ggufx_kv_save_file(cKV, C.uint32_t(sequence), cPath, run.e))
 }
 
-// LoadPath replaces a sequence, or all, by a snapshot in a file, which must end with the snapshot.
+// LoadFile replaces a sequence, or all, by a snapshot in a file, which must end with the snapshot.
 //
 // Errors: StatusArgument, StatusMemory, StatusIO, StatusTruncated, StatusMagic, StatusVersion,
 // StatusMalformed, StatusCapacity, StatusChecksum, StatusMismatch.
-func (kv *KVCache) LoadPath(sequence uint32, path string) error {
+func (kv *KVCache) LoadFile(sequence uint32, path string) error {
 	run := begin()
 	defer run.end()
 	cKV := kv.enter(run, alone)
@@ -2828,7 +2692,7 @@ func (kv *KVCache) LoadPath(sequence uint32, path string) error {
 	if run.err != nil {
 		return run.err
 	}
-	return run.done(C.ggufx_kv_load_path(cKV, C.uint32_t(sequence), cPath, run.e))
+	return run.done(C.ggufx_kv_load_file(cKV, C.uint32_t(sequence), cPath, run.e))
 }
 
 // Requantize changes the types of keys and values of a layer, or of all (KVAllLayers).
@@ -2860,7 +2724,7 @@ func (kv *KVCache) Requantize(layer uint32, typeK, typeV KVType, watch *Watch) e
 		progress, run.e))
 }
 
-// Compact merges partly filled pages of a sequence, or of all (KVAllSequences), and frees unused
+// Compact merges partly filled pages of a sequence, or of all (AllSequences), and frees unused
 // pages.
 //
 // Truncations, removals and shifts leave such pages. Neighbouring parts with equal shifts are merged
@@ -2897,10 +2761,10 @@ func (kv *KVCache) Clear() error {
 	return run.done(C.ggufx_kv_clear(cKV, run.e))
 }
 
-// Stats describes a layer, or the cache (KVAllLayers).
+// Info describes a layer, or the cache (KVAllLayers).
 //
 // Errors: StatusArgument.
-func (kv *KVCache) Stats(layer uint32) (KVFacts, error) {
+func (kv *KVCache) Info(layer uint32) (KVFacts, error) {
 	run := begin()
 	defer run.end()
 	cKV := kv.enter(run, shared)
@@ -2909,7 +2773,7 @@ func (kv *KVCache) Stats(layer uint32) (KVFacts, error) {
 	}
 	var out C.ggufx_kv_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	if err := run.done(C.ggufx_kv_stats(&out, cKV, C.uint32_t(layer), run.e)); err != nil {
+	if err := run.done(C.ggufx_kv_info(&out, cKV, C.uint32_t(layer), run.e)); err != nil {
 		return KVFacts{}, err
 	}
 	return kvFactsOf(&out), nil
@@ -3070,8 +2934,8 @@ func destroyModel(p unsafe.Pointer) { C.ggufx_model_destroy((*C.ggufx_model)(p))
 //     share one A.
 //   - Control vector: "direction.L" [n_embedding] for layer L.
 //
-// Errors: StatusArgument, StatusMemory, StatusType, StatusUnsupported, StatusMismatch, StatusKvtype,
-// StatusValue, StatusMissing.
+// Errors: StatusArgument, StatusMemory, StatusType, StatusUnsupported, StatusMismatch,
+// StatusValueType, StatusValue, StatusMissing.
 func (m *Model) NewAdapter(file *File, options *AdapterOptions) (*Adapter, error) {
 	run := begin()
 	defer run.end()
@@ -3127,10 +2991,10 @@ func (m *Model) Info() (ModelFacts, error) {
 	return modelFactsOf(&out), nil
 }
 
-// Layer describes a layer.
+// LayerInfo describes a layer.
 //
 // Errors: StatusArgument.
-func (m *Model) Layer(layer uint32) (LayerFacts, error) {
+func (m *Model) LayerInfo(layer uint32) (LayerFacts, error) {
 	run := begin()
 	defer run.end()
 	cModel := m.enter(run, shared)
@@ -3139,7 +3003,7 @@ func (m *Model) Layer(layer uint32) (LayerFacts, error) {
 	}
 	var out C.ggufx_layer_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	if err := run.done(C.ggufx_model_layer(&out, cModel, C.uint32_t(layer), run.e)); err != nil {
+	if err := run.done(C.ggufx_model_layer_info(&out, cModel, C.uint32_t(layer), run.e)); err != nil {
 		return LayerFacts{}, err
 	}
 	return layerFactsOf(&out), nil
@@ -3243,7 +3107,7 @@ func (s *Session) LoadGenerator(options *GeneratorOptions, read io.Reader) (*Gen
 	return &Generator{run.hold(unsafe.Pointer(*made), destroyGenerator, nil)}, nil
 }
 
-// CollectImatrix collects an imatrix: runs a model over token ids and sums the squared inputs of its
+// NewImatrix collects an imatrix: runs a model over token ids and sums the squared inputs of its
 // matrices.
 //
 // The ids are processed in independent chunks of nContext tokens. Token 0 of each chunk is replaced
@@ -3259,8 +3123,8 @@ func (s *Session) LoadGenerator(options *GeneratorOptions, read io.Reader) (*Gen
 // Memory: 40 bytes per column, of each expert, in addition to those of the result.
 //
 // Errors: StatusArgument, StatusMemory, StatusCancelled, StatusState, StatusValue.
-func (s *Session) CollectImatrix(tokens []int32, nContext uint32, bos int32,
-	options *ImatrixOptions) (*Imatrix, error) {
+func (s *Session) NewImatrix(tokens []int32, nContext uint32, bos int32, options *ImatrixOptions) (*Imatrix,
+	error) {
 	run := begin()
 	defer run.end()
 	cSession := s.enter(run, alone)
@@ -3269,12 +3133,12 @@ func (s *Session) CollectImatrix(tokens []int32, nContext uint32, bos int32,
 		return nil, run.err
 	}
 	made := slot[*C.ggufx_imatrix](run)
-	err := run.done(C.ggufx_imatrix_collect(made, cSession, (*C.int32_t)(address(tokens)),
+	err := run.done(C.ggufx_imatrix_create(made, cSession, (*C.int32_t)(address(tokens)),
 		C.size_t(len(tokens)), C.uint32_t(nContext), C.int32_t(bos), cOptions, run.e))
 	if err != nil {
 		return nil, err
 	}
-	return &Imatrix{run.hold(unsafe.Pointer(*made), destroyImatrix, nil)}, nil
+	return &Imatrix{run.hold(unsafe.Pointer(*made), destroyImatrix, nil, s.handle)}, nil
 }
 
 // SetAdapters replaces the adapters of an empty sequence by a list.
@@ -3297,18 +3161,18 @@ func (s *Session) SetAdapters(sequence uint32, uses []AdapterUse) error {
 		run.e))
 }
 
-// SequenceLength returns the number of tokens of a sequence; 0 if there is no such sequence.
-func (s *Session) SequenceLength(sequence uint32) uint64 {
+// Length returns the number of tokens of a sequence; 0 if there is no such sequence.
+func (s *Session) Length(sequence uint32) uint64 {
 	run := begin()
 	defer run.end()
 	cSession := s.enter(run, shared)
 	if run.err != nil {
 		return 0
 	}
-	return uint64(C.ggufx_session_sequence_length(cSession, C.uint32_t(sequence)))
+	return uint64(C.ggufx_session_length(cSession, C.uint32_t(sequence)))
 }
 
-// SequenceTruncate keeps the first nTokens tokens of a sequence. With nTokens 0 it is like new.
+// Truncate keeps the first nTokens tokens of a sequence. With nTokens 0 it is like new.
 //
 // The next decode continues with the bits of a sequence that decoded only these tokens. (The bits of
 // products depend on how many tokens are computed at once, 1 to 3 or more, and in models with
@@ -3331,43 +3195,41 @@ func (s *Session) SequenceLength(sequence uint32) uint64 {
 // one starts the recomputation again.
 //
 // Errors: StatusArgument.
-func (s *Session) SequenceTruncate(sequence uint32, nTokens uint64) error {
+func (s *Session) Truncate(sequence uint32, nTokens uint64) error {
 	run := begin()
 	defer run.end()
 	cSession := s.enter(run, alone)
 	if run.err != nil {
 		return run.err
 	}
-	return run.done(C.ggufx_session_sequence_truncate(cSession, C.uint32_t(sequence), C.uint64_t(nTokens),
-		run.e))
+	return run.done(C.ggufx_session_truncate(cSession, C.uint32_t(sequence), C.uint64_t(nTokens), run.e))
 }
 
-// SequenceRemove removes tokens `first` .. first + nTokens - 1 from a sequence.
+// Remove removes tokens `first` .. first + nTokens - 1 from a sequence.
 //
 // Later tokens keep their positions, keys and values, which were computed with the removed tokens.
 // The call is therefore cheap, but the result differs from a sequence that never had them. For that,
-// call Session.SequenceTruncate and decode the rest again. Later truncations recompute only the
-// tokens that they must, without the removed ones.
+// call Session.Truncate and decode the rest again. Later truncations recompute only the tokens that
+// they must, without the removed ones.
 //
-// To continue in a full context, remove the oldest tokens and close the gap with
-// Session.SequenceShift.
+// To continue in a full context, remove the oldest tokens and close the gap with Session.Shift.
 //
 // After an error nothing has changed.
 //
 // Errors: StatusArgument, StatusMemory, StatusUnsupported, StatusState.
-func (s *Session) SequenceRemove(sequence uint32, first, nTokens uint64) error {
+func (s *Session) Remove(sequence uint32, first, nTokens uint64) error {
 	run := begin()
 	defer run.end()
 	cSession := s.enter(run, alone)
 	if run.err != nil {
 		return run.err
 	}
-	return run.done(C.ggufx_session_sequence_remove(cSession, C.uint32_t(sequence), C.uint64_t(first),
+	return run.done(C.ggufx_session_remove(cSession, C.uint32_t(sequence), C.uint64_t(first),
 		C.uint64_t(nTokens), run.e))
 }
 
-// SequenceShift adds delta to the positions of tokens `first` .. first + nTokens - 1, which must
-// stay ascending.
+// Shift adds delta to the positions of tokens `first` .. first + nTokens - 1, which must stay
+// ascending.
 //
 // Stored keys do not change; queries are rotated in the opposite direction. Shifting back therefore
 // restores every bit.
@@ -3375,24 +3237,24 @@ func (s *Session) SequenceRemove(sequence uint32, first, nTokens uint64) error {
 // After an error nothing has changed.
 //
 // Errors: StatusArgument, StatusMemory, StatusUnsupported, StatusState.
-func (s *Session) SequenceShift(sequence uint32, first, nTokens uint64, delta int32) error {
+func (s *Session) Shift(sequence uint32, first, nTokens uint64, delta int32) error {
 	run := begin()
 	defer run.end()
 	cSession := s.enter(run, alone)
 	if run.err != nil {
 		return run.err
 	}
-	return run.done(C.ggufx_session_sequence_shift(cSession, C.uint32_t(sequence), C.uint64_t(first),
+	return run.done(C.ggufx_session_shift(cSession, C.uint32_t(sequence), C.uint64_t(first),
 		C.uint64_t(nTokens), C.int32_t(delta), run.e))
 }
 
-// SequenceTokens copies the ids and positions of tokens `first` .. first + nTokens - 1.
+// Tokens copies the ids and positions of tokens `first` .. first + nTokens - 1.
 //
 //   - ids: token ids.
 //   - positions: their positions.
 //
 // Errors: StatusArgument.
-func (s *Session) SequenceTokens(sequence uint32, first, nTokens uint64) (ids []int32, positions []int32,
+func (s *Session) Tokens(sequence uint32, first, nTokens uint64) (ids []int32, positions []int32,
 	err error) {
 	run := begin()
 	defer run.end()
@@ -3402,7 +3264,7 @@ func (s *Session) SequenceTokens(sequence uint32, first, nTokens uint64) (ids []
 	}
 	outIDs := make([]int32, int(nTokens))
 	outPositions := make([]int32, int(nTokens))
-	err = run.done(C.ggufx_session_sequence_tokens((*C.int32_t)(address(outIDs)),
+	err = run.done(C.ggufx_session_tokens((*C.int32_t)(address(outIDs)),
 		(*C.int32_t)(address(outPositions)), cSession, C.uint32_t(sequence), C.uint64_t(first),
 		C.uint64_t(nTokens), run.e))
 	if err != nil {
@@ -3411,30 +3273,30 @@ func (s *Session) SequenceTokens(sequence uint32, first, nTokens uint64) (ids []
 	return outIDs, outPositions, nil
 }
 
-// SequenceCopy copies the first nTokens tokens of a sequence to an empty one, sharing a prefix.
+// Copy copies the first nTokens tokens of a sequence to an empty one, sharing a prefix.
 //
 // Later results have the bits that they would have if `to` had decoded these tokens itself. Pages of
 // keys and values, and recurrent states, are shared. The next call recomputes the tokens after the
-// last position that Session.SequenceTruncate could keep: at most 63 in most models.
+// last position that Session.Truncate could keep: at most 63 in most models.
 //
 // After an error nothing has changed.
 //
 // Errors: StatusArgument, StatusMemory, StatusMismatch, StatusState.
-func (s *Session) SequenceCopy(from, to uint32, nTokens uint64) error {
+func (s *Session) Copy(from, to uint32, nTokens uint64) error {
 	run := begin()
 	defer run.end()
 	cSession := s.enter(run, alone)
 	if run.err != nil {
 		return run.err
 	}
-	return run.done(C.ggufx_session_sequence_copy(cSession, C.uint32_t(from), C.uint32_t(to),
-		C.uint64_t(nTokens), run.e))
+	return run.done(C.ggufx_session_copy(cSession, C.uint32_t(from), C.uint32_t(to), C.uint64_t(nTokens),
+		run.e))
 }
 
-// Memory describes the memory of a session's caches.
+// MemoryInfo describes the memory of a session's caches.
 //
 // Errors: StatusArgument.
-func (s *Session) Memory() (SessionMemoryFacts, error) {
+func (s *Session) MemoryInfo() (SessionMemoryFacts, error) {
 	run := begin()
 	defer run.end()
 	cSession := s.enter(run, shared)
@@ -3443,13 +3305,13 @@ func (s *Session) Memory() (SessionMemoryFacts, error) {
 	}
 	var out C.ggufx_session_memory_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	if err := run.done(C.ggufx_session_memory(&out, cSession, run.e)); err != nil {
+	if err := run.done(C.ggufx_session_memory_info(&out, cSession, run.e)); err != nil {
 		return SessionMemoryFacts{}, err
 	}
 	return sessionMemoryFactsOf(&out), nil
 }
 
-// Save writes a snapshot of a sequence, or of all (SessionAll).
+// Save writes a snapshot of a sequence, or of all (AllSequences).
 //
 // It contains tokens, keys, values and states as stored, without logits and checkpoints. Shared
 // pages are written for each sequence and are no longer shared after a load. A load can therefore
@@ -3458,7 +3320,7 @@ func (s *Session) Memory() (SessionMemoryFacts, error) {
 // A rank of a group writes only tokens. Any rank can do so, even after the group has lost one. A
 // session without a group, or a group of any size, can load them. Its next call recomputes the
 // caches, each token in its original mode. The bits are the same with MatmulBatchInvariant or
-// MatmulTiles. Sequences with removed or shifted tokens are refused (StatusUnsupported), because
+// MatmulTiled. Sequences with removed or shifted tokens are refused (StatusUnsupported), because
 // recomputation would change them.
 //
 //   - write: called with consecutive pieces of the snapshot. A status other than StatusOk ends the
@@ -3505,12 +3367,12 @@ func (s *Session) Load(sequence uint32, read io.Reader) error {
 	return run.done(C.ggufx_session_load(cSession, C.uint32_t(sequence), cRead, cReadUser, run.e))
 }
 
-// SavePath writes a snapshot to a file
+// SaveFile writes a snapshot to a file
 //
-// The file is written, replaced and protected as that of KVCache.SavePath.
+// The file is written, replaced and protected as that of KVCache.SaveFile.
 //
 // Errors: StatusArgument, StatusMemory, StatusIO, StatusUnsupported, StatusState, StatusValue.
-func (s *Session) SavePath(sequence uint32, path string) error {
+func (s *Session) SaveFile(sequence uint32, path string) error {
 	run := begin()
 	defer run.end()
 	cSession := s.enter(run, shared)
@@ -3518,14 +3380,14 @@ func (s *Session) SavePath(sequence uint32, path string) error {
 	if run.err != nil {
 		return run.err
 	}
-	return run.done(C.ggufx_session_save_path(cSession, C.uint32_t(sequence), cPath, run.e))
+	return run.done(C.ggufx_session_save_file(cSession, C.uint32_t(sequence), cPath, run.e))
 }
 
-// LoadPath replaces a sequence, or all, by a snapshot in a file, which must end with the snapshot.
+// LoadFile replaces a sequence, or all, by a snapshot in a file, which must end with the snapshot.
 //
 // Errors: StatusArgument, StatusMemory, StatusIO, StatusTruncated, StatusMagic, StatusVersion,
 // StatusMalformed, StatusCapacity, StatusChecksum, StatusMismatch.
-func (s *Session) LoadPath(sequence uint32, path string) error {
+func (s *Session) LoadFile(sequence uint32, path string) error {
 	run := begin()
 	defer run.end()
 	cSession := s.enter(run, alone)
@@ -3533,7 +3395,73 @@ func (s *Session) LoadPath(sequence uint32, path string) error {
 	if run.err != nil {
 		return run.err
 	}
-	return run.done(C.ggufx_session_load_path(cSession, C.uint32_t(sequence), cPath, run.e))
+	return run.done(C.ggufx_session_load_file(cSession, C.uint32_t(sequence), cPath, run.e))
+}
+
+// EvalPerplexity measures the perplexity of a model over token ids, and its KL divergence from saved
+// logits.
+//
+// The ids are processed in independent chunks of nContext tokens. Token 0 of each is replaced by the
+// id `bos` unless that is -1. Tokens that fill no chunk are dropped. Logits can be saved for a later
+// comparison. With MatmulBatchInvariant or MatmulTiled the results are independent of n_batch and
+// threads.
+//
+// Saved logits take 16 + 2 * vocabulary bytes per prediction, in steps of (largest - least) /
+// 65,535: the divergence of a model from itself is about 1e-8. They are streamed; memory is that of
+// 32 rows and 4 bytes per prediction. The documentation ("File format notes") describes the format.
+//
+// session must be empty and hold nContext tokens; it is empty again afterwards. options may be nil.
+//
+// Errors: StatusArgument, StatusMemory, StatusIO, StatusTruncated, StatusMagic, StatusVersion,
+// StatusMalformed, StatusCancelled, StatusChecksum, StatusMismatch, StatusState, StatusValue.
+func (s *Session) EvalPerplexity(tokens []int32, nContext uint32, bos int32,
+	options *EvalOptions) (EvalFacts, error) {
+	run := begin()
+	defer run.end()
+	cSession := s.enter(run, alone)
+	cOptions := one[C.ggufx_eval_options](run, options)
+	if run.err != nil {
+		return EvalFacts{}, run.err
+	}
+	var out C.ggufx_eval_facts
+	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
+	err := run.done(C.ggufx_eval_perplexity(&out, cSession, (*C.int32_t)(address(tokens)),
+		C.size_t(len(tokens)), C.uint32_t(nContext), C.int32_t(bos), cOptions, run.e))
+	if err != nil {
+		return EvalFacts{}, err
+	}
+	return evalFactsOf(&out), nil
+}
+
+// EvalContinuations computes the log-probabilities of several continuations of one context: a
+// multiple-choice question.
+//
+//   - result: sum over the tokens of a continuation.
+//   - context: [len(context)] token ids, at least one.
+//   - endings: ids of the continuations, at least one each.
+//   - watch: counts tokens; nil: none.
+//
+// session must be empty and hold the context and the longest continuation; it is empty again
+// afterwards. The context is computed once.
+//
+// Errors: StatusArgument, StatusMemory, StatusCapacity, StatusCancelled, StatusState, StatusValue.
+func (s *Session) EvalContinuations(context []int32, endings []TokenList, watch *Watch) ([]float64, error) {
+	run := begin()
+	defer run.end()
+	cSession := s.enter(run, alone)
+	cEndings := list[C.ggufx_token_list](run, endings)
+	progress := run.watch(watch)
+	if run.err != nil {
+		return nil, run.err
+	}
+	out := make([]float64, len(endings))
+	err := run.done(C.ggufx_eval_continuations((*C.double)(address(out)), cSession,
+		(*C.int32_t)(address(context)), C.size_t(len(context)), cEndings, C.size_t(len(endings)), progress,
+		run.e))
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // Step computes a step of generators of a session: one pass over the weights.
@@ -3572,72 +3500,6 @@ func (s *Session) Step(items []StepItem, options *StepOptions) (bool, error) {
 	return *outComplete != 0, nil
 }
 
-// Measure measures the perplexity of a model over token ids, and its KL divergence from saved
-// logits.
-//
-// The ids are processed in independent chunks of nContext tokens. Token 0 of each is replaced by the
-// id `bos` unless that is -1. Tokens that fill no chunk are dropped. Logits can be saved for a later
-// comparison. With MatmulBatchInvariant or MatmulTiles the results are independent of n_batch and
-// threads.
-//
-// Saved logits take 16 + 2 * vocabulary bytes per prediction, in steps of (largest - least) /
-// 65,535: the divergence of a model from itself is about 1e-8. They are streamed; memory is that of
-// 32 rows and 4 bytes per prediction. The documentation ("File format notes") describes the format.
-//
-// session must be empty and hold nContext tokens; it is empty again afterwards. options may be nil.
-//
-// Errors: StatusArgument, StatusMemory, StatusIO, StatusTruncated, StatusMagic, StatusVersion,
-// StatusMalformed, StatusCancelled, StatusChecksum, StatusMismatch, StatusState, StatusValue.
-func (s *Session) Measure(tokens []int32, nContext uint32, bos int32,
-	options *MeasureOptions) (MeasureFacts, error) {
-	run := begin()
-	defer run.end()
-	cSession := s.enter(run, alone)
-	cOptions := one[C.ggufx_measure_options](run, options)
-	if run.err != nil {
-		return MeasureFacts{}, run.err
-	}
-	var out C.ggufx_measure_facts
-	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := run.done(C.ggufx_measure(&out, cSession, (*C.int32_t)(address(tokens)), C.size_t(len(tokens)),
-		C.uint32_t(nContext), C.int32_t(bos), cOptions, run.e))
-	if err != nil {
-		return MeasureFacts{}, err
-	}
-	return measureFactsOf(&out), nil
-}
-
-// MeasureEndings computes the log-probabilities of several continuations of one context: a
-// multiple-choice question.
-//
-//   - result: sum over the tokens of a continuation.
-//   - context: [len(context)] token ids, at least one.
-//   - endings: ids of the continuations, at least one each.
-//   - watch: counts tokens; nil: none.
-//
-// session must be empty and hold the context and the longest continuation; it is empty again
-// afterwards. The context is computed once.
-//
-// Errors: StatusArgument, StatusMemory, StatusCapacity, StatusCancelled, StatusState, StatusValue.
-func (s *Session) MeasureEndings(context []int32, endings []TokenList, watch *Watch) ([]float64, error) {
-	run := begin()
-	defer run.end()
-	cSession := s.enter(run, alone)
-	cEndings := list[C.ggufx_token_list](run, endings)
-	progress := run.watch(watch)
-	if run.err != nil {
-		return nil, run.err
-	}
-	out := make([]float64, len(endings))
-	err := run.done(C.ggufx_measure_endings((*C.double)(address(out)), cSession,
-		(*C.int32_t)(address(context)), C.size_t(len(context)), cEndings, C.size_t(len(endings)), progress,
-		run.e))
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 // Info describes a session.
 //
 // Errors: StatusArgument.
@@ -3654,6 +3516,151 @@ func (s *Session) Info() (SessionFacts, error) {
 		return SessionFacts{}, err
 	}
 	return sessionFactsOf(&out), nil
+}
+
+// Quantizer is a quantization: planned, running or finished.
+type Quantizer struct{ *handle }
+
+// Close lets go of the quantizer. Calls that run end well; may be called again.
+func (q *Quantizer) Close() error {
+	if q == nil {
+		return nil
+	}
+	return q.close()
+}
+
+func (q *Quantizer) enter(run *running, how use) *C.ggufx_quantizer {
+	if q == nil {
+		run.fail(argument("the quantizer is nil"))
+		return nil
+	}
+	return (*C.ggufx_quantizer)(run.enter(q.handle, "quantizer", how))
+}
+
+func destroyQuantizer(p unsafe.Pointer) { C.ggufx_quantizer_destroy((*C.ggufx_quantizer)(p)) }
+
+// Info describes a plan.
+//
+// Errors: StatusArgument, StatusMemory.
+func (q *Quantizer) Info() (QuantizerFacts, error) {
+	run := begin()
+	defer run.end()
+	cQuantizer := q.enter(run, shared)
+	if run.err != nil {
+		return QuantizerFacts{}, run.err
+	}
+	var out C.ggufx_quantizer_facts
+	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
+	if err := run.done(C.ggufx_quantizer_info(&out, cQuantizer, run.e)); err != nil {
+		return QuantizerFacts{}, err
+	}
+	return quantizerFactsOf(&out), nil
+}
+
+// TensorAt describes tensor `index`, in the order of the output.
+//
+// Errors: StatusArgument.
+func (q *Quantizer) TensorAt(index int) (QuantizerTensorFacts, error) {
+	run := begin()
+	defer run.end()
+	cQuantizer := q.enter(run, shared)
+	cIndex := run.size("index", index)
+	if run.err != nil {
+		return QuantizerTensorFacts{}, run.err
+	}
+	var out C.ggufx_quantizer_tensor_facts
+	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
+	if err := run.done(C.ggufx_quantizer_tensor_at(&out, cQuantizer, cIndex, run.e)); err != nil {
+		return QuantizerTensorFacts{}, err
+	}
+	return quantizerTensorFactsOf(&out), nil
+}
+
+// OverrideTypes overrides the types of tensors: types[i] is for tensor i, or QuantizerDefaultType.
+//
+// Replaces all earlier overrides. An override changes no other tensor: mixes that count layers also
+// count overridden tensors. Tensors that are never quantized keep their type (QuantizerReasonKept).
+// Rows that are not whole blocks get a fallback (QuantizerReasonFallback).
+//
+// Errors: StatusArgument, StatusMemory, StatusType, StatusUnsupported, StatusMismatch,
+// StatusValueType, StatusShape.
+func (q *Quantizer) OverrideTypes(types []TensorType) error {
+	run := begin()
+	defer run.end()
+	cQuantizer := q.enter(run, alone)
+	if run.err != nil {
+		return run.err
+	}
+	return run.done(C.ggufx_quantizer_override_types(cQuantizer, (*C.uint32_t)(address(types)),
+		C.size_t(len(types)), run.e))
+}
+
+// TensorError measures the root mean squared error (RMSE) that a type would cause in tensor `index`.
+//
+// The error is unweighted and comes from up to maxValues values in evenly spaced rows (0: all
+// values).
+//
+// Errors: StatusArgument, StatusMemory, StatusType, StatusUnsupported, StatusCancelled, StatusValue,
+// StatusShape.
+func (q *Quantizer) TensorError(index int, typ TensorType, maxValues uint64, watch *Watch) (float64,
+	error) {
+	run := begin()
+	defer run.end()
+	cQuantizer := q.enter(run, shared)
+	cIndex := run.size("index", index)
+	progress := run.watch(watch)
+	if run.err != nil {
+		return 0, run.err
+	}
+	out := slot[C.double](run)
+	err := run.done(C.ggufx_quantizer_tensor_error(out, cQuantizer, cIndex, C.uint32_t(typ),
+		C.uint64_t(maxValues), progress, run.e))
+	if err != nil {
+		return 0, err
+	}
+	return float64(*out), nil
+}
+
+// Run runs a quantizer: quantizes all tensors and writes the file by atomic replace.
+//
+// With QuantizerKeepSplit the output is a set, PREFIX-00001-of-0000N.gguf, where PREFIX is the path
+// without ".gguf". The file is written as PATH.part, synced to disk and renamed, unless
+// QuantizerNoReplace is set and the name exists. It replaces an existing file atomically, a set as
+// Writer.Write does.
+//
+// PATH.part.log lists the complete tensors. After a kill or a power failure QuantizerRunResume
+// continues; without this flag PATH.part is started again. A resumed run verifies the existing
+// tensors by checksums. Memory: about 32 MiB and one row for any model, plus the tables of IQ types.
+//
+// Errors: StatusArgument, StatusMemory, StatusIO, StatusUnsupported, StatusCancelled,
+// StatusMismatch, StatusState, StatusValue.
+func (q *Quantizer) Run(path string, options *QuantizerRunOptions) error {
+	run := begin()
+	defer run.end()
+	cQuantizer := q.enter(run, alone)
+	cPath := run.text(path)
+	cOptions := one[C.ggufx_quantizer_run_options](run, options)
+	if run.err != nil {
+		return run.err
+	}
+	return run.done(C.ggufx_quantizer_run(cQuantizer, cPath, cOptions, run.e))
+}
+
+// Finish completes the file after all shards: checks every tensor in PATH.part, writes the metadata,
+// renames.
+//
+// Errors: StatusArgument, StatusMemory, StatusIO, StatusUnsupported, StatusNotFound,
+// StatusCancelled, StatusMismatch, StatusState, StatusValue.
+func (q *Quantizer) Finish(path string, watch *Watch) error {
+	run := begin()
+	defer run.end()
+	cQuantizer := q.enter(run, alone)
+	cPath := run.text(path)
+	progress := run.watch(watch)
+	if run.err != nil {
+		return run.err
+	}
+	return run.done(C.ggufx_quantizer_finish(cQuantizer, cPath, progress, run.e))
 }
 
 // Sampler is a chain of samplers, with its random state and the tokens that it accepted; exclusive.
@@ -3985,7 +3992,7 @@ func (w *Writer) enter(run *running, how use) *C.ggufx_writer {
 
 func destroyWriter(p unsafe.Pointer) { C.ggufx_writer_destroy((*C.ggufx_writer)(p)) }
 
-// CopyRank sets the content of a writer to the file of one rank: the keys of a model, and its rows
+// CopyShard sets the content of a writer to the file of one rank: the keys of a model, and its rows
 // of the tensors.
 //
 // The rank opens this file in place of the model's file, with the same results. Other ranks may open
@@ -3999,7 +4006,7 @@ func destroyWriter(p unsafe.Pointer) { C.ggufx_writer_destroy((*C.ggufx_writer)(
 // Parameters:
 //
 //   - speeds: as in GroupOptions; nil: equal. A group without speeds uses those of the file.
-//   - flags: GroupOptionsLayers for pipeline parallelism: all rows of the rank's matrices, one row
+//   - flags: GroupOptionsPipeline for pipeline parallelism: all rows of the rank's matrices, one row
 //     of others.
 //
 // Runtime.NewModel refuses such a file without a group, or for another group, rank, speeds or kind
@@ -4008,9 +4015,10 @@ func destroyWriter(p unsafe.Pointer) { C.ggufx_writer_destroy((*C.ggufx_writer)(
 // After an error the writer is as before.
 //
 // Errors: StatusArgument, StatusMemory, StatusIO, StatusEndian, StatusLimit, StatusType,
-// StatusUnsupported, StatusCancelled, StatusMismatch, StatusDevice, StatusKvtype, StatusDuplicate,
-// StatusName, StatusShape, StatusSplit, StatusHparam, StatusMissing.
-func (w *Writer) CopyRank(file *File, rank, nRanks uint32, speeds []uint32, flags GroupOptionsFlags) error {
+// StatusUnsupported, StatusCancelled, StatusMismatch, StatusDevice, StatusValueType,
+// StatusDuplicate, StatusName, StatusShape, StatusSplit, StatusHyperparameter, StatusMissing.
+func (w *Writer) CopyShard(file *File, rank, nRanks uint32, speeds []uint32,
+	flags GroupOptionsFlags) error {
 	run := begin()
 	defer run.end()
 	cWriter := w.enter(run, alone)
@@ -4019,18 +4027,19 @@ func (w *Writer) CopyRank(file *File, rank, nRanks uint32, speeds []uint32, flag
 	if run.err != nil {
 		return run.err
 	}
-	return run.done(C.ggufx_writer_copy_rank(cWriter, cFile, C.uint32_t(rank), C.uint32_t(nRanks),
+	return run.done(C.ggufx_writer_copy_shard(cWriter, cFile, C.uint32_t(rank), C.uint32_t(nRanks),
 		(*C.uint32_t)(address(speeds)), C.uint32_t(flags), run.e))
 }
 
-// SetU64 sets a key of `length` bytes to an integer of type MetaU8 .. MetaI64, or _BOOL for 0 and 1.
+// SetU64 sets a key of `length` bytes to an integer of type ValueU8 .. ValueI64, or _BOOL for 0 and
+// 1.
 //
 // An existing key keeps its position and gets the new value. "general.alignment" must be a U32 and a
 // power of two; it decides the layout of the file (32 without it).
 //
-// Errors: StatusArgument, StatusMemory, StatusLimit, StatusKey, StatusKvtype, StatusValue,
+// Errors: StatusArgument, StatusMemory, StatusLimit, StatusKey, StatusValueType, StatusValue,
 // StatusAlignment.
-func (w *Writer) SetU64(key string, typ MetaType, value uint64) error {
+func (w *Writer) SetU64(key string, typ ValueType, value uint64) error {
 	run := begin()
 	defer run.end()
 	cWriter := w.enter(run, alone)
@@ -4043,9 +4052,9 @@ func (w *Writer) SetU64(key string, typ MetaType, value uint64) error {
 
 // SetI64 sets a key to a signed integer.
 //
-// Errors: StatusArgument, StatusMemory, StatusLimit, StatusKey, StatusKvtype, StatusValue,
+// Errors: StatusArgument, StatusMemory, StatusLimit, StatusKey, StatusValueType, StatusValue,
 // StatusAlignment.
-func (w *Writer) SetI64(key string, typ MetaType, value int64) error {
+func (w *Writer) SetI64(key string, typ ValueType, value int64) error {
 	run := begin()
 	defer run.end()
 	cWriter := w.enter(run, alone)
@@ -4056,11 +4065,11 @@ func (w *Writer) SetI64(key string, typ MetaType, value int64) error {
 		C.int64_t(value), run.e))
 }
 
-// SetF64 sets a key to a number of type MetaF32 (rounded to nearest) or _F64.
+// SetF64 sets a key to a number of type ValueF32 (rounded to nearest) or _F64.
 //
-// Errors: StatusArgument, StatusMemory, StatusLimit, StatusKey, StatusKvtype, StatusValue,
+// Errors: StatusArgument, StatusMemory, StatusLimit, StatusKey, StatusValueType, StatusValue,
 // StatusAlignment.
-func (w *Writer) SetF64(key string, typ MetaType, value float64) error {
+func (w *Writer) SetF64(key string, typ ValueType, value float64) error {
 	run := begin()
 	defer run.end()
 	cWriter := w.enter(run, alone)
@@ -4073,7 +4082,7 @@ func (w *Writer) SetF64(key string, typ MetaType, value float64) error {
 
 // SetBool sets a key to a bool: any value except 0 is true.
 //
-// Errors: StatusArgument, StatusMemory, StatusLimit, StatusKey, StatusKvtype, StatusValue,
+// Errors: StatusArgument, StatusMemory, StatusLimit, StatusKey, StatusValueType, StatusValue,
 // StatusAlignment.
 func (w *Writer) SetBool(key string, value bool) error {
 	run := begin()
@@ -4087,7 +4096,7 @@ func (w *Writer) SetBool(key string, value bool) error {
 
 // SetString sets a key to a string of any len(text) bytes, copied.
 //
-// Errors: StatusArgument, StatusMemory, StatusLimit, StatusKey, StatusKvtype, StatusValue,
+// Errors: StatusArgument, StatusMemory, StatusLimit, StatusKey, StatusValueType, StatusValue,
 // StatusAlignment.
 func (w *Writer) SetString(key, text string) error {
 	run := begin()
@@ -4104,7 +4113,7 @@ func (w *Writer) SetString(key, text string) error {
 //
 //   - texts: any bytes.
 //
-// Errors: StatusArgument, StatusMemory, StatusLimit, StatusKey, StatusKvtype, StatusValue,
+// Errors: StatusArgument, StatusMemory, StatusLimit, StatusKey, StatusValueType, StatusValue,
 // StatusAlignment.
 func (w *Writer) SetArrayString(key string, texts []string) error {
 	run := begin()
@@ -4125,8 +4134,8 @@ func (w *Writer) SetArrayString(key string, texts []string) error {
 // u64 count and elements. All of it is checked.
 //
 // Errors: StatusArgument, StatusMemory, StatusTruncated, StatusLimit, StatusCount, StatusKey,
-// StatusKvtype, StatusValue, StatusAlignment.
-func (w *Writer) SetValue(key string, typ MetaType, value []byte) error {
+// StatusValueType, StatusValue, StatusAlignment.
+func (w *Writer) SetValue(key string, typ ValueType, value []byte) error {
 	run := begin()
 	defer run.end()
 	cWriter := w.enter(run, alone)
@@ -4152,7 +4161,7 @@ func (w *Writer) Unset(key string) error {
 
 // Rename renames a key, which keeps its position and value.
 //
-// Errors: StatusArgument, StatusMemory, StatusNotFound, StatusKey, StatusKvtype, StatusDuplicate,
+// Errors: StatusArgument, StatusMemory, StatusNotFound, StatusKey, StatusValueType, StatusDuplicate,
 // StatusAlignment.
 func (w *Writer) Rename(key, newKey string) error {
 	run := begin()
@@ -4246,8 +4255,8 @@ func (w *Writer) Info(options *WriteOptions) (WriterFacts, error) {
 //
 // The parts of a set are renamed after all of them are complete, the first one last. The files that
 // they replace are kept as PATH.part.old meanwhile. After a failure they are restored; after a kill
-// Runtime.EditRecover or the next write restores them. All parts have the same key "ggufx.split.id",
-// so that a mixture of two sets is refused (StatusSplit).
+// Runtime.FileRecoverEdit or the next write restores them. All parts have the same key
+// "ggufx.split.id", so that a mixture of two sets is refused (StatusSplit).
 //
 // A write beyond RLIMIT_FSIZE raises SIGXFSZ, which ends a process that does not ignore it. This
 // library never changes signals: a host that ignores it gets StatusIO.
@@ -4289,7 +4298,7 @@ func (w *Writer) WriteStream(write func(part uint32, data []byte) error, options
 	return run.done(C.ggufx_writer_write_stream(cWriter, cWrite, cWriteUser, cOptions, run.e))
 }
 
-// EditInfo describes the effect of Writer.EditWrite.
+// EditInfo describes the effect of Writer.Edit.
 //
 // The writer holds the new content of `file`. Create it with the file's version and byte order. Call
 // Writer.CopyMeta and Writer.CopyTensors, or Writer.AddTensor in the file's order to rename tensors.
@@ -4313,13 +4322,13 @@ func (w *Writer) EditInfo(file *File, options *EditOptions) (EditFacts, error) {
 	}
 	var out C.ggufx_edit_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	if err := run.done(C.ggufx_edit_info(&out, cWriter, cFile, cOptions, run.e)); err != nil {
+	if err := run.done(C.ggufx_writer_edit_info(&out, cWriter, cFile, cOptions, run.e)); err != nil {
 		return EditFacts{}, err
 	}
 	return editFactsOf(&out), nil
 }
 
-// EditWrite edits the file at `path`, from which `file` was opened.
+// Edit edits the file at `path`, from which `file` was opened.
 //
 //   - result: the effect of the edit.
 //
@@ -4330,12 +4339,12 @@ func (w *Writer) EditInfo(file *File, options *EditOptions) (EditFacts, error) {
 //   - Larger changes are first stored in a journal, PATH.patch, which stays until they are on the
 //     disk in the file too.
 //
-// A failed write is undone. After a crash Runtime.EditRecover finishes the edit; until then the file
-// may not open. Other processes that have the file mapped see the changes.
+// A failed write is undone. After a crash Runtime.FileRecoverEdit finishes the edit; until then the
+// file may not open. Other processes that have the file mapped see the changes.
 //
 // Errors: StatusArgument, StatusMemory, StatusIO, StatusLimit, StatusNotFound, StatusCapacity,
 // StatusCancelled, StatusState, StatusOverflow.
-func (w *Writer) EditWrite(file *File, path string, options *EditOptions) (EditFacts, error) {
+func (w *Writer) Edit(file *File, path string, options *EditOptions) (EditFacts, error) {
 	run := begin()
 	defer run.end()
 	cWriter := w.enter(run, alone)
@@ -4347,7 +4356,7 @@ func (w *Writer) EditWrite(file *File, path string, options *EditOptions) (EditF
 	}
 	var out C.ggufx_edit_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	if err := run.done(C.ggufx_edit_write(&out, cWriter, cFile, cPath, cOptions, run.e)); err != nil {
+	if err := run.done(C.ggufx_writer_edit(&out, cWriter, cFile, cPath, cOptions, run.e)); err != nil {
 		return EditFacts{}, err
 	}
 	return editFactsOf(&out), nil
@@ -4397,17 +4406,45 @@ func Has(feature string) bool {
 	return C.ggufx_has(cFeature) != 0
 }
 
-// ChatFormatName returns the name of built-in format `index`, or "" after the last one.
+// ChatTemplateBuiltinName returns the name of built-in format `index`, or "" after the last one.
 //
 // The name is valid for the life of the process.
-func ChatFormatName(index int) string {
+func ChatTemplateBuiltinName(index int) string {
 	run := begin()
 	defer run.end()
 	cIndex := run.size("index", index)
 	if run.err != nil {
 		return ""
 	}
-	return C.GoString(C.ggufx_chat_format_name(cIndex))
+	return C.GoString(C.ggufx_chat_template_builtin_name(cIndex))
+}
+
+// PreTokenizerCount returns the number of pre-tokenizers of this library.
+func PreTokenizerCount() int {
+	return int(C.ggufx_pre_tokenizer_count())
+}
+
+// PreTokenizerAt describes pre-tokenizer `index`.
+//
+// Errors: StatusArgument.
+func PreTokenizerAt(index int) (PreTokenizerFacts, error) {
+	run := begin()
+	defer run.end()
+	cIndex := run.size("index", index)
+	if run.err != nil {
+		return PreTokenizerFacts{}, run.err
+	}
+	var out C.ggufx_pre_tokenizer_facts
+	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
+	if err := run.done(C.ggufx_pre_tokenizer_at(&out, cIndex, run.e)); err != nil {
+		return PreTokenizerFacts{}, err
+	}
+	return preTokenizerFactsOf(&out), nil
+}
+
+// TokenizerUnicode returns the Unicode version of pre-tokenizers: "15.0.0".
+func TokenizerUnicode() string {
+	return C.GoString(C.ggufx_tokenizer_unicode())
 }
 
 // FileTypeCount returns the number of quantization mixes.
@@ -4433,11 +4470,10 @@ func FileTypeAt(index int) (FileTypeFacts, error) {
 	return fileTypeFactsOf(&out), nil
 }
 
-// FileTypeFromName finds the value of general.file_type by name, regardless of case. "Q4_K" is
-// Q4_K_M.
+// FileTypeFind finds the value of general.file_type by name, regardless of case. "Q4_K" is Q4_K_M.
 //
 // Errors: StatusArgument, StatusNotFound.
-func FileTypeFromName(name string) (uint32, error) {
+func FileTypeFind(name string) (uint32, error) {
 	run := begin()
 	defer run.end()
 	cName := run.text(name)
@@ -4445,38 +4481,10 @@ func FileTypeFromName(name string) (uint32, error) {
 		return 0, run.err
 	}
 	out := slot[C.uint32_t](run)
-	if err := run.done(C.ggufx_file_type_from_name(out, cName, run.e)); err != nil {
+	if err := run.done(C.ggufx_file_type_find(out, cName, run.e)); err != nil {
 		return 0, err
 	}
 	return uint32(*out), nil
-}
-
-// TokenizerPreCount returns the number of pre-tokenizers of this library.
-func TokenizerPreCount() int {
-	return int(C.ggufx_tokenizer_pre_count())
-}
-
-// TokenizerPre describes pre-tokenizer `index`.
-//
-// Errors: StatusArgument.
-func TokenizerPre(index int) (PreFacts, error) {
-	run := begin()
-	defer run.end()
-	cIndex := run.size("index", index)
-	if run.err != nil {
-		return PreFacts{}, run.err
-	}
-	var out C.ggufx_pre_facts
-	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	if err := run.done(C.ggufx_tokenizer_pre(&out, cIndex, run.e)); err != nil {
-		return PreFacts{}, err
-	}
-	return preFactsOf(&out), nil
-}
-
-// TokenizerUnicode returns the Unicode version of pre-tokenizers: "15.0.0".
-func TokenizerUnicode() string {
-	return C.GoString(C.ggufx_tokenizer_unicode())
 }
 
 // TypeInfo describes a tensor type.
@@ -4493,10 +4501,10 @@ func TypeInfo(typ TensorType) (TypeFacts, error) {
 	return typeFactsOf(&out), nil
 }
 
-// TypeFromName finds a tensor type by name, regardless of case: "Q4_K".
+// TypeFind finds a tensor type by name, regardless of case: "Q4_K".
 //
 // Errors: StatusArgument, StatusNotFound.
-func TypeFromName(name string) (TensorType, error) {
+func TypeFind(name string) (TensorType, error) {
 	run := begin()
 	defer run.end()
 	cName := run.text(name)
@@ -4504,20 +4512,20 @@ func TypeFromName(name string) (TensorType, error) {
 		return 0, run.err
 	}
 	out := slot[C.uint32_t](run)
-	if err := run.done(C.ggufx_type_from_name(out, cName, run.e)); err != nil {
+	if err := run.done(C.ggufx_type_find(out, cName, run.e)); err != nil {
 		return 0, err
 	}
 	return TensorType(*out), nil
 }
 
-// RowBytes returns the bytes of a row of n values in *out.
+// TypeRowBytes returns the bytes of a row of n values in *out.
 //
 // Errors: StatusArgument, StatusType, StatusShape, StatusOverflow.
-func RowBytes(typ TensorType, n uint64) (uint64, error) {
+func TypeRowBytes(typ TensorType, n uint64) (uint64, error) {
 	run := begin()
 	defer run.end()
 	out := slot[C.uint64_t](run)
-	if err := run.done(C.ggufx_row_bytes(out, C.uint32_t(typ), C.uint64_t(n), run.e)); err != nil {
+	if err := run.done(C.ggufx_type_row_bytes(out, C.uint32_t(typ), C.uint64_t(n), run.e)); err != nil {
 		return 0, err
 	}
 	return uint64(*out), nil

@@ -53,19 +53,19 @@ func TestKVOptions(t *testing.T) {
 		check(t, near(k[:4], []float32{-1.307774, 0.335124, 0.702069, 0.856494}, 1e-5), k[:4])
 		check(t, near(k[8:32], numbers(64)[8:32], 1e-30), k[8:32])
 	}
-	for n, token := range map[uint32]int{8: 6, ggufx.KVNoSinks: 2} { // those stay F16
+	for n, token := range map[uint32]int{8: 6, ggufx.KVNoSinkTokens: 2} { // those stay F16
 		sinks := kvOf(func(o *ggufx.KVOptions) { o.TypeK, o.TypeV, o.Sinks = ggufx.KVQ8_0, ggufx.KVQ8_0, n })
 		ok(t, appendTo(sinks, 0, 0, 128, nil, numbers(128*64), numbers(128*64)))
 		ok(t, readFrom(sinks, k, nil, 0, 0, uint64(token), 1))
 		check(t, near(k, numbers(7 * 64)[token*64:][:64], 6e-4) == (n == 8), n)
 	}
 	narrow := kvOf(func(o *ggufx.KVOptions) {
-		o.Layers = []ggufx.KVLayer{{TypeK: ggufx.KVF32, TypeV: ggufx.KVF32, Window: 2}, {}}
+		o.Layers = []ggufx.KVLayerOptions{{TypeK: ggufx.KVF32, TypeV: ggufx.KVF32, Window: 2}, {}}
 	})
 	ok(t, appendTo(narrow, 0, 0, 5, nil, numbers(320), numbers(320)))
 	check(t, math.Abs(float64(attended(t, narrow, 0)[0])+0.795041) < 1e-5)
-	chunks := ggufx.KVLayer{TypeK: ggufx.KVF32, TypeV: ggufx.KVF32, Window: 2, WindowKind: ggufx.WindowKindChunked}
-	chunked := kvOf(func(o *ggufx.KVOptions) { o.Layers = []ggufx.KVLayer{chunks, {}} })
+	chunks := ggufx.KVLayerOptions{TypeK: ggufx.KVF32, TypeV: ggufx.KVF32, Window: 2, WindowKind: ggufx.WindowKindChunked}
+	chunked := kvOf(func(o *ggufx.KVOptions) { o.Layers = []ggufx.KVLayerOptions{chunks, {}} })
 	ok(t, appendTo(chunked, 0, 0, 5, nil, numbers(320), numbers(320)))
 	check(t, near(attended(t, chunked, 0)[:1], numbers(320)[256:257], 1e-5)) // only the token
 	slim := kvOf(func(o *ggufx.KVOptions) { o.HeadDimV = 16 })
@@ -95,21 +95,21 @@ func TestSessionOptions(t *testing.T) {
 	_, err = rt.Estimate(demo(t, rt), &ggufx.EstimateOptions{Checkpoints: 4097})
 	fails(t, err, ggufx.StatusArgument)
 	session, calls := must[*ggufx.Session](t)(model.NewSession(&ggufx.SessionOptions{Batch: 2})), 0
-	look := &ggufx.BatchOptions{Attention: func(a ggufx.AttentionView) error {
+	look := &ggufx.DecodeOptions{Attention: func(a ggufx.AttentionView) error {
 		calls++
 		check(t, a.Tokens == 2 && a.FirstToken == uint64(2*((calls-1)/4)))
 		return nil
 	}}
-	must[[]float32](t)(session.DecodeBatch([]ggufx.BatchItem{lastOf(0, []int32{1, 300, 301, 302})}, nil, look))
+	must[[]float32](t)(session.Decode([]ggufx.DecodeItem{lastOf(0, []int32{1, 300, 301, 302})}, nil, look))
 	check(t, calls == 8, calls)
 }
 
 func TestQuantizerOptions(t *testing.T) {
 	rt := newRuntime(t)
-	f, recipe := demo(t, rt), must[uint32](t)(ggufx.FileTypeFromName("q4_0"))
-	planned := func(o ggufx.JobOptions) *ggufx.Quantizer {
-		o.Flags |= ggufx.JobAllowRequantize
-		return must[*ggufx.Quantizer](t)(rt.QuantizeJob(f, recipe, &o))
+	f, recipe := demo(t, rt), must[uint32](t)(ggufx.FileTypeFind("q4_0"))
+	planned := func(o ggufx.QuantizerOptions) *ggufx.Quantizer {
+		o.Flags |= ggufx.QuantizerAllowRequantize
+		return must[*ggufx.Quantizer](t)(rt.NewQuantizer(f, recipe, &o))
 	}
 	embedding := func(q *ggufx.Quantizer) ggufx.TensorType {
 		for _, p := range tensorsOf(t, q) {
@@ -119,17 +119,17 @@ func TestQuantizerOptions(t *testing.T) {
 		}
 		return ggufx.TypeF64
 	}
-	q := planned(ggufx.JobOptions{Flags: ggufx.JobEmbeddingType, EmbeddingType: ggufx.TypeQ5_0, OutputType: ggufx.TypeQ5_1})
+	q := planned(ggufx.QuantizerOptions{Flags: ggufx.QuantizerEmbeddingType, EmbeddingType: ggufx.TypeQ5_0, OutputType: ggufx.TypeQ5_1})
 	check(t, embedding(q) == ggufx.TypeQ5_0)
-	q = planned(ggufx.JobOptions{Flags: ggufx.JobOutputType, EmbeddingType: ggufx.TypeQ5_0, OutputType: ggufx.TypeQ5_1})
+	q = planned(ggufx.QuantizerOptions{Flags: ggufx.QuantizerOutputType, EmbeddingType: ggufx.TypeQ5_0, OutputType: ggufx.TypeQ5_1})
 	check(t, embedding(q) == ggufx.TypeQ5_1) // it is the output, too
-	bytesOf := func(q *ggufx.Quantizer) uint64 { return must[ggufx.JobFacts](t)(q.Info()).FileBytes }
-	more := bytesOf(planned(ggufx.JobOptions{ReserveBytes: 65536})) - bytesOf(planned(ggufx.JobOptions{}))
+	bytesOf := func(q *ggufx.Quantizer) uint64 { return must[ggufx.QuantizerFacts](t)(q.Info()).FileBytes }
+	more := bytesOf(planned(ggufx.QuantizerOptions{ReserveBytes: 65536})) - bytesOf(planned(ggufx.QuantizerOptions{}))
 	check(t, more >= 65536 && more < 65536+200, more)
 	path := filepath.Join(t.TempDir(), "q.gguf")
-	q = planned(ggufx.JobOptions{ImatrixName: "calibration.dat",
+	q = planned(ggufx.QuantizerOptions{ImatrixName: "calibration.dat",
 		Imatrix: must[*ggufx.Imatrix](t)(rt.OpenImatrixMemory(oldImatrix(t)))})
-	check(t, must[ggufx.JobFacts](t)(q.Info()).Missing > 0)
+	check(t, must[ggufx.QuantizerFacts](t)(q.Info()).Missing > 0)
 	ok(t, q.Run(path, nil))
 	key := must[*ggufx.Meta](t)(must[*ggufx.File](t)(rt.Open(path, nil)).Meta("quantize.imatrix.file"))
 	check(t, must[string](t)(key.Text()) == "calibration.dat")

@@ -60,7 +60,7 @@ func NewRuntime(options *RuntimeOptions) (*Runtime, error) {
 func checkLibrary() error {
 	run := begin()
 	defer run.end()
-	abi, size := uint32(C.ggufx_abi_version()), uintptr(C.ggufx_abi_layout(run.text("ggufx_error")))
+	abi, size := uint32(C.ggufx_abi_version()), uintptr(C.ggufx_struct_size(run.text("ggufx_error")))
 	if abi != ABIVersion || size != unsafe.Sizeof(C.ggufx_error{}) {
 		err := argument("the library has ABI %d and errors of %d bytes, not %d", abi, size, ABIVersion)
 		err.(*Error).Status = StatusVersion

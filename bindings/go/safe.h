@@ -13,7 +13,7 @@ struct ggufx_adapter {
 struct ggufx_runtime {
     char unused;
 };
-struct ggufx_chat {
+struct ggufx_chat_template {
     char unused;
 };
 struct ggufx_chat_parser {
@@ -46,9 +46,6 @@ struct ggufx_matcher {
 struct ggufx_imatrix {
     char unused;
 };
-struct ggufx_job {
-    char unused;
-};
 struct ggufx_kv {
     char unused;
 };
@@ -61,6 +58,9 @@ struct ggufx_model {
 struct ggufx_session {
     char unused;
 };
+struct ggufx_quantizer {
+    char unused;
+};
 struct ggufx_sampler {
     char unused;
 };
@@ -71,12 +71,12 @@ struct ggufx_writer {
 /* Go functions, in callbacks_safe.go. */
 extern uint64_t ggufxGoCall1(void *user, char *key, void *out, uint64_t capacity);
 extern void ggufxGoCall2(void *user, char *key, void *data, uint64_t n_bytes);
-extern int32_t ggufxGoCall3(void *user, ggufx_finding *finding);
+extern int32_t ggufxGoCall3(void *user, ggufx_finding_facts *finding);
 extern int32_t ggufxGoCall4(void *user, void *data, size_t n);
 extern int32_t ggufxGoCall5(void *user, void *data, size_t n);
-extern int32_t ggufxGoCall6(void *user, size_t index, ggufx_job_tensor *tensor);
-extern int32_t ggufxGoCall7(void *user, ggufx_measure_facts *running);
-extern int32_t ggufxGoCall8(void *user, ggufx_measure_row *rows, size_t n);
+extern int32_t ggufxGoCall6(void *user, ggufx_eval_facts *running);
+extern int32_t ggufxGoCall7(void *user, ggufx_eval_row *rows, size_t n);
+extern int32_t ggufxGoCall8(void *user, size_t index, ggufx_quantizer_tensor_facts *tensor);
 extern int32_t ggufxGoCall9(void *user, ggufx_candidate *candidates, size_t n);
 extern int32_t ggufxGoCall10(void *user, uint32_t part, void *data, size_t n);
 

@@ -31,12 +31,12 @@ func newSession(t testing.TB, options *ggufx.SessionOptions) *ggufx.Session {
 func aloneLogits(t testing.TB, tokens []int32) []float32 {
 	o := sequenceOptions()
 	o.Sequences = 1
-	return decoded(t, newSession(t, o), ggufx.BatchItem{Tokens: tokens, Flags: ggufx.BatchAllLogits})
+	return decoded(t, newSession(t, o), ggufx.DecodeItem{Tokens: tokens, Flags: ggufx.DecodeAllLogits})
 }
 
 // lastOf are tokens of a sequence, of which the last one's logits are wanted.
-func lastOf(sequence uint32, tokens []int32) ggufx.BatchItem {
-	return ggufx.BatchItem{Sequence: sequence, Tokens: tokens, Flags: ggufx.BatchLogits}
+func lastOf(sequence uint32, tokens []int32) ggufx.DecodeItem {
+	return ggufx.DecodeItem{Sequence: sequence, Tokens: tokens, Flags: ggufx.DecodeLogits}
 }
 
 func lastRow(logits []float32) []float32 { return logits[len(logits)-row:] }
@@ -50,28 +50,28 @@ func equal(a, b []float32) bool {
 	return len(a) == len(b)
 }
 
-func decoded(t testing.TB, s *ggufx.Session, items ...ggufx.BatchItem) []float32 {
+func decoded(t testing.TB, s *ggufx.Session, items ...ggufx.DecodeItem) []float32 {
 	t.Helper()
-	return must[[]float32](t)(s.DecodeBatch(items, nil, nil))
+	return must[[]float32](t)(s.Decode(items, nil, nil))
 }
 
 func lengths(s *ggufx.Session) [3]uint64 {
-	return [3]uint64{s.SequenceLength(0), s.SequenceLength(1), s.SequenceLength(2)}
+	return [3]uint64{s.Length(0), s.Length(1), s.Length(2)}
 }
 
 func TestSequencesHaveTheBitsOfSessionsOfTheirOwn(t *testing.T) {
 	a, b, s := aloneLogits(t, tokensA), aloneLogits(t, tokensB), newSession(t, sequenceOptions())
 	check(t, !equal(lastRow(a), lastRow(b)))
-	first := decoded(t, s, ggufx.BatchItem{Sequence: 2, Tokens: tokensB[:2]},
-		ggufx.BatchItem{Sequence: 0, Tokens: tokensA[:3], Flags: ggufx.BatchAllLogits})
+	first := decoded(t, s, ggufx.DecodeItem{Sequence: 2, Tokens: tokensB[:2]},
+		ggufx.DecodeItem{Sequence: 0, Tokens: tokensA[:3], Flags: ggufx.DecodeAllLogits})
 	check(t, equal(first, a[:3*row]))
 	out := make([]float32, 2*row)
-	got, err := s.DecodeBatch([]ggufx.BatchItem{{Sequence: 0, Tokens: tokensA[3:], Flags: ggufx.BatchLogits},
-		{Sequence: 2, Tokens: tokensB[2:], Flags: ggufx.BatchLogits}}, out, nil)
+	got, err := s.Decode([]ggufx.DecodeItem{{Sequence: 0, Tokens: tokensA[3:], Flags: ggufx.DecodeLogits},
+		{Sequence: 2, Tokens: tokensB[2:], Flags: ggufx.DecodeLogits}}, out, nil)
 	ok(t, err)
 	check(t, &got[0] == &out[0] && equal(out[:row], lastRow(a)) && equal(out[row:], lastRow(b)))
-	check(t, lengths(s) == [3]uint64{5, 0, 3} && s.SequenceLength(9) == 0)
-	check(t, must[ggufx.SessionMemoryFacts](t)(s.Memory()).Tokens == 8)
+	check(t, lengths(s) == [3]uint64{5, 0, 3} && s.Length(9) == 0)
+	check(t, must[ggufx.SessionMemoryFacts](t)(s.MemoryInfo()).Tokens == 8)
 }
 
 func TestProductsOfACallHaveFlagsOfTheirOwn(t *testing.T) {
@@ -83,8 +83,8 @@ func TestProductsOfACallHaveFlagsOfTheirOwn(t *testing.T) {
 	want := decoded(t, f32, item)
 	check(t, !equal(decoded(t, plain, item), want))
 	again := func(s *ggufx.Session, flags ggufx.MatmulFlags) []float32 {
-		ok(t, s.SequenceTruncate(1, 0))
-		return must[[]float32](t)(s.DecodeBatch([]ggufx.BatchItem{item}, nil, &ggufx.BatchOptions{MatmulFlags: &flags}))
+		ok(t, s.Truncate(1, 0))
+		return must[[]float32](t)(s.Decode([]ggufx.DecodeItem{item}, nil, &ggufx.DecodeOptions{MatmulFlags: &flags}))
 	}
 	check(t, equal(again(plain, ggufx.MatmulF32), want) && !equal(again(f32, 0), want))
 }
@@ -95,24 +95,24 @@ func TestSequencesAreCopiedAndCut(t *testing.T) {
 		prompt = append(prompt, id)
 	}
 	long := lastRow(aloneLogits(t, append(append([]int32{}, prompt...), 9)))
-	check(t, len(decoded(t, s, ggufx.BatchItem{Sequence: 0, Tokens: prompt, Flags: ggufx.BatchMark})) == 0)
-	before := must[ggufx.SessionMemoryFacts](t)(s.Memory())
+	check(t, len(decoded(t, s, ggufx.DecodeItem{Sequence: 0, Tokens: prompt, Flags: ggufx.DecodeCheckpoint})) == 0)
+	before := must[ggufx.SessionMemoryFacts](t)(s.MemoryInfo())
 	check(t, before.Tokens == 71 && before.SharedPages == 0, before)
-	ok(t, s.SequenceCopy(0, 1, 71))
-	after := must[ggufx.SessionMemoryFacts](t)(s.Memory())
+	ok(t, s.Copy(0, 1, 71))
+	after := must[ggufx.SessionMemoryFacts](t)(s.MemoryInfo())
 	check(t, after.Tokens == 142 && after.SharedPages > 0 && after.CacheBytes > 0, after)
 	both := decoded(t, s, lastOf(1, []int32{9}), lastOf(0, []int32{9}))
 	check(t, equal(both[:row], long) && equal(both[row:], long))
-	ok(t, s.SequenceTruncate(1, 0))
+	ok(t, s.Truncate(1, 0))
 	check(t, lengths(s) == [3]uint64{72, 0, 0})
-	decoded(t, s, ggufx.BatchItem{Sequence: 1, Tokens: tokensA})
-	ok(t, s.SequenceTruncate(1, 3))
+	decoded(t, s, ggufx.DecodeItem{Sequence: 1, Tokens: tokensA})
+	ok(t, s.Truncate(1, 3))
 	got := decoded(t, s, lastOf(1, tokensA[3:]))
 	check(t, equal(got, lastRow(aloneLogits(t, tokensA))))
-	fails(t, s.SequenceCopy(0, 1, 2), ggufx.StatusState)
-	fails(t, s.SequenceCopy(0, 3, 2), ggufx.StatusArgument)
-	fails(t, s.SequenceCopy(0, 2, 73), ggufx.StatusArgument)
-	fails(t, s.SequenceTruncate(1, 6), ggufx.StatusArgument)
+	fails(t, s.Copy(0, 1, 2), ggufx.StatusState)
+	fails(t, s.Copy(0, 3, 2), ggufx.StatusArgument)
+	fails(t, s.Copy(0, 2, 73), ggufx.StatusArgument)
+	fails(t, s.Truncate(1, 6), ggufx.StatusArgument)
 }
 
 type torn struct{ err error }
@@ -121,14 +121,14 @@ func (b torn) Read([]byte) (int, error) { return 0, b.err }
 
 func TestSequencesAreSavedAndLoaded(t *testing.T) {
 	from, to := newSession(t, sequenceOptions()), newSession(t, sequenceOptions())
-	decoded(t, from, ggufx.BatchItem{Sequence: 1, Tokens: tokensA[:4]}, lastOf(0, tokensB))
+	decoded(t, from, ggufx.DecodeItem{Sequence: 1, Tokens: tokensA[:4]}, lastOf(0, tokensB))
 	var data bytes.Buffer
 	ok(t, from.Save(1, &data))
 	path := filepath.Join(t.TempDir(), "sequence")
-	ok(t, from.SavePath(1, path))
+	ok(t, from.SaveFile(1, path))
 	check(t, bytes.Equal(must[[]byte](t)(os.ReadFile(path)), data.Bytes()))
 	ok(t, to.Load(2, bytes.NewReader(data.Bytes())))
-	ok(t, to.LoadPath(0, path))
+	ok(t, to.LoadFile(0, path))
 	both := decoded(t, to, lastOf(2, tokensA[4:]), lastOf(0, tokensA[4:]))
 	want := lastRow(aloneLogits(t, tokensA))
 	check(t, equal(both[:row], want) && equal(both[row:], want))
@@ -139,7 +139,7 @@ func TestSequencesAreSavedAndLoaded(t *testing.T) {
 	wrong[len(wrong)-1] ^= 1
 	fails(t, to.Load(2, bytes.NewReader(wrong)), ggufx.StatusChecksum)
 	fails(t, to.Load(3, bytes.NewReader(data.Bytes())), ggufx.StatusArgument)
-	fails(t, to.LoadPath(0, "/nowhere/snapshot"), ggufx.StatusIO)
+	fails(t, to.LoadFile(0, "/nowhere/snapshot"), ggufx.StatusIO)
 	mine := errors.New("mine")
 	for _, err := range []error{to.Load(0, torn{mine}), from.Save(1, full{mine})} {
 		fails(t, err, ggufx.StatusIO)
@@ -158,34 +158,34 @@ func TestABatchFailsAsAWhole(t *testing.T) {
 	s, five := newSession(t, o), []int32{5}
 	decoded(t, s, lastOf(0, tokensA), lastOf(1, tokensB))
 	good := lastOf(0, five)
-	refused := func(status ggufx.Status, items ...ggufx.BatchItem) uint64 {
+	refused := func(status ggufx.Status, items ...ggufx.DecodeItem) uint64 {
 		t.Helper()
-		_, err := s.DecodeBatch(items, nil, nil)
+		_, err := s.Decode(items, nil, nil)
 		return fails(t, err, status).Index
 	}
 	check(t, refused(ggufx.StatusArgument, good, lastOf(3, five)) == 1)
 	check(t, refused(ggufx.StatusArgument, good, lastOf(1, five), good) == 2)
 	check(t, refused(ggufx.StatusArgument, good, lastOf(1, []int32{5, 4000})) == 1)
-	check(t, refused(ggufx.StatusArgument, good, ggufx.BatchItem{Sequence: 1}) == 1)
+	check(t, refused(ggufx.StatusArgument, good, ggufx.DecodeItem{Sequence: 1}) == 1)
 	check(t, refused(ggufx.StatusCapacity, good, lastOf(1, make([]int32, 14))) == 1)
-	refused(ggufx.StatusArgument, ggufx.BatchItem{Tokens: five, Flags: 1 << 20})
-	_, err := s.DecodeBatch([]ggufx.BatchItem{good}, make([]float32, 1023), nil)
+	refused(ggufx.StatusArgument, ggufx.DecodeItem{Tokens: five, Flags: 1 << 20})
+	_, err := s.Decode([]ggufx.DecodeItem{good}, make([]float32, 1023), nil)
 	fails(t, err, ggufx.StatusArgument)
-	both := ggufx.MatmulTiles | ggufx.MatmulBatchInvariant
-	_, err = s.DecodeBatch([]ggufx.BatchItem{good}, nil, &ggufx.BatchOptions{MatmulFlags: &both})
+	both := ggufx.MatmulTiled | ggufx.MatmulBatchInvariant
+	_, err = s.Decode([]ggufx.DecodeItem{good}, nil, &ggufx.DecodeOptions{MatmulFlags: &both})
 	fails(t, err, ggufx.StatusArgument)
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = s.DecodeBatch([]ggufx.BatchItem{good}, nil, &ggufx.BatchOptions{Watch: ggufx.Watch{Context: done}})
+	_, err = s.Decode([]ggufx.DecodeItem{good}, nil, &ggufx.DecodeOptions{Watch: ggufx.Watch{Context: done}})
 	fails(t, err, ggufx.StatusCancelled)
 	check(t, lengths(s) == [3]uint64{5, 3, 0})
 	var nothing *ggufx.Session
 	for _, s := range []*ggufx.Session{s, nothing} {
 		ok(t, s.Close())
-		_, err = s.DecodeBatch([]ggufx.BatchItem{good}, nil, nil)
+		_, err = s.Decode([]ggufx.DecodeItem{good}, nil, nil)
 		fails(t, err, ggufx.StatusArgument)
 		fails(t, s.Save(0, io.Discard), ggufx.StatusArgument)
-		check(t, s.SequenceLength(0) == 0)
+		check(t, s.Length(0) == 0)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestTextsAreEdited(t *testing.T) {
 	model := must[*ggufx.Model](t)(rt.NewModel(f, nil))
 	width := int(must[ggufx.ModelFacts](t)(model.Info()).Embedding)
 	s := must[*ggufx.Session](t)(model.NewSession(&ggufx.SessionOptions{Context: 300, Sequences: 3, ContextTotal: 128,
-		MatmulFlags: ggufx.MatmulTiles}))
+		MatmulFlags: ggufx.MatmulTiled}))
 	check(t, must[ggufx.SessionFacts](t)(s.Info()).ContextTotal == 128)
 	ids, places, rows := make([]int32, 40), make([]int32, 40), make([]float32, 40*width)
 	table := must[*ggufx.Tensor](t)(f.Tensor("token_embd.weight"))
@@ -203,32 +203,32 @@ func TestTextsAreEdited(t *testing.T) {
 		ids[i], places[i] = int32(300+i), int32(i)
 		ok(t, rt.Dequantize(rows[i*width:(i+1)*width], table, uint64(ids[i]), 1))
 	}
-	items := []ggufx.BatchItem{{Tokens: ids, Flags: ggufx.BatchLogits | ggufx.BatchAllEmbed},
-		{Sequence: 1, Embeddings: rows, Positions: places, Flags: ggufx.BatchLogits | ggufx.BatchEmbed}}
+	items := []ggufx.DecodeItem{{Tokens: ids, Flags: ggufx.DecodeLogits | ggufx.DecodeAllHidden},
+		{Sequence: 1, Embeddings: rows, Positions: places, Flags: ggufx.DecodeLogits | ggufx.DecodeHidden}}
 	hidden := make([]float32, 41*width)
-	both := must[[]float32](t)(s.DecodeBatch(items, nil, &ggufx.BatchOptions{Embeddings: hidden}))
+	both := must[[]float32](t)(s.Decode(items, nil, &ggufx.DecodeOptions{Embeddings: hidden}))
 	check(t, equal(both[:row], both[row:]) && equal(hidden[39*width:40*width], hidden[40*width:]))
-	ok(t, s.SequenceTruncate(2, 0))
-	alone := decoded(t, s, ggufx.BatchItem{Sequence: 2, Embeddings: rows[:3*width], Flags: ggufx.BatchAllLogits})
-	check(t, len(alone) == 3*row && s.SequenceLength(2) == 3)
-	ok(t, s.SequenceTruncate(2, 0))
-	check(t, must[ggufx.SessionMemoryFacts](t)(s.Memory()).EmbeddedBytes >= uint64(4*len(rows)))
-	ok(t, s.SequenceRemove(0, 4, 10))
-	ok(t, s.SequenceShift(0, 4, 26, -10))
-	left, positions, err := s.SequenceTokens(0, 0, 30)
+	ok(t, s.Truncate(2, 0))
+	alone := decoded(t, s, ggufx.DecodeItem{Sequence: 2, Embeddings: rows[:3*width], Flags: ggufx.DecodeAllLogits})
+	check(t, len(alone) == 3*row && s.Length(2) == 3)
+	ok(t, s.Truncate(2, 0))
+	check(t, must[ggufx.SessionMemoryFacts](t)(s.MemoryInfo()).EmbeddedBytes >= uint64(4*len(rows)))
+	ok(t, s.Remove(0, 4, 10))
+	ok(t, s.Shift(0, 4, 26, -10))
+	left, positions, err := s.Tokens(0, 0, 30)
 	ok(t, err)
 	check(t, len(left) == 30 && left[3] == 303 && left[4] == 314 && positions[29] == 29)
-	fails(t, s.SequenceRemove(0, 4, 27), ggufx.StatusArgument)
-	fails(t, s.SequenceShift(0, 4, 2, 5), ggufx.StatusArgument)
-	_, err = s.DecodeBatch([]ggufx.BatchItem{{Tokens: ids, Positions: places[1:], Flags: ggufx.BatchLogits}}, nil, nil)
+	fails(t, s.Remove(0, 4, 27), ggufx.StatusArgument)
+	fails(t, s.Shift(0, 4, 2, 5), ggufx.StatusArgument)
+	_, err = s.Decode([]ggufx.DecodeItem{{Tokens: ids, Positions: places[1:], Flags: ggufx.DecodeLogits}}, nil, nil)
 	fails(t, err, ggufx.StatusArgument)
-	before := must[ggufx.SessionMemoryFacts](t)(s.Memory()).TokensLeft
-	_, err = s.DecodeBatch([]ggufx.BatchItem{lastOf(2, make([]int32, 300))}, nil, nil)
+	before := must[ggufx.SessionMemoryFacts](t)(s.MemoryInfo()).TokensLeft
+	_, err = s.Decode([]ggufx.DecodeItem{lastOf(2, make([]int32, 300))}, nil, nil)
 	check(t, fails(t, err, ggufx.StatusCapacity).Index == 0)
-	check(t, must[ggufx.SessionMemoryFacts](t)(s.Memory()).TokensLeft == before)
+	check(t, must[ggufx.SessionMemoryFacts](t)(s.MemoryInfo()).TokensLeft == before)
 	var all bytes.Buffer
-	ok(t, s.Save(ggufx.SessionAll, &all))
-	ok(t, s.SequenceTruncate(0, 0))
-	ok(t, s.Load(ggufx.SessionAll, &all))
+	ok(t, s.Save(ggufx.AllSequences, &all))
+	ok(t, s.Truncate(0, 0))
+	ok(t, s.Load(ggufx.AllSequences, &all))
 	check(t, lengths(s) == [3]uint64{30, 40, 0}, lengths(s))
 }

@@ -40,7 +40,7 @@ func ggufxGoLayer(user unsafe.Pointer, layer C.uint32_t, first C.uint64_t, n C.s
 	return C.int32_t(set.guard(false, func() error {
 		var facts C.ggufx_layer_facts
 		facts.struct_size = C.sizeof_ggufx_layer_facts
-		C.ggufx_model_layer(&facts, f.model, layer, nil)
+		C.ggufx_model_layer_info(&facts, f.model, layer, nil)
 		floats := func(p *C.float, heads, dim C.uint32_t) []float32 {
 			return unsafe.Slice((*float32)(unsafe.Pointer(p)), int(n)*int(heads)*int(dim))
 		}
@@ -54,8 +54,8 @@ func ggufxGoLayer(user unsafe.Pointer, layer C.uint32_t, first C.uint64_t, n C.s
 	}))
 }
 
-// BatchOptions of DecodeBatch; nil is the default.
-type BatchOptions struct {
+// DecodeOptions of Decode; nil is the default.
+type DecodeOptions struct {
 	MatmulFlags *MatmulFlags // matmul flags of this call; nil: the session's
 	Embeddings  []float32    // filled with the hidden states that items request
 	Watch       Watch
@@ -63,9 +63,9 @@ type BatchOptions struct {
 }
 
 // rows that items request: one with a flag, or one for each token with another.
-func rows(items []C.ggufx_batch_item, last, all BatchFlags) (n int) {
+func rows(items []C.ggufx_decode_item, last, all DecodeFlags) (n int) {
 	for _, item := range items {
-		switch flags := BatchFlags(item.flags); {
+		switch flags := DecodeFlags(item.flags); {
 		case flags&all != 0:
 			n += int(item.n_tokens)
 		case flags&last != 0:
@@ -75,19 +75,19 @@ func rows(items []C.ggufx_batch_item, last, all BatchFlags) (n int) {
 	return n
 }
 
-// DecodeBatch appends tokens to many sequences, all or nothing, and returns the rows of logits that
+// Decode appends tokens to many sequences, all or nothing, and returns the rows of logits that
 // the items request, in their order: in logits, or nil: in a new slice. Without Tokens and Positions the
 // number of Embeddings counts.
 //
 // Errors: StatusArgument and StatusCapacity (Index: the item), StatusCancelled, StatusValue.
-func (s *Session) DecodeBatch(items []BatchItem, logits []float32, options *BatchOptions) ([]float32, error) {
+func (s *Session) Decode(items []DecodeItem, logits []float32, options *DecodeOptions) ([]float32, error) {
 	run := begin()
 	defer run.end()
 	cSession := s.enter(run, alone)
 	if run.err != nil {
 		return nil, run.err
 	}
-	model, cItems := s.modelFacts(run), list[C.ggufx_batch_item](run, items)
+	model, cItems := s.modelFacts(run), list[C.ggufx_decode_item](run, items)
 	all := unsafe.Slice(cItems, len(items))
 	for i := range all {
 		if all[i].n_tokens == 0 { // embeddings alone
@@ -95,17 +95,17 @@ func (s *Session) DecodeBatch(items []BatchItem, logits []float32, options *Batc
 		}
 	}
 	if logits == nil {
-		logits = make([]float32, rows(all, BatchLogits, BatchAllLogits)*int(model.n_vocab))
+		logits = make([]float32, rows(all, DecodeLogits, DecodeAllLogits)*int(model.n_vocab))
 	}
-	var o BatchOptions
+	var o DecodeOptions
 	if options != nil {
 		o = *options
 	}
-	to := alloc[C.ggufx_batch_options](run, 1)
-	to.struct_size = C.sizeof_ggufx_batch_options
+	to := alloc[C.ggufx_decode_options](run, 1)
+	to.struct_size = C.sizeof_ggufx_decode_options
 	to.progress = run.watch(&o.Watch)
 	if o.MatmulFlags != nil {
-		to.flags, to.matmul_flags = C.GGUFX_BATCH_MATMUL, C.uint32_t(*o.MatmulFlags)
+		to.flags, to.matmul_flags = C.GGUFX_DECODE_HAS_MATMUL_FLAGS, C.uint32_t(*o.MatmulFlags)
 	}
 	if o.Attention != nil {
 		hook := alloc[C.ggufx_attention_hook](run, 1)
@@ -116,7 +116,7 @@ func (s *Session) DecodeBatch(items []BatchItem, logits []float32, options *Batc
 	if run.err != nil {
 		return nil, run.err
 	}
-	err := run.done(C.ggufx_go_decode_batch(cSession, cItems, C.size_t(len(items)), (*C.float)(address(logits)),
+	err := run.done(C.ggufx_go_decode(cSession, cItems, C.size_t(len(items)), (*C.float)(address(logits)),
 		C.size_t(len(logits)), (*C.float)(address(o.Embeddings)), C.size_t(len(o.Embeddings)), to, run.e))
 	if err != nil {
 		return nil, err

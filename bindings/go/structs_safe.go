@@ -91,9 +91,9 @@ func runtimeFactsOf(from *C.ggufx_runtime_facts) (to RuntimeFacts) {
 	return to
 }
 
-// BatchItem: tokens to append to a sequence. Unused fields must be 0.
-type BatchItem struct {
-	Flags BatchFlags
+// DecodeItem: tokens to append to a sequence. Unused fields must be 0.
+type DecodeItem struct {
+	Flags DecodeFlags
 	// Below n_sequences; each item of a call has another one
 	Sequence uint32
 	// Read by the call only; nil: with embeddings alone
@@ -108,8 +108,8 @@ type BatchItem struct {
 	Positions []int32
 }
 
-func (o *BatchItem) write(run *running, to *C.ggufx_batch_item) {
-	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_batch_item{}))
+func (o *DecodeItem) write(run *running, to *C.ggufx_decode_item) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_decode_item{}))
 	to.flags = C.uint32_t(o.Flags)
 	to.sequence = C.uint32_t(o.Sequence)
 	to.tokens = (*C.int32_t)(place(run, o.Tokens))
@@ -119,7 +119,7 @@ func (o *BatchItem) write(run *running, to *C.ggufx_batch_item) {
 	to.n_embeddings = C.size_t(len(o.Embeddings))
 }
 
-// SessionMemoryFacts: result of Session.Memory.
+// SessionMemoryFacts: result of Session.MemoryInfo.
 type SessionMemoryFacts struct {
 	// Bytes allocated for keys, values and states
 	CacheBytes uint64
@@ -145,8 +145,8 @@ func sessionMemoryFactsOf(from *C.ggufx_session_memory_facts) (to SessionMemoryF
 	return to
 }
 
-// ChatOptions: options of a template. Texts are UTF-8.
-type ChatOptions struct {
+// ChatTemplateOptions: options of a template. Texts are UTF-8.
+type ChatTemplateOptions struct {
 	// A template; absent: that of the file, or `format`
 	Text string
 	// A named template of the file, tokenizer.chat_template.StatusName: "tool_use"
@@ -159,8 +159,8 @@ type ChatOptions struct {
 	EosToken string
 }
 
-func (o *ChatOptions) write(run *running, to *C.ggufx_chat_options) {
-	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_chat_options{}))
+func (o *ChatTemplateOptions) write(run *running, to *C.ggufx_chat_template_options) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_chat_template_options{}))
 	to.text.data, to.text.size = run.copied(o.Text)
 	to.name.data, to.name.size = run.copied(o.Name)
 	to.format.data, to.format.size = run.copied(o.Format)
@@ -237,21 +237,21 @@ func (o *ChatRequest) write(run *running, to *C.ggufx_chat_request) {
 	to.n_messages = C.size_t(len(o.Messages))
 }
 
-// ChatRun is a run of prompt bytes with one origin, from the end of the previous run up to `end`.
-type ChatRun struct {
+// ChatSpan is a span of prompt bytes with one origin, from the end of the previous span up to `end`.
+type ChatSpan struct {
 	// Offset after its last byte
 	End uint64
 	// 1: from messages, tools or variables; 0: from the template
 	User bool
 }
 
-func chatRunOf(from *C.ggufx_chat_run) (to ChatRun) {
+func chatSpanOf(from *C.ggufx_chat_span) (to ChatSpan) {
 	to.End = uint64(from.end)
 	to.User = from.user != 0
 	return to
 }
 
-// ChatFacts: format of the reasoning and tool calls that models of a template write.
+// ChatTemplateFacts: format of the reasoning and tool calls that models of a template write.
 //
 // Strings end with NUL, are never nil and live as long as the template. A call consists of
 // CallPrefix, the name, CallMiddle, the arguments and CallEnd. "ggufxid01" in a prefix or middle
@@ -259,7 +259,7 @@ func chatRunOf(from *C.ggufx_chat_run) (to ChatRun) {
 //
 // Arguments are a JSON object. For ChatCallFormTagged each parameter consists of CallBeforeKey, its
 // name, CallAfterKey, the value and CallAfterValue.
-type ChatFacts struct {
+type ChatTemplateFacts struct {
 	Flags        ChatFeatures
 	CallForm     ChatCallForm
 	CallNotation ChatNotation
@@ -285,7 +285,7 @@ type ChatFacts struct {
 	CallQuote string
 }
 
-func chatFactsOf(from *C.ggufx_chat_facts) (to ChatFacts) {
+func chatTemplateFactsOf(from *C.ggufx_chat_template_facts) (to ChatTemplateFacts) {
 	to.Flags = ChatFeatures(from.flags)
 	to.CallForm = ChatCallForm(from.call_form)
 	to.CallNotation = ChatNotation(from.call_notation)
@@ -306,7 +306,7 @@ func chatFactsOf(from *C.ggufx_chat_facts) (to ChatFacts) {
 type ChatParserOptions struct {
 	Flags ChatParserFlags
 	// Template that decides the format; nil: all output is answer
-	Chat *Chat
+	Chat *ChatTemplate
 	// The rendered prompt, or its end, which may open reasoning or a call
 	Prompt string
 	// JSON array of the request's tools, for parameter types
@@ -454,9 +454,9 @@ func embedderFactsOf(from *C.ggufx_embedder_facts) (to EmbedderFacts) {
 
 // EstimateOptions: options of an estimate. All zero means default.
 type EstimateOptions struct {
-	// EstimateFileType, EstimateImatrix, EstimateLayers
+	// EstimateHasFileType, EstimateImatrix, EstimateLayers
 	Flags EstimateFlags
-	// Quantization mix, as in Runtime.QuantizeJob
+	// Quantization mix, as in Runtime.NewQuantizer
 	FileType uint32
 	// Tokens of each session; 0 = as Model.NewSession
 	Context uint32
@@ -468,8 +468,8 @@ type EstimateOptions struct {
 	TypeK KVType
 	// * of the values. Runtime.Recommend chooses both types if both are KVDEFAULT.
 	TypeV KVType
-	// As in Runtime.QuantizeJob; nil: default
-	Job *JobOptions
+	// As in Runtime.NewQuantizer; nil: default
+	Job *QuantizerOptions
 	// Limit of total_bytes; 0: no limit
 	MemoryBytes uint64
 	// Memory bandwidth of all threads in bytes per second; 0: no speeds
@@ -503,7 +503,7 @@ func (o *EstimateOptions) write(run *running, to *C.ggufx_estimate_options) {
 	to.n_sessions = C.uint32_t(o.Sessions)
 	to.type_k = C.uint32_t(o.TypeK)
 	to.type_v = C.uint32_t(o.TypeV)
-	to.job = one[C.ggufx_job_options](run, o.Job)
+	to.job = one[C.ggufx_quantizer_options](run, o.Job)
 	to.memory_bytes = C.uint64_t(o.MemoryBytes)
 	to.bandwidth = C.double(o.Bandwidth)
 	to.n_context_total = C.uint64_t(o.ContextTotal)
@@ -520,7 +520,7 @@ func (o *EstimateOptions) write(run *running, to *C.ggufx_estimate_options) {
 
 // EstimateFacts: result of Runtime.Estimate.
 type EstimateFacts struct {
-	// EstimateFits, EstimateNeedsImatrix, EstimateNoGraph
+	// EstimateFits, EstimateNeedsImatrix, _NO_GRAPH
 	Flags EstimateFlags
 	// Quantization mix, or EstimateAsIs
 	FileType uint32
@@ -627,6 +627,159 @@ func estimateFactsOf(from *C.ggufx_estimate_facts) (to EstimateFacts) {
 	to.RankWeightBytes = uint64(from.rank_weight_bytes)
 	to.ReceivedBytes = uint64(from.received_bytes)
 	return to
+}
+
+// EvalRow is a prediction that was scored.
+type EvalRow struct {
+	// Negative log-likelihood of the token in the text
+	Loss float64
+	// The same for the saved logits; 0 without them, as are the next two
+	BaseLoss float64
+	// KL divergence: sum p log(p / q), p of the saved logits, q of the model
+	Divergence float64
+	Flags      EvalFlags
+	// Token in the text
+	Token int32
+}
+
+func (o *EvalRow) write(run *running, to *C.ggufx_eval_row) {
+	to.loss = C.double(o.Loss)
+	to.base_loss = C.double(o.BaseLoss)
+	to.divergence = C.double(o.Divergence)
+	to.flags = C.uint32_t(o.Flags)
+	to.token = C.int32_t(o.Token)
+}
+
+func evalRowOf(from *C.ggufx_eval_row) (to EvalRow) {
+	to.Loss = float64(from.loss)
+	to.BaseLoss = float64(from.base_loss)
+	to.Divergence = float64(from.divergence)
+	to.Flags = EvalFlags(from.flags)
+	to.Token = int32(from.token)
+	return to
+}
+
+// EvalFacts: results of a measurement. Errors are standard errors. The error of a quantile is half
+// the distance between the values one standard error of its rank below and above it. Logarithms are
+// natural.
+type EvalFacts struct {
+	// EvalCompared, EvalSameModel
+	Flags EvalFlags
+	// Exp of the mean negative log-likelihood
+	Perplexity float64
+	// Standard error of the perplexity
+	StandardError float64
+	Chunks        uint64
+	// Tokens of all chunks; overlaps count repeatedly
+	Tokens uint64
+	// Predictions scored
+	Scored uint64
+	// Perplexity of the saved logits
+	BasePerplexity float64
+	// Standard error of BasePerplexity
+	BaseError float64
+	// log(perplexity / BasePerplexity)
+	LogRatio float64
+	// Standard error of LogRatio, from pairs of losses
+	LogRatioError float64
+	// Mean KL divergence per prediction: sum p log(p / q), p of the saved logits, q of the model
+	Kl float64
+	// Standard error of kl
+	KlError float64
+	// Median KL divergence; 0 in running results, as are all quantiles
+	KlMedian float64
+	// Error of KlMedian
+	KlMedianError float64
+	// 99th percentile of the KL divergence
+	Kl99 float64
+	// Error of Kl99
+	Kl99Error float64
+	// Maximum KL divergence
+	KlMax float64
+	// Share of predictions with the same likeliest token
+	SameTop float64
+	// Standard error of SameTop
+	SameTopError float64
+	// Root mean square of q - p of the token in the text, 0 .. 1
+	RmsDp float64
+	// Standard error of RmsDp
+	RmsDpError float64
+}
+
+func evalFactsOf(from *C.ggufx_eval_facts) (to EvalFacts) {
+	to.Flags = EvalFlags(from.flags)
+	to.Perplexity = float64(from.perplexity)
+	to.StandardError = float64(from.standard_error)
+	to.Chunks = uint64(from.n_chunks)
+	to.Tokens = uint64(from.n_tokens)
+	to.Scored = uint64(from.n_scored)
+	to.BasePerplexity = float64(from.base_perplexity)
+	to.BaseError = float64(from.base_error)
+	to.LogRatio = float64(from.log_ratio)
+	to.LogRatioError = float64(from.log_ratio_error)
+	to.Kl = float64(from.kl)
+	to.KlError = float64(from.kl_error)
+	to.KlMedian = float64(from.kl_median)
+	to.KlMedianError = float64(from.kl_median_error)
+	to.Kl99 = float64(from.kl_99)
+	to.Kl99Error = float64(from.kl_99_error)
+	to.KlMax = float64(from.kl_max)
+	to.SameTop = float64(from.same_top)
+	to.SameTopError = float64(from.same_top_error)
+	to.RmsDp = float64(from.rms_dp)
+	to.RmsDpError = float64(from.rms_dp_error)
+	return to
+}
+
+// EvalOptions: options of a measurement. All zero means default.
+type EvalOptions struct {
+	// 0: separate chunks, whose second half is scored. Otherwise each chunk begins `stride` tokens
+	// after the previous one, and its last `stride` predictions are scored. Each of these sees at
+	// least n_context - stride tokens. stride is less than n_context.
+	Stride uint32
+	// File for the logits of all scored predictions, 16 bits each, by atomic replace. nil: none. Not
+	// together with `write`.
+	SavePath string
+	// Gets the same bytes in place of a file. nil: none.
+	Write io.Writer
+	// File of saved logits to compare with. They must have the same vocabulary, chunks and first
+	// tokens, and may have more chunks. nil: none. Not together with `read`.
+	BasePath string
+	// Reads all n bytes of the same from elsewhere. nil: none.
+	Read io.Reader
+	// Gets the running result after each chunk. A result other than StatusOk ends the call with it.
+	// nil: none.
+	Report func(running EvalFacts) error
+	// Counts tokens; nil: none
+	Watch Watch
+	// Gets the scored predictions in the order of the text, in pieces. A result other than StatusOk
+	// ends the call with it. Runtime.EvalMerge computes the results of a text that is measured in
+	// parts, cut between chunks. nil: none.
+	Rows func(rows []EvalRow) error
+	// First chunk of the saved logits that belongs to these tokens. Earlier chunks are read and
+	// checked.
+	BaseChunk uint64
+}
+
+func (o *EvalOptions) write(run *running, to *C.ggufx_eval_options) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_eval_options{}))
+	to.stride = C.uint32_t(o.Stride)
+	to.save_path = run.optional(o.SavePath)
+	if o.Write != nil {
+		to.write, to.write_user = run.callback(o.Write, C.ggufxGoCall4)
+	}
+	to.base_path = run.optional(o.BasePath)
+	if o.Read != nil {
+		to.read, to.read_user = run.callback(o.Read, C.ggufxGoCall5)
+	}
+	if o.Report != nil {
+		to.report, to.report_user = run.callback(o.Report, C.ggufxGoCall6)
+	}
+	to.progress = run.watch(&o.Watch)
+	if o.Rows != nil {
+		to.rows, to.rows_user = run.callback(o.Rows, C.ggufxGoCall7)
+	}
+	to.base_chunk = C.uint64_t(o.BaseChunk)
 }
 
 // Logprob is a token with its log-probability. It never grows.
@@ -767,11 +920,11 @@ func fileFactsOf(from *C.ggufx_file_facts) (to FileFacts) {
 	return to
 }
 
-// MetaEntry: result of File.MetaAt.
-type MetaEntry struct {
-	Type MetaType
-	// Meta* of the elements of an array, else -1
-	ElementType MetaType
+// MetaFacts: result of File.MetaAt.
+type MetaFacts struct {
+	Type ValueType
+	// Value* of the elements of an array, else -1
+	ElementType ValueType
 	// Absent for a nested array
 	Key string
 	// Elements of an array, bytes of a string, else 1
@@ -780,9 +933,9 @@ type MetaEntry struct {
 	Offset uint64
 }
 
-func metaEntryOf(from *C.ggufx_meta_entry) (to MetaEntry) {
-	to.Type = MetaType(from._type)
-	to.ElementType = MetaType(from.element_type)
+func metaFactsOf(from *C.ggufx_meta_facts) (to MetaFacts) {
+	to.Type = ValueType(from._type)
+	to.ElementType = ValueType(from.element_type)
 	to.Key = string(view(from.key.data, from.key.size))
 	to.Count = uint64(from.count)
 	to.Offset = uint64(from.offset)
@@ -831,8 +984,8 @@ func tensorFactsOf(from *C.ggufx_tensor_facts) (to TensorFacts) {
 	return to
 }
 
-// Finding is a fault or remark of File.Validate.
-type Finding struct {
+// FindingFacts is a fault or remark of File.Validate.
+type FindingFacts struct {
 	// LogError, LogWarning or LogInfo
 	Severity LogLevel
 	// Status that an open would return, or StatusOk for a remark
@@ -847,7 +1000,7 @@ type Finding struct {
 	Name string
 }
 
-func findingOf(from *C.ggufx_finding) (to Finding) {
+func findingFactsOf(from *C.ggufx_finding_facts) (to FindingFacts) {
 	to.Severity = LogLevel(from.severity)
 	to.Status = Status(from.status)
 	to.Offset = uint64(from.offset)
@@ -895,7 +1048,7 @@ type GeneratorOptions struct {
 	// nil: any text
 	Grammar *Grammar
 	// For messages; nil: that of the model's file
-	Chat *Chat
+	Chat *ChatTemplate
 	// Stop strings, copied; none is empty
 	Stops []string
 	// nil: no speculative decoding
@@ -940,7 +1093,7 @@ func (o *GeneratorOptions) write(run *running, to *C.ggufx_generator_options) {
 type ChatPromptOptions struct {
 	Flags ChatPromptFlags
 	// The template
-	Chat *Chat
+	Chat *ChatTemplate
 	// That of the generators
 	Tokenizer *Tokenizer
 	// The conversation
@@ -1166,7 +1319,7 @@ type ImatrixFacts struct {
 	Chunks uint64
 	// Tokens per chunk
 	ChunkTokens uint32
-	// ImatrixFormat* of its file
+	// Imatrix* of its file
 	Format ImatrixFormat
 }
 
@@ -1208,7 +1361,7 @@ func imatrixEntryOf(from *C.ggufx_imatrix_entry) (to ImatrixEntry) {
 
 // ImatrixOptions: options of a collection. All zero means default.
 type ImatrixOptions struct {
-	Flags CollectFlags
+	Flags ImatrixFlags
 	// Name of the dataset for the file, UTF-8; nil: none
 	Dataset string
 	// Counts tokens; nil: none
@@ -1222,155 +1375,9 @@ func (o *ImatrixOptions) write(run *running, to *C.ggufx_imatrix_options) {
 	to.progress = run.watch(&o.Watch)
 }
 
-// FileTypeFacts is a quantization mix (llama.cpp: ftype).
-type FileTypeFacts struct {
-	// "Q4_K_M"; valid for the life of the process
-	Name string
-	// Value of general.file_type: 15
-	FileType uint32
-	// Type* of most tensors
-	Type TensorType
-}
-
-func fileTypeFactsOf(from *C.ggufx_file_type_facts) (to FileTypeFacts) {
-	to.Name = C.GoString(from.name)
-	to.FileType = uint32(from.file_type)
-	to.Type = TensorType(from._type)
-	return to
-}
-
-// JobOptions: options of a plan. All zero means default.
-type JobOptions struct {
-	Flags JobFlags
-	// Type* of output.weight
-	OutputType TensorType
-	// Type* of token_embd.weight
-	EmbeddingType TensorType
-	// Kept as it is now; later changes or its destruction have no effect
-	Imatrix *Imatrix
-	// For the key quantize.imatrix.file; may be nil
-	ImatrixName string
-	// As in WriterOptions
-	ReserveBytes uint64
-}
-
-func (o *JobOptions) write(run *running, to *C.ggufx_job_options) {
-	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_job_options{}))
-	to.flags = C.uint32_t(o.Flags)
-	to.output_type = C.uint32_t(o.OutputType)
-	to.embedding_type = C.uint32_t(o.EmbeddingType)
-	if o.Imatrix != nil {
-		to.imatrix = o.Imatrix.enter(run, shared)
-	}
-	to.imatrix_name = run.optional(o.ImatrixName)
-	to.reserve_bytes = C.uint64_t(o.ReserveBytes)
-}
-
-// JobFacts: result of Quantizer.Info.
-type JobFacts struct {
-	Tensors uint64
-	// Files that a run writes
-	Parts uint64
-	// Values of all tensors
-	Values uint64
-	// Bytes of all tensors in the input
-	BytesIn uint64
-	// Bytes of all tensors in the output
-	BytesOut uint64
-	// Exact bytes of all files that a run writes
-	FileBytes uint64
-	// Tensors with JobReasonFallback
-	Fallbacks uint64
-	// Tensors without an entry of the imatrix, if one was given
-	Missing uint64
-}
-
-func jobFactsOf(from *C.ggufx_job_facts) (to JobFacts) {
-	to.Tensors = uint64(from.n_tensors)
-	to.Parts = uint64(from.n_parts)
-	to.Values = uint64(from.n_values)
-	to.BytesIn = uint64(from.bytes_in)
-	to.BytesOut = uint64(from.bytes_out)
-	to.FileBytes = uint64(from.file_bytes)
-	to.Fallbacks = uint64(from.n_fallbacks)
-	to.Missing = uint64(from.n_missing)
-	return to
-}
-
-// JobTensor is a tensor of a plan.
-type JobTensor struct {
-	// Lives as long as the job
-	Name string
-	// Values per dimension
-	Ne   [4]uint64
-	Dims uint32
-	// Type in the input
-	From TensorType
-	// Type in the output
-	To TensorType
-	// Type before a fallback
-	Wanted TensorType
-	Reason JobReason
-	// 1: an entry weighs its columns; 0: no entry is used; -1: the imatrix has no entry; -2: no
-	// entry, but the type requires one.
-	Imatrix int32
-	// Index of the output file
-	Part uint32
-	// Bytes in the input
-	BytesIn uint64
-	// Bytes in the output
-	BytesOut uint64
-	// Error of a run with JobRunMeasure; negative: not measured
-	RMSE float64
-	// Time in the last run
-	Seconds float64
-}
-
-func jobTensorOf(from *C.ggufx_job_tensor) (to JobTensor) {
-	to.Name = string(view(from.name.data, from.name.size))
-	to.Ne = *(*[4]uint64)(unsafe.Pointer(&from.ne))
-	to.Dims = uint32(from.n_dims)
-	to.From = TensorType(from.from)
-	to.To = TensorType(from.to)
-	to.Wanted = TensorType(from.wanted)
-	to.Reason = JobReason(from.reason)
-	to.Imatrix = int32(from.imatrix)
-	to.Part = uint32(from.part)
-	to.BytesIn = uint64(from.bytes_in)
-	to.BytesOut = uint64(from.bytes_out)
-	to.RMSE = float64(from.rmse)
-	to.Seconds = float64(from.seconds)
-	return to
-}
-
-// JobRunOptions: options of a run. All zero means default.
-type JobRunOptions struct {
-	Flags JobRunFlags
-	// Reported in bytes of input; nil: cannot be cancelled
-	Watch Watch
-	// Called after each tensor, on the calling thread; may be nil. A result other than StatusOk ends
-	// the run with it; the next run goes on after this tensor.
-	TensorDone func(index int, tensor JobTensor) error
-	// Number of this shard, 1 .. Shards; 0: no shards. Shards runs on one file system write their
-	// tensors to PATH.part; Quantizer.Finish completes the file.
-	Shard  uint32
-	Shards uint32
-}
-
-func (o *JobRunOptions) write(run *running, to *C.ggufx_job_run_options) {
-	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_job_run_options{}))
-	to.flags = C.uint32_t(o.Flags)
-	to.progress = run.watch(&o.Watch)
-	if o.TensorDone != nil {
-		to.tensor_done, to.user = run.callback(o.TensorDone, C.ggufxGoCall6)
-	}
-	to.shard = C.uint32_t(o.Shard)
-	to.n_shards = C.uint32_t(o.Shards)
-}
-
-// KVLayer: options of one layer. Pages that no later token can see are freed, except with symmetric
-// windows.
-type KVLayer struct {
+// KVLayerOptions: options of one layer. Pages that no later token can see are freed, except with
+// symmetric windows.
+type KVLayerOptions struct {
 	// * of the keys; KVDEFAULT = that of the cache
 	TypeK KVType
 	// * of the values; KVDEFAULT = that of the cache
@@ -1381,7 +1388,7 @@ type KVLayer struct {
 	WindowKind WindowKind
 }
 
-func (o *KVLayer) write(run *running, to *C.ggufx_kv_layer) {
+func (o *KVLayerOptions) write(run *running, to *C.ggufx_kv_layer_options) {
 	to.type_k = C.uint32_t(o.TypeK)
 	to.type_v = C.uint32_t(o.TypeV)
 	to.window = C.uint32_t(o.Window)
@@ -1411,7 +1418,7 @@ type KVOptions struct {
 	// Maximum per sequence; 0 = limited by memory
 	MaxTokens uint64
 	// Attention sinks: first tokens that stay F16 with quantized types, and F32 with BF16. At most
-	// 64; 0 = 64 (a page), KVNoSinks = none.
+	// 64; 0 = 64 (a page), KVNoSinkTokens = none.
 	Sinks     uint32
 	RopeStyle RopeStyle
 	// Coordinates that RoPE rotates, from the first on; 0 = HeadDimK. With KVVInK from HeadDimV on;
@@ -1422,7 +1429,7 @@ type KVOptions struct {
 	// Scale of positions; 0 = 1
 	RopeScale float32
 	// Read by the call only; nil if n_layer_options is 0
-	Layers []KVLayer
+	Layers []KVLayerOptions
 	// Id chosen by the caller; snapshots with another one are refused
 	Model uint64
 	// Angle in radians by which RoPE rotates pair i per position, read by the call only. nil:
@@ -1447,7 +1454,7 @@ func (o *KVOptions) write(run *running, to *C.ggufx_kv_options) {
 	to.rope_dims = C.uint32_t(o.RopeDims)
 	to.rope_base = C.float(o.RopeBase)
 	to.rope_scale = C.float(o.RopeScale)
-	to.layers = list[C.ggufx_kv_layer](run, o.Layers)
+	to.layers = list[C.ggufx_kv_layer_options](run, o.Layers)
 	to.model = C.uint64_t(o.Model)
 	to.rope_frequencies = (*C.double)(place(run, o.RopeFrequencies))
 	to.n_layer_options = C.uint32_t(len(o.Layers))
@@ -1578,7 +1585,7 @@ func (o *KVRange) write(run *running, to *C.ggufx_kv_range) {
 	to.n_tokens = C.uint64_t(o.Tokens)
 }
 
-// KVFacts: result of KVCache.Stats.
+// KVFacts: result of KVCache.Info.
 type KVFacts struct {
 	// * of the keys, as the options have it for KVAllLayers
 	TypeK KVType
@@ -1666,159 +1673,6 @@ func (o *Product) write(run *running, to *C.ggufx_product) {
 	run.equal("IDs", len(o.IDs), o.IDs == nil, product(int(o.N), int(o.Used)))
 }
 
-// MeasureRow is a prediction that was scored.
-type MeasureRow struct {
-	// Negative log-likelihood of the token in the text
-	Loss float64
-	// The same for the saved logits; 0 without them, as are the next two
-	BaseLoss float64
-	// KL divergence: sum p log(p / q), p of the saved logits, q of the model
-	Divergence float64
-	Flags      MeasureFlags
-	// Token in the text
-	Token int32
-}
-
-func (o *MeasureRow) write(run *running, to *C.ggufx_measure_row) {
-	to.loss = C.double(o.Loss)
-	to.base_loss = C.double(o.BaseLoss)
-	to.divergence = C.double(o.Divergence)
-	to.flags = C.uint32_t(o.Flags)
-	to.token = C.int32_t(o.Token)
-}
-
-func measureRowOf(from *C.ggufx_measure_row) (to MeasureRow) {
-	to.Loss = float64(from.loss)
-	to.BaseLoss = float64(from.base_loss)
-	to.Divergence = float64(from.divergence)
-	to.Flags = MeasureFlags(from.flags)
-	to.Token = int32(from.token)
-	return to
-}
-
-// MeasureFacts: results of a measurement. Errors are standard errors. The error of a quantile is
-// half the distance between the values one standard error of its rank below and above it. Logarithms
-// are natural.
-type MeasureFacts struct {
-	// MeasureCompared, MeasureSameModel
-	Flags MeasureFlags
-	// Exp of the mean negative log-likelihood
-	Perplexity float64
-	// Standard error of the perplexity
-	StandardError float64
-	Chunks        uint64
-	// Tokens of all chunks; overlaps count repeatedly
-	Tokens uint64
-	// Predictions scored
-	Scored uint64
-	// Perplexity of the saved logits
-	BasePerplexity float64
-	// Standard error of BasePerplexity
-	BaseError float64
-	// log(perplexity / BasePerplexity)
-	LogRatio float64
-	// Standard error of LogRatio, from pairs of losses
-	LogRatioError float64
-	// Mean KL divergence per prediction: sum p log(p / q), p of the saved logits, q of the model
-	Kl float64
-	// Standard error of kl
-	KlError float64
-	// Median KL divergence; 0 in running results, as are all quantiles
-	KlMedian float64
-	// Error of KlMedian
-	KlMedianError float64
-	// 99th percentile of the KL divergence
-	Kl99 float64
-	// Error of Kl99
-	Kl99Error float64
-	// Maximum KL divergence
-	KlMax float64
-	// Share of predictions with the same likeliest token
-	SameTop float64
-	// Standard error of SameTop
-	SameTopError float64
-	// Root mean square of q - p of the token in the text, 0 .. 1
-	RmsDp float64
-	// Standard error of RmsDp
-	RmsDpError float64
-}
-
-func measureFactsOf(from *C.ggufx_measure_facts) (to MeasureFacts) {
-	to.Flags = MeasureFlags(from.flags)
-	to.Perplexity = float64(from.perplexity)
-	to.StandardError = float64(from.standard_error)
-	to.Chunks = uint64(from.n_chunks)
-	to.Tokens = uint64(from.n_tokens)
-	to.Scored = uint64(from.n_scored)
-	to.BasePerplexity = float64(from.base_perplexity)
-	to.BaseError = float64(from.base_error)
-	to.LogRatio = float64(from.log_ratio)
-	to.LogRatioError = float64(from.log_ratio_error)
-	to.Kl = float64(from.kl)
-	to.KlError = float64(from.kl_error)
-	to.KlMedian = float64(from.kl_median)
-	to.KlMedianError = float64(from.kl_median_error)
-	to.Kl99 = float64(from.kl_99)
-	to.Kl99Error = float64(from.kl_99_error)
-	to.KlMax = float64(from.kl_max)
-	to.SameTop = float64(from.same_top)
-	to.SameTopError = float64(from.same_top_error)
-	to.RmsDp = float64(from.rms_dp)
-	to.RmsDpError = float64(from.rms_dp_error)
-	return to
-}
-
-// MeasureOptions: options of a measurement. All zero means default.
-type MeasureOptions struct {
-	// 0: separate chunks, whose second half is scored. Otherwise each chunk begins `stride` tokens
-	// after the previous one, and its last `stride` predictions are scored. Each of these sees at
-	// least n_context - stride tokens. stride is less than n_context.
-	Stride uint32
-	// File for the logits of all scored predictions, 16 bits each, by atomic replace. nil: none. Not
-	// together with `write`.
-	SavePath string
-	// Gets the same bytes in place of a file. nil: none.
-	Write io.Writer
-	// File of saved logits to compare with. They must have the same vocabulary, chunks and first
-	// tokens, and may have more chunks. nil: none. Not together with `read`.
-	BasePath string
-	// Reads all n bytes of the same from elsewhere. nil: none.
-	Read io.Reader
-	// Gets the running result after each chunk. A result other than StatusOk ends the call with it.
-	// nil: none.
-	Report func(running MeasureFacts) error
-	// Counts tokens; nil: none
-	Watch Watch
-	// Gets the scored predictions in the order of the text, in pieces. A result other than StatusOk
-	// ends the call with it. Runtime.MeasureTotal computes the results of a text that is measured in
-	// parts, cut between chunks. nil: none.
-	Rows func(rows []MeasureRow) error
-	// First chunk of the saved logits that belongs to these tokens. Earlier chunks are read and
-	// checked.
-	BaseChunk uint64
-}
-
-func (o *MeasureOptions) write(run *running, to *C.ggufx_measure_options) {
-	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_measure_options{}))
-	to.stride = C.uint32_t(o.Stride)
-	to.save_path = run.optional(o.SavePath)
-	if o.Write != nil {
-		to.write, to.write_user = run.callback(o.Write, C.ggufxGoCall4)
-	}
-	to.base_path = run.optional(o.BasePath)
-	if o.Read != nil {
-		to.read, to.read_user = run.callback(o.Read, C.ggufxGoCall5)
-	}
-	if o.Report != nil {
-		to.report, to.report_user = run.callback(o.Report, C.ggufxGoCall7)
-	}
-	to.progress = run.watch(&o.Watch)
-	if o.Rows != nil {
-		to.rows, to.rows_user = run.callback(o.Rows, C.ggufxGoCall8)
-	}
-	to.base_chunk = C.uint64_t(o.BaseChunk)
-}
-
 // TokenList: token ids of one text. It never grows.
 type TokenList struct {
 	// Ids of the vocabulary
@@ -1877,8 +1731,8 @@ func tokenizerFactsOf(from *C.ggufx_tokenizer_facts) (to TokenizerFacts) {
 	return to
 }
 
-// PreFacts is a pre-tokenizer: splits a text before BPE merges.
-type PreFacts struct {
+// PreTokenizerFacts is a pre-tokenizer: splits a text before BPE merges.
+type PreTokenizerFacts struct {
 	Flags PreFlags
 	// tokenizer.ggml.pre: "llama-bpe"; valid for the life of the process
 	Name string
@@ -1889,7 +1743,7 @@ type PreFacts struct {
 	Steps string
 }
 
-func preFactsOf(from *C.ggufx_pre_facts) (to PreFacts) {
+func preTokenizerFactsOf(from *C.ggufx_pre_tokenizer_facts) (to PreTokenizerFacts) {
 	to.Flags = PreFlags(from.flags)
 	to.Name = C.GoString(from.name)
 	to.Rules = C.GoString(from.rules)
@@ -1981,7 +1835,7 @@ func modelFactsOf(from *C.ggufx_model_facts) (to ModelFacts) {
 	return to
 }
 
-// LayerFacts: result of Model.Layer.
+// LayerFacts: result of Model.LayerInfo.
 type LayerFacts struct {
 	Flags LayerFlags
 	Kind  LayerKind
@@ -2039,8 +1893,8 @@ type SessionOptions struct {
 	// as tokens arrive; a shared prefix counts once; tokens without memory are StatusCapacity. 0, or
 	// more than all sequences can hold: each has its own memory.
 	ContextTotal uint64
-	// Checkpoints of recurrent states for Session.SequenceTruncate, in addition to the state before
-	// the last decode. At most 4096; 0 = 8, or one per 64 tokens if the context has less than 512;
+	// Checkpoints of recurrent states for Session.Truncate, in addition to the state before the last
+	// decode. At most 4096; 0 = 8, or one per 64 tokens if the context has less than 512;
 	// SessionNoCheckpoints = none. No effect on models without recurrent layers.
 	Checkpoints uint32
 	// Number of sequences of Context tokens each (batch.h); 0 = 1, at most 65536
@@ -2111,6 +1965,152 @@ func (o *QuantizeArgs) write(run *running, to *C.ggufx_quantize_args) {
 	to.progress = run.watch(&o.Watch)
 	run.equal("Rows", len(o.Rows), o.Rows == nil, product(int(o.NumRows), int(o.Cols)))
 	run.equal("Imatrix", len(o.Imatrix), o.Imatrix == nil, int(o.Cols))
+}
+
+// FileTypeFacts is a quantization mix (llama.cpp: ftype).
+type FileTypeFacts struct {
+	// "Q4_K_M"; valid for the life of the process
+	Name string
+	// Value of general.file_type: 15
+	FileType uint32
+	// Type* of most tensors
+	Type TensorType
+}
+
+func fileTypeFactsOf(from *C.ggufx_file_type_facts) (to FileTypeFacts) {
+	to.Name = C.GoString(from.name)
+	to.FileType = uint32(from.file_type)
+	to.Type = TensorType(from._type)
+	return to
+}
+
+// QuantizerOptions: options of a plan. All zero means default.
+type QuantizerOptions struct {
+	Flags QuantizerFlags
+	// Type* of output.weight
+	OutputType TensorType
+	// Type* of token_embd.weight
+	EmbeddingType TensorType
+	// Kept as it is now; later changes or its destruction have no effect
+	Imatrix *Imatrix
+	// For the key quantize.imatrix.file; may be nil
+	ImatrixName string
+	// As in WriterOptions
+	ReserveBytes uint64
+}
+
+func (o *QuantizerOptions) write(run *running, to *C.ggufx_quantizer_options) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_quantizer_options{}))
+	to.flags = C.uint32_t(o.Flags)
+	to.output_type = C.uint32_t(o.OutputType)
+	to.embedding_type = C.uint32_t(o.EmbeddingType)
+	if o.Imatrix != nil {
+		to.imatrix = o.Imatrix.enter(run, shared)
+	}
+	to.imatrix_name = run.optional(o.ImatrixName)
+	to.reserve_bytes = C.uint64_t(o.ReserveBytes)
+}
+
+// QuantizerFacts: result of Quantizer.Info.
+type QuantizerFacts struct {
+	Tensors uint64
+	// Files that a run writes
+	Parts uint64
+	// Values of all tensors
+	Values uint64
+	// Bytes of all tensors in the input
+	BytesIn uint64
+	// Bytes of all tensors in the output
+	BytesOut uint64
+	// Exact bytes of all files that a run writes
+	FileBytes uint64
+	// Tensors with QuantizerReasonFallback
+	Fallbacks uint64
+	// Tensors without an entry of the imatrix, if one was given
+	Missing uint64
+}
+
+func quantizerFactsOf(from *C.ggufx_quantizer_facts) (to QuantizerFacts) {
+	to.Tensors = uint64(from.n_tensors)
+	to.Parts = uint64(from.n_parts)
+	to.Values = uint64(from.n_values)
+	to.BytesIn = uint64(from.bytes_in)
+	to.BytesOut = uint64(from.bytes_out)
+	to.FileBytes = uint64(from.file_bytes)
+	to.Fallbacks = uint64(from.n_fallbacks)
+	to.Missing = uint64(from.n_missing)
+	return to
+}
+
+// QuantizerTensorFacts is a tensor of a plan.
+type QuantizerTensorFacts struct {
+	// Lives as long as the quantizer
+	Name string
+	// Values per dimension
+	Ne   [4]uint64
+	Dims uint32
+	// Type in the input
+	From TensorType
+	// Type in the output
+	To TensorType
+	// Type before a fallback
+	Wanted TensorType
+	Reason QuantizerReason
+	// 1: an entry weighs its columns; 0: no entry is used; -1: the imatrix has no entry; -2: no
+	// entry, but the type requires one.
+	Imatrix int32
+	// Index of the output file
+	Part uint32
+	// Bytes in the input
+	BytesIn uint64
+	// Bytes in the output
+	BytesOut uint64
+	// Error of a run with QuantizerRunMeasure; negative: not measured
+	RMSE float64
+	// Time in the last run
+	Seconds float64
+}
+
+func quantizerTensorFactsOf(from *C.ggufx_quantizer_tensor_facts) (to QuantizerTensorFacts) {
+	to.Name = string(view(from.name.data, from.name.size))
+	to.Ne = *(*[4]uint64)(unsafe.Pointer(&from.ne))
+	to.Dims = uint32(from.n_dims)
+	to.From = TensorType(from.from)
+	to.To = TensorType(from.to)
+	to.Wanted = TensorType(from.wanted)
+	to.Reason = QuantizerReason(from.reason)
+	to.Imatrix = int32(from.imatrix)
+	to.Part = uint32(from.part)
+	to.BytesIn = uint64(from.bytes_in)
+	to.BytesOut = uint64(from.bytes_out)
+	to.RMSE = float64(from.rmse)
+	to.Seconds = float64(from.seconds)
+	return to
+}
+
+// QuantizerRunOptions: options of a run. All zero means default.
+type QuantizerRunOptions struct {
+	Flags QuantizerRunFlags
+	// Reported in bytes of input; nil: cannot be cancelled
+	Watch Watch
+	// Called after each tensor, on the calling thread; may be nil. A result other than StatusOk ends
+	// the run with it; the next run goes on after this tensor.
+	TensorDone func(index int, tensor QuantizerTensorFacts) error
+	// Number of this shard, 1 .. Shards; 0: no shards. Shards runs on one file system write their
+	// tensors to PATH.part; Quantizer.Finish completes the file.
+	Shard  uint32
+	Shards uint32
+}
+
+func (o *QuantizerRunOptions) write(run *running, to *C.ggufx_quantizer_run_options) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_quantizer_run_options{}))
+	to.flags = C.uint32_t(o.Flags)
+	to.progress = run.watch(&o.Watch)
+	if o.TensorDone != nil {
+		to.tensor_done, to.user = run.callback(o.TensorDone, C.ggufxGoCall8)
+	}
+	to.shard = C.uint32_t(o.Shard)
+	to.n_shards = C.uint32_t(o.Shards)
 }
 
 // TemperatureOptions: dynamic temperature: low + (high - low) * e^exponent, low = max(0, temperature

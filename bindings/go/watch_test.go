@@ -39,7 +39,7 @@ func followed(t testing.TB, rt *ggufx.Runtime) map[string]func(w ggufx.Watch) er
 	edit := copyOf(t, rt, edited, nil)
 	ok(t, edit.SetString("general.name", "edited"))
 	job := plan(t)
-	ok(t, plan(t).Run(path("shards"), &ggufx.JobRunOptions{Shard: 1, Shards: 1}))
+	ok(t, plan(t).Run(path("shards"), &ggufx.QuantizerRunOptions{Shard: 1, Shards: 1}))
 	read := func(w ggufx.Watch) *ggufx.OpenOptions { return &ggufx.OpenOptions{IO: ggufx.IOModeRead, Watch: w} }
 	opened := func(_ *ggufx.File, err error) error { return err }
 	return map[string]func(w ggufx.Watch) error{
@@ -62,12 +62,12 @@ func followed(t testing.TB, rt *ggufx.Runtime) map[string]func(w ggufx.Watch) er
 		},
 		"Requantize": func(w ggufx.Watch) error { return kv.Requantize(ggufx.KVAllLayers, ggufx.KVQ8_0, ggufx.KVQ8_0, &w) },
 		"Compact":    func(w ggufx.Watch) error { return holes.Compact(0, &w) },
-		"DecodeBatch": func(w ggufx.Watch) error {
-			_, err := session.DecodeBatch([]ggufx.BatchItem{lastOf(0, []int32{1})}, nil, &ggufx.BatchOptions{Watch: w})
+		"Decode": func(w ggufx.Watch) error {
+			_, err := session.Decode([]ggufx.DecodeItem{lastOf(0, []int32{1})}, nil, &ggufx.DecodeOptions{Watch: w})
 			return err
 		},
 		"Validate": func(w ggufx.Watch) error {
-			return f.Validate(ggufx.ValidateDeep, func(ggufx.Finding) error { return nil }, &w)
+			return f.Validate(ggufx.ValidateDeep, func(ggufx.FindingFacts) error { return nil }, &w)
 		},
 		"Open":       func(w ggufx.Watch) error { return opened(rt.Open(modelPath(t), read(w))) },
 		"OpenFile":   func(w ggufx.Watch) error { return opened(rt.OpenFile(archive, 0, 0, read(w))) },
@@ -85,14 +85,14 @@ func followed(t testing.TB, rt *ggufx.Runtime) map[string]func(w ggufx.Watch) er
 			return w.WriteStream(func(uint32, []byte) error { return nil }, &ggufx.WriteOptions{Watch: watch})
 		},
 		"Edit": func(w ggufx.Watch) error {
-			_, err := edit.EditWrite(edited, path("file"), &ggufx.EditOptions{Flags: ggufx.EditInPlace, Watch: w})
+			_, err := edit.Edit(edited, path("file"), &ggufx.EditOptions{Flags: ggufx.EditInPlace, Watch: w})
 			return err
 		},
 		"Measure": func(w ggufx.Watch) error {
-			_, err := job.Measure(chosen(t, job)[0], ggufx.TypeQ4_0, 0, &w)
+			_, err := job.TensorError(chosen(t, job)[0], ggufx.TypeQ4_0, 0, &w)
 			return err
 		},
-		"Run":    func(w ggufx.Watch) error { return job.Run(path("job"), &ggufx.JobRunOptions{Watch: w}) },
+		"Run":    func(w ggufx.Watch) error { return job.Run(path("job"), &ggufx.QuantizerRunOptions{Watch: w}) },
 		"Finish": func(w ggufx.Watch) error { return plan(t).Finish(path("shards"), &w) },
 	}
 }

@@ -12,30 +12,30 @@ type Number interface {
 	uint8 | int8 | uint16 | int16 | uint32 | int32 | uint64 | int64 | float32 | float64 | bool
 }
 
-func metaTypeOf(value any) MetaType {
+func metaTypeOf(value any) ValueType {
 	switch value.(type) {
 	case uint8:
-		return MetaU8
+		return ValueU8
 	case int8:
-		return MetaI8
+		return ValueI8
 	case uint16:
-		return MetaU16
+		return ValueU16
 	case int16:
-		return MetaI16
+		return ValueI16
 	case uint32:
-		return MetaU32
+		return ValueU32
 	case int32:
-		return MetaI32
+		return ValueI32
 	case uint64:
-		return MetaU64
+		return ValueU64
 	case int64:
-		return MetaI64
+		return ValueI64
 	case float32:
-		return MetaF32
+		return ValueF32
 	case float64:
-		return MetaF64
+		return ValueF64
 	}
-	return MetaBool
+	return ValueBool
 }
 
 // SetArray sets a key to an array of numbers of the slice's type.

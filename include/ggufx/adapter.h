@@ -12,7 +12,7 @@
  * changed and stay shared.
  *
  * Each sequence of a session may have its own adapters; sequences with different ones share a
- * batch. With GGUFX_MATMUL_BATCH_INVARIANT or GGUFX_MATMUL_TILES, other sequences and their
+ * batch. With GGUFX_MATMUL_BATCH_INVARIANT or GGUFX_MATMUL_TILED, other sequences and their
  * adapters do not change a bit of the logits of a sequence.
  *
  * Keys, values and states belong to the adapters that they were computed with. A sequence can start
@@ -66,7 +66,7 @@ typedef struct ggufx_adapter_options {
  * - MISMATCH: another architecture; a tensor that does not exist in the model or has another shape
  *   (the message names it).
  * - MISSING: one tensor of a pair, or all tensors for this model.
- * - KVTYPE, TYPE.
+ * - VALUE_TYPE, TYPE.
  * - VALUE: rank or alpha.
  * - UNSUPPORTED: no adapter, or another kind; a tensor without a pair such as a norm (the message
  *   names it); adapters that certain tokens activate (aLoRA); a model of a group.
@@ -105,8 +105,7 @@ typedef struct ggufx_adapter_use {
     uint32_t reserved;
 } ggufx_adapter_use;
 
-#define GGUFX_ADAPTER_MOST_USES 64u             /* adapters of a sequence */
-#define GGUFX_ADAPTER_ALL_SEQUENCES 0xffffffffu /* all sequences, in place of a sequence index */
+#define GGUFX_ADAPTER_MAX_USES 64u /* adapters of a sequence */
 
 /*
  * Replaces the adapters of an empty sequence by a list.
@@ -115,7 +114,7 @@ typedef struct ggufx_adapter_use {
  * keeps, the buffers that n_batch tokens with these adapters need (included in ggufx_estimate).
  *
  * Errors:
- * - ARGUMENT: a use is invalid (index: the use), more than GGUFX_ADAPTER_MOST_USES, no such
+ * - ARGUMENT: a use is invalid (index: the use), more than GGUFX_ADAPTER_MAX_USES, no such
  *   sequence.
  * - MISMATCH: an adapter of another model (index: the use).
  * - STATE: the sequence has tokens (index: the sequence).

@@ -78,27 +78,28 @@ enum {
     GGUFX_E_INTERNAL = -18,    /* a fault of this library: please report it */
     GGUFX_E_DEVICE = -19,      /* a device failed or is lost; system_error: its driver's number */
     /* Faults of a GGUF file, by field. */
-    GGUFX_E_COUNT = -32,     /* a count larger than the file can hold */
-    GGUFX_E_LENGTH = -33,    /* a string length larger than the file can hold */
-    GGUFX_E_KEY = -34,       /* empty or unusable key */
-    GGUFX_E_KVTYPE = -35,    /* unknown value type, or not the type that the key must have */
-    GGUFX_E_VALUE = -36,     /* a value outside of its range */
-    GGUFX_E_DUPLICATE = -37, /* the same key or tensor name twice */
-    GGUFX_E_ALIGNMENT = -38, /* general.alignment is unusable, or not a power of two */
-    GGUFX_E_NAME = -39,      /* unusable tensor name */
-    GGUFX_E_NDIMS = -40,     /* more than 4 dimensions */
-    GGUFX_E_SHAPE = -41,     /* negative dimension, or a row that is not whole blocks */
-    GGUFX_E_OVERFLOW = -42,  /* a product or sum of sizes exceeds 2^63 */
-    GGUFX_E_OFFSET = -43,    /* tensor offset unaligned, out of order or overlapping */
-    GGUFX_E_BOUNDS = -44,    /* tensor data end after the file */
-    GGUFX_E_SPLIT = -45,     /* the parts of a split model do not fit together */
+    GGUFX_E_COUNT = -32,      /* a count larger than the file can hold */
+    GGUFX_E_LENGTH = -33,     /* a string length larger than the file can hold */
+    GGUFX_E_KEY = -34,        /* empty or unusable key */
+    GGUFX_E_VALUE_TYPE = -35, /* unknown value type, or not the type that the key must have */
+    GGUFX_E_VALUE = -36,      /* a value outside of its range */
+    GGUFX_E_DUPLICATE = -37,  /* the same key or tensor name twice */
+    GGUFX_E_ALIGNMENT = -38,  /* general.alignment is unusable, or not a power of two */
+    GGUFX_E_NAME = -39,       /* unusable tensor name */
+    GGUFX_E_NDIMS = -40,      /* more than 4 dimensions */
+    GGUFX_E_SHAPE = -41,      /* negative dimension, or a row that is not whole blocks */
+    GGUFX_E_OVERFLOW = -42,   /* a product or sum of sizes exceeds 2^63 */
+    GGUFX_E_OFFSET = -43,     /* tensor offset unaligned, out of order or overlapping */
+    GGUFX_E_BOUNDS = -44,     /* tensor data end after the file */
+    GGUFX_E_SPLIT = -45,      /* the parts of a split model do not fit together */
     /* Faults of a model in a well-formed file. */
-    GGUFX_E_VOCAB = -48,  /* unusable vocabulary */
-    GGUFX_E_HPARAM = -49, /* unusable hyper-parameter */
-    GGUFX_E_MISSING = -50 /* a tensor or key that the model needs is absent */
+    GGUFX_E_VOCAB = -48,          /* unusable vocabulary */
+    GGUFX_E_HYPERPARAMETER = -49, /* unusable hyper-parameter */
+    GGUFX_E_MISSING = -50         /* a tensor or key that the model needs is absent */
 };
 
-#define GGUFX_NONE UINT64_MAX /* no offset or index, in ggufx_error */
+#define GGUFX_NONE UINT64_MAX           /* no offset or index, in ggufx_error */
+#define GGUFX_ALL_SEQUENCES 0xffffffffu /* all sequences, in place of a sequence index */
 
 /* Details of a failure. A call that takes one fills it on failure and does not touch it on success.
  * It needs no initialization. Its size is always 512 bytes. */
@@ -128,7 +129,7 @@ GGUFX_API uint32_t ggufx_abi_version(void);
 /* Returns the size in bytes that this library has for a public struct: 512 for "ggufx_error". An
  * unknown name gives 0.
  * Threads: any.   Since: 0.1. */
-GGUFX_API size_t ggufx_abi_layout(const char *struct_name);
+GGUFX_API size_t ggufx_struct_size(const char *struct_name);
 
 /*
  * Returns 1 if this library has a feature, else 0.

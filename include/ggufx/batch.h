@@ -5,7 +5,7 @@
  * tokens. One batch call appends tokens to many sequences and reads the weights once for all of
  * them: prefill for many tokens of a sequence, decode for one.
  *
- * GGUFX_MATMUL_BATCH_INVARIANT and GGUFX_MATMUL_TILES make logits independent of the batch. A
+ * GGUFX_MATMUL_BATCH_INVARIANT and GGUFX_MATMUL_TILED make logits independent of the batch. A
  * sequence then has the same bits for any other sequences, any partition of its tokens into calls
  * and any n_batch. Without them the bits of products depend on the number of tokens that are
  * computed at once.
@@ -21,21 +21,21 @@ extern "C" {
 #endif
 
 /* Flags of an item of a batch. */
-typedef uint32_t ggufx_batch_flags;
-#define GGUFX_BATCH_LOGITS 1u     /* logits of the item's last token */
-#define GGUFX_BATCH_ALL_LOGITS 2u /* logits of each of its tokens */
+typedef uint32_t ggufx_decode_flags;
+#define GGUFX_DECODE_LOGITS 1u     /* logits of the item's last token */
+#define GGUFX_DECODE_ALL_LOGITS 2u /* logits of each of its tokens */
 /* Keeps a checkpoint of recurrent states at the end of the item's tokens: the end of a system
  * prompt, or of a turn. Truncations and copies that end there recompute nothing. It takes one of
  * n_checkpoints; when these run out, the first such checkpoint of a sequence stays. No effect on
  * models without recurrent layers. */
-#define GGUFX_BATCH_MARK 4u
-#define GGUFX_BATCH_EMBED 8u      /* hidden state of its last token, after the last norm */
-#define GGUFX_BATCH_ALL_EMBED 16u /* hidden states of each of its tokens */
+#define GGUFX_DECODE_CHECKPOINT 4u
+#define GGUFX_DECODE_HIDDEN 8u      /* hidden state of its last token, after the last norm */
+#define GGUFX_DECODE_ALL_HIDDEN 16u /* hidden states of each of its tokens */
 
 /* Tokens to append to a sequence. Unused fields must be 0. */
-typedef struct ggufx_batch_item {
+typedef struct ggufx_decode_item {
     uint32_t struct_size; /* that of the first item is the distance of all */
-    ggufx_batch_flags flags;
+    ggufx_decode_flags flags;
     uint32_t sequence; /* below n_sequences; each item of a call has another one */
     uint32_t reserved;
     const int32_t *tokens; /* {null} read by the call only; NULL: with embeddings alone */
@@ -53,7 +53,7 @@ typedef struct ggufx_batch_item {
     /* {null} {len: n_tokens} positions, ascending, after that of the sequence's last token; NULL:
      * without gaps */
     const int32_t *positions;
-} ggufx_batch_item;
+} ggufx_decode_item;
 
 /*
  * Observer of the attention of each layer during a decode, for statistics, calibration and
@@ -77,30 +77,30 @@ typedef struct ggufx_attention_hook {
 } ggufx_attention_hook;
 
 /* Flags of a batch. */
-typedef uint32_t ggufx_batch_options_flags;
+typedef uint32_t ggufx_decode_options_flags;
 /* Uses matmul_flags of these options in place of those of the session. A server may use
- * GGUFX_MATMUL_TILES for prompts and GGUFX_MATMUL_BATCH_INVARIANT for generated tokens. Recomputed
+ * GGUFX_MATMUL_TILED for prompts and GGUFX_MATMUL_BATCH_INVARIANT for generated tokens. Recomputed
  * tokens keep the mode of their first computation. */
-#define GGUFX_BATCH_MATMUL 1u
+#define GGUFX_DECODE_HAS_MATMUL_FLAGS 1u
 /* Logits and hidden states may hold NaN; without it the call fails with VALUE. The other ranks of a
  * group need it to repeat a ggufx_session_step. */
-#define GGUFX_BATCH_KEEP_NAN 2u
+#define GGUFX_DECODE_KEEP_NAN 2u
 
-typedef struct ggufx_batch_options {
+typedef struct ggufx_decode_options {
     uint32_t struct_size;
-    ggufx_batch_options_flags flags;
+    ggufx_decode_options_flags flags;
     const ggufx_progress *progress; /* counts tokens; NULL: cannot be cancelled */
     /* f32 [n_rows][n_vocab], a buffer of the caller, in the order of the items. Items with LOGITS
      * have one row, items with ALL_LOGITS n_tokens rows. NULL if there are none. */
     float *logits;
     size_t n_logits;                 /* floats of logits: n_rows * n_vocab */
-    ggufx_matmul_flags matmul_flags; /* GGUFX_MATMUL_* with GGUFX_BATCH_MATMUL, else 0 */
+    ggufx_matmul_flags matmul_flags; /* GGUFX_MATMUL_* with GGUFX_DECODE_HAS_MATMUL_FLAGS, else 0 */
     uint32_t reserved;
     /* f32 [n_rows][n_embedding]: rows of EMBED and ALL_EMBED, in the order of logits */
     float *embeddings;
     size_t n_embeddings;                   /* floats of embeddings: n_rows * n_embedding */
     const ggufx_attention_hook *attention; /* needs a batch of one item; NULL: none */
-} ggufx_batch_options;
+} ggufx_decode_options;
 
 /*
  * Appends tokens to several sequences and computes the requested rows of logits and hidden states.
@@ -108,7 +108,7 @@ typedef struct ggufx_batch_options {
  * Each of the n_items items belongs to another sequence. At most n_batch tokens of all items are
  * computed at once. After a failure every sequence is as before, and the content of `logits` and
  * `embeddings` is undefined. The order of items decides the order of rows and changes no value.
- * After ggufx_session_sequence_truncate the call may first recompute earlier tokens. These give no
+ * After ggufx_session_truncate the call may first recompute earlier tokens. These give no
  * rows, are not passed to the attention hook, and are not counted by progress, which is polled
  * meanwhile.
  *
@@ -126,14 +126,13 @@ typedef struct ggufx_batch_options {
  * or lost tokens before others. Pages that these no longer share, or fill in part, are allocated
  * again.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_session_decode_batch(ggufx_session *session,
-                                                  const ggufx_batch_item *items, size_t n_items,
-                                                  const ggufx_batch_options *options,
-                                                  ggufx_error *error);
+GGUFX_API ggufx_status ggufx_session_decode(ggufx_session *session, const ggufx_decode_item *items,
+                                            size_t n_items, const ggufx_decode_options *options,
+                                            ggufx_error *error);
 
 /* Returns the number of tokens of a sequence; 0 if there is no such sequence.
  * Threads: any number at once (const).   Since: 0.1. */
-GGUFX_API uint64_t ggufx_session_sequence_length(const ggufx_session *session, uint32_t sequence);
+GGUFX_API uint64_t ggufx_session_length(const ggufx_session *session, uint32_t sequence);
 
 /*
  * Keeps the first n_tokens tokens of a sequence. With n_tokens 0 it is like new.
@@ -161,19 +160,19 @@ GGUFX_API uint64_t ggufx_session_sequence_length(const ggufx_session *session, u
  * Errors: ARGUMENT (more tokens than it has; no such sequence).
  * Threads: exclusive on session.   Allocates: no.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_session_sequence_truncate(ggufx_session *session, uint32_t sequence,
-                                                       uint64_t n_tokens, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_session_truncate(ggufx_session *session, uint32_t sequence,
+                                              uint64_t n_tokens, ggufx_error *error);
 
 /*
  * Removes tokens `first` .. first + n_tokens - 1 from a sequence.
  *
  * Later tokens keep their positions, keys and values, which were computed with the removed tokens.
  * The call is therefore cheap, but the result differs from a sequence that never had them. For
- * that, call ggufx_session_sequence_truncate and decode the rest again. Later truncations recompute
+ * that, call ggufx_session_truncate and decode the rest again. Later truncations recompute
  * only the tokens that they must, without the removed ones.
  *
  * To continue in a full context, remove the oldest tokens and close the gap with
- * ggufx_session_sequence_shift.
+ * ggufx_session_shift.
  *
  * Errors:
  * - ARGUMENT: more tokens than it has, no such sequence.
@@ -184,9 +183,8 @@ GGUFX_API ggufx_status ggufx_session_sequence_truncate(ggufx_session *session, u
  * After an error nothing has changed.
  * Threads: exclusive on session.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_session_sequence_remove(ggufx_session *session, uint32_t sequence,
-                                                     uint64_t first, uint64_t n_tokens,
-                                                     ggufx_error *error);
+GGUFX_API ggufx_status ggufx_session_remove(ggufx_session *session, uint32_t sequence,
+                                            uint64_t first, uint64_t n_tokens, ggufx_error *error);
 
 /*
  * Adds delta to the positions of tokens `first` .. first + n_tokens - 1, which must stay ascending.
@@ -198,15 +196,15 @@ GGUFX_API ggufx_status ggufx_session_sequence_remove(ggufx_session *session, uin
  * - ARGUMENT: positions that become negative, descend or are too large; more tokens than it has; no
  *   such sequence.
  * - MEMORY.
- * - STATE: as ggufx_session_sequence_remove.
+ * - STATE: as ggufx_session_remove.
  * - UNSUPPORTED: a model with learned position embeddings.
  *
  * After an error nothing has changed.
  * Threads: exclusive on session.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_session_sequence_shift(ggufx_session *session, uint32_t sequence,
-                                                    uint64_t first, uint64_t n_tokens,
-                                                    int32_t delta, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_session_shift(ggufx_session *session, uint32_t sequence,
+                                           uint64_t first, uint64_t n_tokens, int32_t delta,
+                                           ggufx_error *error);
 
 /*
  * Copies the ids and positions of tokens `first` .. first + n_tokens - 1.
@@ -216,17 +214,16 @@ GGUFX_API ggufx_status ggufx_session_sequence_shift(ggufx_session *session, uint
  *
  * Errors: ARGUMENT.   Threads: any number at once (const).   Allocates: no.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_session_sequence_tokens(int32_t *out_ids, int32_t *out_positions,
-                                                     const ggufx_session *session,
-                                                     uint32_t sequence, uint64_t first,
-                                                     uint64_t n_tokens, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_session_tokens(int32_t *out_ids, int32_t *out_positions,
+                                            const ggufx_session *session, uint32_t sequence,
+                                            uint64_t first, uint64_t n_tokens, ggufx_error *error);
 
 /*
  * Copies the first n_tokens tokens of a sequence to an empty one, sharing a prefix.
  *
  * Later results have the bits that they would have if `to` had decoded these tokens itself. Pages
  * of keys and values, and recurrent states, are shared. The next call recomputes the tokens after
- * the last position that ggufx_session_sequence_truncate could keep: at most 63 in most models.
+ * the last position that ggufx_session_truncate could keep: at most 63 in most models.
  *
  * Errors:
  * - ARGUMENT: more tokens than it has, no such sequence.
@@ -237,9 +234,8 @@ GGUFX_API ggufx_status ggufx_session_sequence_tokens(int32_t *out_ids, int32_t *
  * After an error nothing has changed.
  * Threads: exclusive on session.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_session_sequence_copy(ggufx_session *session, uint32_t from,
-                                                   uint32_t to, uint64_t n_tokens,
-                                                   ggufx_error *error);
+GGUFX_API ggufx_status ggufx_session_copy(ggufx_session *session, uint32_t from, uint32_t to,
+                                          uint64_t n_tokens, ggufx_error *error);
 
 typedef struct ggufx_session_memory_facts {
     uint32_t struct_size; /* set by the caller */
@@ -255,13 +251,11 @@ typedef struct ggufx_session_memory_facts {
 
 /* Describes the memory of a session's caches. out->struct_size must be set.
  * Errors: ARGUMENT.   Threads: any number at once (const).   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_session_memory(ggufx_session_memory_facts *out,
-                                            const ggufx_session *session, ggufx_error *error);
-
-#define GGUFX_SESSION_ALL 0xffffffffu /* all sequences, in place of a sequence index */
+GGUFX_API ggufx_status ggufx_session_memory_info(ggufx_session_memory_facts *out,
+                                                 const ggufx_session *session, ggufx_error *error);
 
 /*
- * Writes a snapshot of a sequence, or of all (GGUFX_SESSION_ALL).
+ * Writes a snapshot of a sequence, or of all (GGUFX_ALL_SEQUENCES).
  *
  * It contains tokens, keys, values and states as stored, without logits and checkpoints. Shared
  * pages are written for each sequence and are no longer shared after a load. A load can therefore
@@ -270,7 +264,7 @@ GGUFX_API ggufx_status ggufx_session_memory(ggufx_session_memory_facts *out,
  * A rank of a group writes only tokens. Any rank can do so, even after the group has lost one. A
  * session without a group, or a group of any size, can load them. Its next call recomputes the
  * caches, each token in its original mode. The bits are the same with GGUFX_MATMUL_BATCH_INVARIANT
- * or GGUFX_MATMUL_TILES. Sequences with removed or shifted tokens are refused (UNSUPPORTED),
+ * or GGUFX_MATMUL_TILED. Sequences with removed or shifted tokens are refused (UNSUPPORTED),
  * because recomputation would change them.
  *
  * write  called with consecutive pieces of the snapshot. A status other than GGUFX_OK ends the
@@ -307,12 +301,12 @@ GGUFX_API ggufx_status ggufx_session_load(ggufx_session *session, uint32_t seque
 /*
  * Writes a snapshot to a file (UTF-8 path).
  *
- * The file is written, replaced and protected as that of ggufx_kv_save_path.
+ * The file is written, replaced and protected as that of ggufx_kv_save_file.
  *
- * Errors: as ggufx_kv_save_path, VALUE, UNSUPPORTED.
+ * Errors: as ggufx_kv_save_file, VALUE, UNSUPPORTED.
  * Threads: any number at once (const), on different paths.   Allocates: a buffer.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_session_save_path(const ggufx_session *session, uint32_t sequence,
+GGUFX_API ggufx_status ggufx_session_save_file(const ggufx_session *session, uint32_t sequence,
                                                const char *path, ggufx_error *error);
 
 /*
@@ -322,7 +316,7 @@ GGUFX_API ggufx_status ggufx_session_save_path(const ggufx_session *session, uin
  * as before.
  * Threads: exclusive on session.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_session_load_path(ggufx_session *session, uint32_t sequence,
+GGUFX_API ggufx_status ggufx_session_load_file(ggufx_session *session, uint32_t sequence,
                                                const char *path, ggufx_error *error);
 
 #ifdef __cplusplus

@@ -26,10 +26,10 @@ extern "C" {
 #endif
 
 /* A compiled template. Immutable. */
-typedef struct ggufx_chat ggufx_chat;
+typedef struct ggufx_chat_template ggufx_chat_template;
 
 /* Options of a template. Texts are UTF-8. */
-typedef struct ggufx_chat_options {
+typedef struct ggufx_chat_template_options {
     uint32_t struct_size;
     uint32_t flags;    /* 0 */
     ggufx_text text;   /* a template; absent: that of the file, or `format` */
@@ -37,7 +37,7 @@ typedef struct ggufx_chat_options {
     ggufx_text format; /* a built-in format in place of a template: "chatml" */
     ggufx_text bos_token; /* the variable bos_token; absent: that of the file, if it has one */
     ggufx_text eos_token; /* the variable eos_token; absent: that of the file, if it has one */
-} ggufx_chat_options;
+} ggufx_chat_template_options;
 
 /*
  * Compiles a chat template: options->text, a built-in format, or else the template of a file.
@@ -52,16 +52,17 @@ typedef struct ggufx_chat_options {
  * - LIMIT: the size, or the nesting of blocks or expressions.
  * - MALFORMED, UNSUPPORTED (include, import, extends and similar). The message has line and column;
  *   offset is the byte of the template.
- * - KVTYPE, MEMORY.
+ * - VALUE_TYPE, MEMORY.
  * - NOT_FOUND: no such format, no template in the file.
  *
  * Threads: any number at once.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_chat_create(ggufx_chat **out, const ggufx_runtime *rt,
-                                         const ggufx_file *file, const ggufx_chat_options *options,
-                                         ggufx_error *error);
+GGUFX_API ggufx_status ggufx_chat_template_create(ggufx_chat_template **out,
+                                                  const ggufx_runtime *rt, const ggufx_file *file,
+                                                  const ggufx_chat_template_options *options,
+                                                  ggufx_error *error);
 /* Releases the caller's reference.   Threads: exclusive on chat.   Since: 0.1. */
-GGUFX_API void ggufx_chat_destroy(ggufx_chat *chat);
+GGUFX_API void ggufx_chat_template_destroy(ggufx_chat_template *chat);
 
 /*
  * Returns the name of built-in format `index`, or NULL after the last one.
@@ -70,7 +71,7 @@ GGUFX_API void ggufx_chat_destroy(ggufx_chat *chat);
  *
  * Threads: any.   Since: 0.1.
  */
-GGUFX_API const char *ggufx_chat_format_name(size_t index);
+GGUFX_API const char *ggufx_chat_template_builtin_name(size_t index);
 
 /* A message of a conversation. Texts are UTF-8. `more` has further members that templates read:
  * name, tool_call_id, reasoning_content. */
@@ -113,17 +114,17 @@ typedef struct ggufx_chat_request {
     const ggufx_progress *progress;
 } ggufx_chat_request;
 
-/* A run of prompt bytes with one origin, from the end of the previous run up to `end`. */
-typedef struct ggufx_chat_run {
+/* A span of prompt bytes with one origin, from the end of the previous span up to `end`. */
+typedef struct ggufx_chat_span {
     uint64_t end;  /* offset after its last byte */
     uint64_t user; /* 1: from messages, tools or variables; 0: from the template */
-} ggufx_chat_run;
+} ggufx_chat_span;
 
 /*
  * Renders a conversation as a prompt.
  *
  * Writes at most `capacity` bytes (no NUL) and always sets *out_needed; CAPACITY if that is larger.
- * ggufx_chat_runs tells which bytes came from users.
+ * ggufx_chat_template_spans tells which bytes came from users.
  *
  * JSON is parsed strictly (RFC 8259, 96 levels). The last of equal names counts. An integer beyond
  * 64 bits becomes a float.
@@ -137,7 +138,7 @@ typedef struct ggufx_chat_run {
  * - An absent content of a message with calls is "" or null.
  * - Lists of text parts stay lists, or are joined.
  * - Calls that a template leaves out become a part of the content, in the form that its models
- *   write (ggufx_chat_info). Results that a template leaves out stay left out.
+ *   write (ggufx_chat_template_info). Results that a template leaves out stay left out.
  *
  * If a template fails, it is run a second time, with the same limits. That run fills in missing descriptions, parameters,
  * call ids (nine letters and digits) and names of results. It merges system messages into one at
@@ -158,20 +159,23 @@ typedef struct ggufx_chat_run {
  *
  * Threads: any number at once.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_chat_render(char *out, size_t capacity, size_t *out_needed,
-                                         const ggufx_chat *chat, const ggufx_chat_request *request,
-                                         ggufx_error *error);
+GGUFX_API ggufx_status ggufx_chat_template_render(char *out, size_t capacity, size_t *out_needed,
+                                                  const ggufx_chat_template *chat,
+                                                  const ggufx_chat_request *request,
+                                                  ggufx_error *error);
 
 /*
- * Renders a conversation and returns the runs of the prompt; neighbouring runs differ in origin.
+ * Renders a conversation and returns the spans of the prompt; neighbouring spans differ in origin.
  *
- * Writes at most `capacity` runs and always sets *out_needed; CAPACITY if that is larger.
+ * Writes at most `capacity` spans and always sets *out_needed; CAPACITY if that is larger.
  *
- * Errors: as ggufx_chat_render.   Threads: any number at once.   Since: 0.1.
+ * Errors: as ggufx_chat_template_render.   Threads: any number at once.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_chat_runs(ggufx_chat_run *out, size_t capacity, size_t *out_needed,
-                                       const ggufx_chat *chat, const ggufx_chat_request *request,
-                                       ggufx_error *error);
+GGUFX_API ggufx_status ggufx_chat_template_spans(ggufx_chat_span *out, size_t capacity,
+                                                 size_t *out_needed,
+                                                 const ggufx_chat_template *chat,
+                                                 const ggufx_chat_request *request,
+                                                 ggufx_error *error);
 
 /*
  * Renders a conversation and tokenizes it, so that text of the user never becomes a control token.
@@ -179,8 +183,8 @@ GGUFX_API ggufx_status ggufx_chat_runs(ggufx_chat_run *out, size_t capacity, siz
  * A control token is recognized only if the template wrote all of its bytes; elsewhere it is plain
  * text. This holds for:
  *
- * - GGUFX_TOKEN_CONTROL and GGUFX_TOKEN_UNKNOWN, and GGUFX_TOKEN_USER tokens that separate channels
- *   or messages
+ * - GGUFX_TOKEN_CONTROL and GGUFX_TOKEN_UNKNOWN, and GGUFX_TOKEN_USER_DEFINED tokens that separate
+ *   channels or messages
  * - other user-defined tokens whose text is in the template, in its strings, or is a marker of the
  *   output ("<think>"). White space and single characters are excluded.
  *
@@ -193,14 +197,16 @@ GGUFX_API ggufx_status ggufx_chat_runs(ggufx_chat_run *out, size_t capacity, siz
  * it; nothing is added at the end. Writes at most `capacity` ids and always sets *out_needed;
  * CAPACITY if that is larger.
  *
- * Errors: as ggufx_chat_render and ggufx_tokenize. VOCAB also if only a control token has the text
- * of a byte.
+ * Errors: as ggufx_chat_template_render and ggufx_tokenize. VOCAB also if only a control token has
+ * the text of a byte.
  * Threads: any number at once.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_chat_tokenize(int32_t *out_ids, size_t capacity, size_t *out_needed,
-                                           const ggufx_chat *chat, const ggufx_tokenizer *tokenizer,
-                                           const ggufx_chat_request *request,
-                                           ggufx_tokenize_flags flags, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_chat_template_tokenize(int32_t *out_ids, size_t capacity,
+                                                    size_t *out_needed,
+                                                    const ggufx_chat_template *chat,
+                                                    const ggufx_tokenizer *tokenizer,
+                                                    const ggufx_chat_request *request,
+                                                    ggufx_tokenize_flags flags, ggufx_error *error);
 
 /* ---- output of a model ---------------------------------------------------------------------- */
 
@@ -239,7 +245,7 @@ enum {
  * Arguments are a JSON object. For GGUFX_CHAT_CALL_TAGGED each parameter consists of
  * call_before_key, its name, call_after_key, the value and call_after_value.
  */
-typedef struct ggufx_chat_facts {
+typedef struct ggufx_chat_template_facts {
     uint32_t struct_size; /* set by the caller */
     ggufx_chat_features flags;
     ggufx_chat_call_form call_form;
@@ -255,7 +261,7 @@ typedef struct ggufx_chat_facts {
     const char *call_after_key_other;
     const char *call_after_value; /* after the value of a parameter */
     const char *call_quote;       /* around strings, for GGUFX_CHAT_NOTATION_QUOTED */
-} ggufx_chat_facts;
+} ggufx_chat_template_facts;
 
 /*
  * Describes a template. out->struct_size must be set.
@@ -265,8 +271,9 @@ typedef struct ggufx_chat_facts {
  *
  * Errors: ARGUMENT.   Threads: any number at once.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_chat_info(ggufx_chat_facts *out, const ggufx_chat *chat,
-                                       ggufx_error *error);
+GGUFX_API ggufx_status ggufx_chat_template_info(ggufx_chat_template_facts *out,
+                                                const ggufx_chat_template *chat,
+                                                ggufx_error *error);
 
 /* Splits the output of a model into answer, reasoning and tool calls, while it is generated.
  * Exclusive. */
@@ -280,7 +287,8 @@ typedef uint32_t ggufx_chat_parser_flags;
 typedef struct ggufx_chat_parser_options {
     uint32_t struct_size;
     ggufx_chat_parser_flags flags;
-    const ggufx_chat *chat; /* template that decides the format; NULL: all output is answer */
+    /* template that decides the format; NULL: all output is answer */
+    const ggufx_chat_template *chat;
     ggufx_text prompt; /* the rendered prompt, or its end, which may open reasoning or a call */
     ggufx_text tools;  /* JSON array of the request's tools, for parameter types */
 } ggufx_chat_parser_options;

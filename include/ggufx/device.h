@@ -27,7 +27,7 @@ typedef struct ggufx_device ggufx_device;
 
 /* Flags for opening a device. */
 typedef uint32_t ggufx_device_open_flags;
-#define GGUFX_DEVICE_ALLOW_BOUNDED 1u /* open it even if its arithmetic is not exact */
+#define GGUFX_DEVICE_ALLOW_INEXACT 1u /* open it even if its arithmetic is not exact */
 #define GGUFX_DEVICE_FMA_F64 2u       /* compute fma in binary64, for tests */
 #define GGUFX_DEVICE_FMA_F32 4u       /* compute fma in binary32, for tests */
 
@@ -50,12 +50,12 @@ typedef struct ggufx_device_options {
 
 /* Properties of a device. */
 typedef uint32_t ggufx_device_flags;
-#define GGUFX_DEVICE_UNUSABLE 1u  /* cannot be opened; see ggufx_device_facts.reason */
-#define GGUFX_DEVICE_UNIFIED 2u   /* shares the memory of the CPU */
-#define GGUFX_DEVICE_INT_DOT 4u   /* has an instruction for int8 dot products */
-#define GGUFX_DEVICE_PROCESSOR 8u /* software device on the CPU; slower than no device */
-#define GGUFX_DEVICE_EXACT 16u    /* opened; its results are bit-identical to those of the CPU */
-#define GGUFX_DEVICE_LOST 32u     /* failed; every later call on it fails too */
+#define GGUFX_DEVICE_UNUSABLE 1u /* cannot be opened; see ggufx_device_facts.reason */
+#define GGUFX_DEVICE_UNIFIED 2u  /* shares the memory of the CPU */
+#define GGUFX_DEVICE_INT_DOT 4u  /* has an instruction for int8 dot products */
+#define GGUFX_DEVICE_SOFTWARE 8u /* software device on the CPU; slower than no device */
+#define GGUFX_DEVICE_EXACT 16u   /* opened; its results are bit-identical to those of the CPU */
+#define GGUFX_DEVICE_LOST 32u    /* failed; every later call on it fails too */
 
 /* Implementations of fma (fused multiply-add) on a device. */
 typedef uint32_t ggufx_fma;
@@ -145,10 +145,10 @@ typedef struct ggufx_vulkan_options {
  * Errors: as ggufx_device_open; ARGUMENT also for handles that are not set.
  * Threads: any number at once.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_device_adopt_vulkan(ggufx_device **out, const ggufx_runtime *rt,
-                                                 const ggufx_vulkan_options *handles,
-                                                 const ggufx_device_options *options,
-                                                 ggufx_error *error);
+GGUFX_API ggufx_status ggufx_device_create_vulkan(ggufx_device **out, const ggufx_runtime *rt,
+                                                  const ggufx_vulkan_options *handles,
+                                                  const ggufx_device_options *options,
+                                                  ggufx_error *error);
 
 /*
  * Frees everything on a device, including the data of its tensors.
@@ -204,7 +204,7 @@ GGUFX_API ggufx_status ggufx_tensor_download(void *out, size_t n, const ggufx_te
  * Errors: ARGUMENT (not a tensor of a device), UNSUPPORTED (a slice of columns), DEVICE.
  * Threads: any number at once.   Allocates: no.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_tensor_word_sum(uint32_t *out, const ggufx_tensor *w,
+GGUFX_API ggufx_status ggufx_tensor_checksum(uint32_t *out, const ggufx_tensor *w,
                                              ggufx_error *error);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /*
  * ggufx/embed.h: embeddings and scores of rerankers.
  *
- * Embedding models (bert, nomic-bert, modern-bert ...: GGUFX_MODEL_EMBEDS_ONLY) and all other
+ * Embedding models (bert, nomic-bert, modern-bert ...: GGUFX_MODEL_EMBEDDING_ONLY) and all other
  * models can embed inputs. The hidden states after the last norm are pooled to one vector. It is
  * then multiplied by the matrices that the file has for this purpose: dense_2, dense_3; cls,
  * cls.output.
@@ -38,7 +38,7 @@ enum {
 /* Flags of embeddings. */
 typedef uint32_t ggufx_embed_flags;
 #define GGUFX_EMBED_NORMALIZE 1u /* normalize results to length 1 */
-#define GGUFX_EMBED_CUT 2u       /* truncate inputs to their first n_context tokens */
+#define GGUFX_EMBED_TRUNCATE 2u  /* truncate inputs to their first n_context tokens */
 
 typedef struct ggufx_embed_options {
     uint32_t struct_size;
@@ -111,7 +111,7 @@ GGUFX_API ggufx_status ggufx_embedder_info(ggufx_embedder_facts *out,
  * with recurrent layers, or layers that read the keys of another layer, compute one at a time.
  *
  * Errors: ARGUMENT (index: the input; an invalid length or id, an input longer than n_context
- * without GGUFX_EMBED_CUT), CANCELLED, VALUE (NaN or infinity in the model).
+ * without GGUFX_EMBED_TRUNCATE), CANCELLED, VALUE (NaN or infinity in the model).
  * Threads: exclusive on embedder; uses the runtime's executor.   Allocates: no.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_embed(float *out, size_t n_out, ggufx_embedder *embedder,

@@ -12,7 +12,7 @@
 #define GGUFX_ESTIMATE_H
 
 #include "file.h"
-#include "job.h"
+#include "quantizer.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -20,28 +20,28 @@ extern "C" {
 
 /* Flags of an estimate: the first three of its options, the others of its result. */
 typedef uint32_t ggufx_estimate_flags;
-#define GGUFX_ESTIMATE_FILE_TYPE 1u     /* use file_type; otherwise the tensors stay as they are */
+#define GGUFX_ESTIMATE_HAS_FILE_TYPE 1u /* use file_type; otherwise the tensors stay as they are */
 #define GGUFX_ESTIMATE_IMATRIX 2u       /* assume an imatrix with an entry for every tensor */
-#define GGUFX_ESTIMATE_LAYERS 32u       /* pipeline parallelism, as with GGUFX_GROUP_LAYERS */
+#define GGUFX_ESTIMATE_LAYERS 32u       /* pipeline parallelism, as with GGUFX_GROUP_PIPELINE */
 #define GGUFX_ESTIMATE_FITS 4u          /* total_bytes <= memory_bytes, or there is no limit */
 #define GGUFX_ESTIMATE_NEEDS_IMATRIX 8u /* the mix requires an imatrix */
 /* ggufx_model_create does not support this architecture. The bytes of model, caches and sessions
  * are those of a llama model of this shape; all layers keep the whole context. */
-#define GGUFX_ESTIMATE_NO_GRAPH 16u
+#define GGUFX_ESTIMATE_UNSUPPORTED 16u
 
 /* Options of an estimate. All zero means default. */
 typedef struct ggufx_estimate_options {
     uint32_t struct_size;
-    ggufx_estimate_flags flags; /* GGUFX_ESTIMATE_FILE_TYPE, _IMATRIX, _LAYERS */
-    uint32_t file_type;         /* quantization mix, as in ggufx_job_quantize */
+    ggufx_estimate_flags flags; /* GGUFX_ESTIMATE_HAS_FILE_TYPE, _IMATRIX, _LAYERS */
+    uint32_t file_type;         /* quantization mix, as in ggufx_quantizer_create */
     uint32_t n_context;         /* tokens of each session; 0 = as ggufx_session_create */
     uint32_t n_batch;           /* tokens computed at once; 0 = 512 */
     uint32_t n_sessions;        /* number of sessions in parallel; 0 = 1 */
     ggufx_kv_type type_k;       /* GGUFX_KV_* of the keys */
     /* GGUFX_KV_* of the values. ggufx_recommend chooses both types if both are GGUFX_KV_DEFAULT. */
     ggufx_kv_type type_v;
-    const ggufx_job_options *job; /* as in ggufx_job_quantize; NULL: default */
-    uint64_t memory_bytes;        /* limit of total_bytes; 0: no limit */
+    const ggufx_quantizer_options *job; /* as in ggufx_quantizer_create; NULL: default */
+    uint64_t memory_bytes;              /* limit of total_bytes; 0: no limit */
     double bandwidth; /* memory bandwidth of all threads in bytes per second; 0: no speeds */
     /* as in ggufx_session_options, of each session; the estimate is the maximum */
     uint64_t n_context_total;
@@ -115,14 +115,14 @@ typedef struct ggufx_estimate_facts {
 
 /*
  * Estimates the memory of a model, as stored or under a quantization mix
- * (GGUFX_ESTIMATE_FILE_TYPE).
+ * (GGUFX_ESTIMATE_HAS_FILE_TYPE).
  *
  * The file may be opened for metadata only, and may consist of its header alone. options may be
  * NULL; out->struct_size must be set.
  *
  * - model_bytes + kv_bytes + session_bytes are the exact bytes that the allocator returns later,
  *   for a runtime with as many threads as `rt`. With n_context_total they are the maximum.
- * - file_bytes are the exact bytes that ggufx_job_run writes.
+ * - file_bytes are the exact bytes that ggufx_quantizer_run writes.
  * - For a rank of a group the bytes of model, caches, sessions and those read per token are of this
  *   rank. A quantization mix decides the packing of its messages.
  * - Not included: the directory of the opened file (about 200 bytes per tensor and key), tokenizer,
@@ -130,10 +130,10 @@ typedef struct ggufx_estimate_facts {
  *
  * Errors:
  * - ARGUMENT: unknown file_type; a negative or NaN bandwidth; a KV cache type that does not support
- *   these heads; quantized input without GGUFX_JOB_ALLOW_REQUANTIZE.
+ *   these heads; quantized input without GGUFX_QUANTIZER_ALLOW_REQUANTIZE.
  * - UNSUPPORTED: also a rank of a group with adapters, a device or an embedding-only model.
- * - MEMORY, MISSING, KVTYPE, HPARAM, TYPE, SHAPE, LIMIT, OVERFLOW, SPLIT.
- * - Those of ggufx_job_quantize and ggufx_adapter_create.
+ * - MEMORY, MISSING, VALUE_TYPE, HYPERPARAMETER, TYPE, SHAPE, LIMIT, OVERFLOW, SPLIT.
+ * - Those of ggufx_quantizer_create and ggufx_adapter_create.
  *
  * Threads: any number at once.   Since: 0.1.
  */
@@ -150,7 +150,7 @@ GGUFX_API ggufx_status ggufx_estimate(ggufx_estimate_facts *out, const ggufx_run
  *
  * - Weights: the file as it is, and every mix that needs no imatrix or has one. Mixes are tried if
  *   the file has no quantized tensor or the job allows requantization. With
- *   GGUFX_ESTIMATE_FILE_TYPE only file_type is tried.
+ *   GGUFX_ESTIMATE_HAS_FILE_TYPE only file_type is tried.
  * - KV cache types: a ladder from F16 down. If type_k or type_v is not GGUFX_KV_DEFAULT, only these
  *   are tried.
  *

@@ -160,7 +160,7 @@ GGUFX_API ggufx_status ggufx_file_info(ggufx_file_facts *out, const ggufx_file *
 /* ---- metadata ------------------------------------------------------------------------------- */
 
 /* Types of metadata values, with the ids that GGUF files contain. */
-typedef int32_t ggufx_meta_type;
+typedef int32_t ggufx_value_type;
 enum {
     GGUFX_VALUE_U8 = 0,
     GGUFX_VALUE_I8 = 1,
@@ -177,22 +177,22 @@ enum {
     GGUFX_VALUE_F64 = 12
 };
 
-typedef struct ggufx_meta_entry {
+typedef struct ggufx_meta_facts {
     uint32_t struct_size; /* set by the caller */
     uint32_t flags;       /* 0 */
-    ggufx_meta_type type;
-    ggufx_meta_type element_type; /* GGUFX_VALUE_* of the elements of an array, else -1 */
-    ggufx_text key;               /* absent for a nested array */
-    uint64_t count;               /* elements of an array, bytes of a string, else 1 */
+    ggufx_value_type type;
+    ggufx_value_type element_type; /* GGUFX_VALUE_* of the elements of an array, else -1 */
+    ggufx_text key;                /* absent for a nested array */
+    uint64_t count;                /* elements of an array, bytes of a string, else 1 */
     uint64_t offset; /* byte offset of the value in the file, or in the first part of a set */
-} ggufx_meta_entry;
+} ggufx_meta_facts;
 
 /* Returns the number of keys.   Threads: any number at once.   Since: 0.1. */
 GGUFX_API size_t ggufx_file_meta_count(const ggufx_file *file);
 
 /* Describes the key `index`, in file order. out->struct_size must be set.
  * Errors: ARGUMENT.   Threads: any number at once.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_file_meta_at(ggufx_meta_entry *out, const ggufx_file *file,
+GGUFX_API ggufx_status ggufx_file_meta_at(ggufx_meta_facts *out, const ggufx_file *file,
                                           size_t index, ggufx_error *error);
 
 /* Finds the index of a key of `length` bytes.
@@ -211,7 +211,7 @@ GGUFX_API ggufx_status ggufx_file_meta_find(size_t *out, const ggufx_file *file,
  *
  * An array of exactly one such element is accepted as a scalar.
  *
- * Errors: ARGUMENT, KVTYPE (a value of another type), VALUE (the value does not fit).
+ * Errors: ARGUMENT, VALUE_TYPE (a value of another type), VALUE (the value does not fit).
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_file_meta_u64(uint64_t *out, const ggufx_file *file, size_t index,
@@ -229,7 +229,7 @@ GGUFX_API ggufx_status ggufx_file_meta_f64(double *out, const ggufx_file *file, 
 GGUFX_API ggufx_status ggufx_file_meta_bool(int32_t *out, const ggufx_file *file, size_t index,
                                             ggufx_error *error);
 /* Returns a view of a string, borrowed from the file.
- * Errors: ARGUMENT, KVTYPE, MALFORMED (an array of one string, if the file was changed).
+ * Errors: ARGUMENT, VALUE_TYPE, MALFORMED (an array of one string, if the file was changed).
  * Threads: any number at once.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_file_meta_string(ggufx_text *out, const ggufx_file *file, size_t index,
                                               ggufx_error *error);
@@ -240,7 +240,7 @@ GGUFX_API ggufx_status ggufx_file_meta_string(ggufx_text *out, const ggufx_file 
  *
  * out  {len: n} the elements. A scalar counts as an array of one.
  *
- * Errors: ARGUMENT (range), KVTYPE, VALUE (error->index is the element).
+ * Errors: ARGUMENT (range), VALUE_TYPE, VALUE (error->index is the element).
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_file_meta_array_u64(uint64_t *out, const ggufx_file *file,
@@ -265,7 +265,7 @@ GGUFX_API ggufx_status ggufx_file_meta_array_f64(double *out, const ggufx_file *
  * The first call on an array builds a sparse table of offsets, which can fail with MEMORY. Later
  * calls are quick.
  *
- * Errors: ARGUMENT, KVTYPE, MEMORY, MALFORMED (the file was changed).
+ * Errors: ARGUMENT, VALUE_TYPE, MEMORY, MALFORMED (the file was changed).
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_file_meta_array_string(ggufx_text *out, const ggufx_file *file,
@@ -277,7 +277,7 @@ GGUFX_API ggufx_status ggufx_file_meta_array_string(ggufx_text *out, const ggufx
  * ggufx_file_meta_at and the array getters accept this index like that of a key. It is not below
  * ggufx_file_meta_count.
  *
- * Errors: ARGUMENT, KVTYPE.   Threads: any number at once.   Since: 0.1.
+ * Errors: ARGUMENT, VALUE_TYPE.   Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_file_meta_array_nested(size_t *out_index, const ggufx_file *file,
                                                     size_t index, uint64_t i, ggufx_error *error);
@@ -383,8 +383,8 @@ typedef uint32_t ggufx_validate_flags;
 #define GGUFX_VALIDATE_DEEP 1u   /* check all tensor data: NaN, infinities, bad scales */
 #define GGUFX_VALIDATE_STRICT 2u /* report as errors what ggml's reader refuses */
 
-/* A fault or remark of ggufx_validate. */
-typedef struct ggufx_finding {
+/* A fault or remark of ggufx_file_validate. */
+typedef struct ggufx_finding_facts {
     uint32_t struct_size;
     ggufx_log_level severity; /* GGUFX_LOG_ERROR, _WARNING or _INFO */
     ggufx_status status;      /* status that an open would return, or GGUFX_OK for a remark */
@@ -393,7 +393,7 @@ typedef struct ggufx_finding {
     uint64_t index;   /* index of the key or tensor, or GGUFX_NONE */
     const char *text; /* UTF-8, NUL-terminated; valid during the call */
     ggufx_text name;  /* name of the key or tensor */
-} ggufx_finding;
+} ggufx_finding_facts;
 
 /*
  * Checks an opened file more thoroughly than the open did.
@@ -407,11 +407,10 @@ typedef struct ggufx_finding {
  * Errors: ARGUMENT, CANCELLED, MEMORY, UNSUPPORTED (deep check of a file opened for metadata only).
  * Threads: any number at once.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_validate(const ggufx_file *file, ggufx_validate_flags flags,
-                                      ggufx_status (*report)(void *user,
-                                                             const ggufx_finding *finding),
-                                      void *user, const ggufx_progress *progress,
-                                      ggufx_error *error);
+GGUFX_API ggufx_status
+ggufx_file_validate(const ggufx_file *file, ggufx_validate_flags flags,
+                    ggufx_status (*report)(void *user, const ggufx_finding_facts *finding),
+                    void *user, const ggufx_progress *progress, ggufx_error *error);
 
 #ifdef __cplusplus
 }

@@ -8,7 +8,7 @@
  * Same bits: the events of a generator depend only on the model, the cache types and products of
  * the session, the prompt, the options and the seed. They depend neither on other generators of a
  * step, nor on time budgets, prompt chunks, drafts, suspension, snapshots or threads. Prompts are
- * computed with GGUFX_MATMUL_TILES, tokens with GGUFX_MATMUL_BATCH_INVARIANT.
+ * computed with GGUFX_MATMUL_TILED, tokens with GGUFX_MATMUL_BATCH_INVARIANT.
  *
  * All or nothing: a call that fails leaves every generator as it was. No token was drawn.
  * SPDX-License-Identifier: MIT
@@ -31,7 +31,7 @@ typedef struct ggufx_generator ggufx_generator;
 /* Flags of ggufx_generator_options. */
 typedef uint32_t ggufx_generator_flags;
 enum {
-    /* Computes tokens with GGUFX_MATMUL_TILES too: faster from about 10 sequences on. */
+    /* Computes tokens with GGUFX_MATMUL_TILED too: faster from about 10 sequences on. */
     GGUFX_GENERATOR_TILED_DECODE = 1,
     GGUFX_GENERATOR_SPECIAL_TOKENS = 2, /* text contains the text of control tokens */
     GGUFX_GENERATOR_IGNORE_EOG = 4,     /* end-of-generation tokens do not end it */
@@ -67,10 +67,10 @@ typedef struct ggufx_generator_options {
     uint32_t max_tokens; /* tokens of an output; 0 = until the context is full */
     /* NULL: that of the model's file, created once and kept by the model */
     const ggufx_tokenizer *tokenizer;
-    const ggufx_sampler *sampler; /* copied with its state; NULL: greedy */
-    const ggufx_grammar *grammar; /* NULL: any text */
-    const ggufx_chat *chat;       /* for messages; NULL: that of the model's file */
-    const ggufx_text *stops;      /* stop strings, copied; none is empty */
+    const ggufx_sampler *sampler;    /* copied with its state; NULL: greedy */
+    const ggufx_grammar *grammar;    /* NULL: any text */
+    const ggufx_chat_template *chat; /* for messages; NULL: that of the model's file */
+    const ggufx_text *stops;         /* stop strings, copied; none is empty */
     size_t n_stops;
     const ggufx_draft_options *draft; /* NULL: no speculative decoding */
     uint32_t n_logprobs;              /* likeliest tokens in each ggufx_event_token; at most 64 */
@@ -111,7 +111,7 @@ typedef uint32_t ggufx_prompt_flags;
 enum {
     GGUFX_PROMPT_APPEND = 1,        /* after the tokens of the sequence, which all stay */
     GGUFX_PROMPT_PARSE_SPECIAL = 2, /* "<s>" in a text is the control token */
-    GGUFX_PROMPT_CHECKPOINT = 4,    /* keeps a checkpoint at its end: see GGUFX_BATCH_MARK */
+    GGUFX_PROMPT_CHECKPOINT = 4,    /* keeps a checkpoint at its end: see GGUFX_DECODE_CHECKPOINT */
     /* Also reuses tokens of the sequence that were generated, not only those of prompts. That is
      * faster, but the logits may have other bits than those of a new sequence. */
     GGUFX_PROMPT_REUSE_ANSWERS = 8,
@@ -159,7 +159,7 @@ typedef struct ggufx_grammar_source {
 typedef struct ggufx_chat_prompt_options {
     uint32_t struct_size;
     ggufx_chat_prompt_flags flags;
-    const ggufx_chat *chat;            /* the template */
+    const ggufx_chat_template *chat;   /* the template */
     const ggufx_tokenizer *tokenizer;  /* that of the generators */
     const ggufx_chat_request *request; /* the conversation */
     ggufx_tool_choice tool_choice;
@@ -187,7 +187,7 @@ typedef struct ggufx_chat_prompt_options {
  * - NOT_FOUND: no tool has the name tool_name.
  * - UNSUPPORTED: the template does not show how its models write tool calls; its calls begin with
  *   no marker (schema with tools); a build without chat.
- * - Those of ggufx_chat_tokenize and ggufx_grammar_create; the status of a grammar source.
+ * - Those of ggufx_chat_template_tokenize and ggufx_grammar_create; the status of a grammar source.
  *
  * Threads: any number at once.   Since: 0.1.
  */
@@ -257,8 +257,8 @@ typedef struct ggufx_prompt {
  * - STATE: a step is in flight.
  * - UNSUPPORTED: text or messages with GGUFX_GENERATOR_IDS_ONLY; messages in a build without chat.
  * - VALUE: rows that are not finite.
- * - Those of ggufx_tokenize; with messages, those of ggufx_chat_create, ggufx_chat_tokenize and
- *   ggufx_chat_parser_create.
+ * - Those of ggufx_tokenize; with messages, those of ggufx_chat_template_create,
+ *   ggufx_chat_template_tokenize and ggufx_chat_parser_create.
  *
  * Threads: exclusive on generator and its session.   Since: 0.1.
  */
@@ -316,7 +316,7 @@ typedef struct ggufx_step_options {
  * - ARGUMENT: an item (index) without a generator of this session, without a prompt, or with that
  *   of another item.
  * - CAPACITY: n_context_total is full (index: the item).
- * - CANCELLED, MEMORY, those of ggufx_session_decode_batch.
+ * - CANCELLED, MEMORY, those of ggufx_session_decode.
  * - UNSUPPORTED: a budget in a group of ranks.
  *
  * Threads: exclusive on session, all its generators and sessions of drafts; uses the runtime's

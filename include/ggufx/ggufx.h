@@ -15,7 +15,7 @@
  *
  *   quant.h      dequantize and quantize blocks
  *   imatrix.h    importance matrices
- *   job.h        quantize a model
+ *   quantizer.h  quantize a model
  *   estimate.h   memory of a model, recommended quantization mix and KV cache types
  *
  * Matrix products and attention:
@@ -45,7 +45,7 @@
  * Evaluation:
  *
  *   embed.h      embeddings and scores of rerankers
- *   measure.h    perplexity, KL divergence, multiple-choice continuations
+ *   eval.h       perplexity, KL divergence, multiple-choice continuations
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_GGUFX_H
@@ -58,18 +58,18 @@
 #include "device.h"
 #include "embed.h"
 #include "estimate.h"
+#include "eval.h"
 #include "event.h"
 #include "file.h"
 #include "generator.h"
 #include "grammar.h"
 #include "group.h"
 #include "imatrix.h"
-#include "job.h"
 #include "kv.h"
 #include "matmul.h"
-#include "measure.h"
 #include "model.h"
 #include "quant.h"
+#include "quantizer.h"
 #include "sampler.h"
 #include "types.h"
 #include "version.h"

@@ -202,8 +202,8 @@ GGUFX_API ggufx_status ggufx_matcher_mask(uint32_t *out_bits, size_t n_words,
 
 /* State of a matcher. */
 typedef uint32_t ggufx_matcher_flags;
-#define GGUFX_MATCHER_WHOLE 1u /* the output is complete: it may end here */
-#define GGUFX_MATCHER_ENDED 2u /* an end-of-generation token was accepted */
+#define GGUFX_MATCHER_COMPLETE 1u /* the output is complete: it may end here */
+#define GGUFX_MATCHER_ENDED 2u    /* an end-of-generation token was accepted */
 
 typedef struct ggufx_matcher_facts {
     uint32_t struct_size; /* set by the caller */

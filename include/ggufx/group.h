@@ -1,7 +1,7 @@
 /*
  * ggufx/group.h: one model on several processes or machines: tensor and pipeline parallelism.
  *
- * Every rank opens the same file, or its own part of it (ggufx_writer_copy_rank), and makes the
+ * Every rank opens the same file, or its own part of it (ggufx_writer_copy_shard), and makes the
  * same calls with the same arguments. With tensor parallelism a rank has some rows of each matrix,
  * some attention heads with their KV caches, and some heads of recurrent states. It reads no other
  * weights.
@@ -22,7 +22,7 @@ extern "C" {
 /* Flags of a communicator. */
 typedef uint32_t ggufx_group_flags;
 /* All ranks are on one machine: messages are cheap, and no computation overlaps with them. */
-#define GGUFX_GROUP_ONE_MACHINE 1u
+#define GGUFX_GROUP_SHARED_MEMORY 1u
 
 /*
  * Communicator of the host: all-gather, broadcast and barrier between the ranks of a group.
@@ -47,7 +47,7 @@ typedef uint32_t ggufx_group_flags;
  */
 typedef struct ggufx_group {
     uint32_t struct_size;
-    ggufx_group_flags flags; /* GGUFX_GROUP_ONE_MACHINE, equal on all ranks */
+    ggufx_group_flags flags; /* GGUFX_GROUP_SHARED_MEMORY, equal on all ranks */
     void *user;
     uint32_t rank; /* index of this rank */
     uint32_t size; /* number of ranks, 1 .. 256 */
@@ -64,7 +64,7 @@ typedef struct ggufx_group {
 
 /* Flags of a partition. */
 typedef uint32_t ggufx_group_options_flags;
-#define GGUFX_GROUP_LAYERS 1u /* pipeline parallelism: a rank has whole layers */
+#define GGUFX_GROUP_PIPELINE 1u /* pipeline parallelism: a rank has whole layers */
 
 /*
  * Partition of a model over the ranks of a group.
@@ -72,7 +72,7 @@ typedef uint32_t ggufx_group_options_flags;
  * All zero except `group` means the default, tensor parallelism: a rank has some rows of each
  * matrix and some heads. It waits for the others four times per layer and token.
  *
- * With GGUFX_GROUP_LAYERS (pipeline parallelism) a rank has some consecutive layers and all of
+ * With GGUFX_GROUP_PIPELINE (pipeline parallelism) a rank has some consecutive layers and all of
  * their caches. The first rank reads the embedding, the last one computes the logits. For a token
  * the ranks work one after the other, and each waits for one message. This suits slow links, and
  * models that exceed the memory of a machine. Layers are assigned by their bytes so that the
@@ -89,7 +89,8 @@ typedef uint32_t ggufx_group_options_flags;
  *   rank cancels the call on all. The session is as before the call.
  * - The group is dead if a rank is lost (IO: a message did not arrive in time), or has no memory to
  *   edit a sequence. Its calls then fail with STATE, and caches are as before the call.
- * - A report between the decodes of a longer call (ggufx_measure) stops it on all ranks or on none.
+ * - A report between the decodes of a longer call (ggufx_eval_perplexity) stops it on all ranks or
+ *   on none.
  * - Sessions of a group are not used concurrently. Their snapshots contain only tokens
  *   (ggufx_session_save).
  * - Adapters, attention hooks, embedders and importance matrices are UNSUPPORTED.
@@ -99,10 +100,10 @@ typedef struct ggufx_group_options {
     ggufx_group_options_flags flags;
     const ggufx_group *group; /* copied; destroy(user) runs once, as that of all hooks */
     /* {len: group.size} relative speeds of the ranks, 1 .. 2^20: rows or layers are assigned in
-     * proportion; read by the call only. NULL: those of a rank's file (ggufx_writer_copy_rank),
+     * proportion; read by the call only. NULL: those of a rank's file (ggufx_writer_copy_shard),
      * else equal. */
     const uint32_t *speeds;
-    /* Timeout of a message; with GGUFX_GROUP_LAYERS per 16 tokens of the batch. 0 = 8,000. */
+    /* Timeout of a message; with GGUFX_GROUP_PIPELINE per 16 tokens of the batch. 0 = 8,000. */
     uint32_t timeout_ms;
     /* The same until the first call has ended, because files may not be in the page cache. 0 =
      * 600,000. */
@@ -126,8 +127,8 @@ typedef struct ggufx_group_options {
  *
  * speeds  {null} {len: n_ranks} as in ggufx_group_options; NULL: equal. A group without speeds uses
  *         those of the file.
- * flags   GGUFX_GROUP_LAYERS for pipeline parallelism: all rows of the rank's matrices, one row of
- *         others.
+ * flags   GGUFX_GROUP_PIPELINE for pipeline parallelism: all rows of the rank's matrices, one row
+ *         of others.
  *
  * ggufx_model_create refuses such a file without a group, or for another group, rank, speeds or
  * kind of parallelism (MISMATCH). It refuses rows that the shapes have no room for (SPLIT).
@@ -140,10 +141,10 @@ typedef struct ggufx_group_options {
  * After an error the writer is as before.
  * Threads: exclusive on writer.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_writer_copy_rank(ggufx_writer *writer, const ggufx_file *file,
-                                              uint32_t rank, uint32_t n_ranks,
-                                              const uint32_t *speeds,
-                                              ggufx_group_options_flags flags, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_writer_copy_shard(ggufx_writer *writer, const ggufx_file *file,
+                                               uint32_t rank, uint32_t n_ranks,
+                                               const uint32_t *speeds,
+                                               ggufx_group_options_flags flags, ggufx_error *error);
 
 #ifdef __cplusplus
 }

@@ -85,8 +85,9 @@ typedef struct ggufx_imatrix_entry {
 
 /* Describes entry `index`. out->struct_size must be set.
  * Errors: ARGUMENT.   Threads: any number at once.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_imatrix_at(ggufx_imatrix_entry *out, const ggufx_imatrix *imatrix,
-                                        size_t index, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_imatrix_entry_at(ggufx_imatrix_entry *out,
+                                              const ggufx_imatrix *imatrix, size_t index,
+                                              ggufx_error *error);
 
 /* Finds the index of the entry for a weight tensor by name.
  * Errors: ARGUMENT, NOT_FOUND.   Threads: any number at once.   Since: 0.1. */
@@ -95,13 +96,13 @@ GGUFX_API ggufx_status ggufx_imatrix_find(size_t *out_index, const ggufx_imatrix
 
 /* Returns the name of dataset `index`, as a view that is valid until the imatrix is changed.
  * Errors: ARGUMENT.   Threads: any number at once.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_imatrix_dataset(ggufx_text *out, const ggufx_imatrix *imatrix,
-                                             size_t index, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_imatrix_dataset_at(ggufx_text *out, const ggufx_imatrix *imatrix,
+                                                size_t index, ggufx_error *error);
 
 /* Keeps the entries i with keep[i] != 0 and removes the others. n is the number of entries.
  * Errors: ARGUMENT, MEMORY.   Threads: exclusive on imatrix.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_imatrix_select(ggufx_imatrix *imatrix, const uint8_t *keep, size_t n,
-                                            ggufx_error *error);
+GGUFX_API ggufx_status ggufx_imatrix_keep_entries(ggufx_imatrix *imatrix, const uint8_t *keep,
+                                                  size_t n, ggufx_error *error);
 
 /*
  * Adds the sums and counts of another imatrix. New entries are appended.
@@ -116,13 +117,13 @@ GGUFX_API ggufx_status ggufx_imatrix_merge(ggufx_imatrix *imatrix, const ggufx_i
                                            ggufx_error *error);
 
 /* Flags of a collection. */
-typedef uint32_t ggufx_collect_flags;
-#define GGUFX_COLLECT_OUTPUT 1u /* include the output matrix, for which an imatrix is rarely used */
+typedef uint32_t ggufx_imatrix_flags;
+#define GGUFX_IMATRIX_OUTPUT 1u /* include the output matrix, for which an imatrix is rarely used */
 
 /* Options of a collection. All zero means default. */
 typedef struct ggufx_imatrix_options {
     uint32_t struct_size;
-    ggufx_collect_flags flags;
+    ggufx_imatrix_flags flags;
     const char *dataset;            /* name of the dataset for the file, UTF-8; NULL: none */
     const ggufx_progress *progress; /* counts tokens; NULL: none */
 } ggufx_imatrix_options;
@@ -150,11 +151,11 @@ typedef struct ggufx_imatrix_options {
  *
  * Threads: exclusive on session; uses the runtime's executor.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_imatrix_collect(ggufx_imatrix **out, ggufx_session *session,
-                                             const int32_t *tokens, size_t n_tokens,
-                                             uint32_t n_context, int32_t bos,
-                                             const ggufx_imatrix_options *options,
-                                             ggufx_error *error);
+GGUFX_API ggufx_status ggufx_imatrix_create(ggufx_imatrix **out, ggufx_session *session,
+                                            const int32_t *tokens, size_t n_tokens,
+                                            uint32_t n_context, int32_t bos,
+                                            const ggufx_imatrix_options *options,
+                                            ggufx_error *error);
 
 /*
  * Writes an imatrix to a file of a format (GGUFX_IMATRIX_*).

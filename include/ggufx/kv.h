@@ -31,12 +31,12 @@ enum {
 
 /* Options of one layer. Pages that no later token can see are freed, except with symmetric
  * windows. */
-typedef struct ggufx_kv_layer {
+typedef struct ggufx_kv_layer_options {
     ggufx_kv_type type_k; /* GGUFX_KV_* of the keys; GGUFX_KV_DEFAULT = that of the cache */
     ggufx_kv_type type_v; /* GGUFX_KV_* of the values; GGUFX_KV_DEFAULT = that of the cache */
     uint32_t window;      /* positions that a token sees, see window_kind; 0 = causal, no limit */
     ggufx_window_kind window_kind; /* GGUFX_KV_WINDOW_*; 0 without a window */
-} ggufx_kv_layer;
+} ggufx_kv_layer_options;
 
 /* Flags of a cache. */
 typedef uint32_t ggufx_kv_flags;
@@ -50,15 +50,15 @@ typedef uint32_t ggufx_kv_flags;
  * head_dim_v. */
 #define GGUFX_KV_V_IN_K 8u
 
-#define GGUFX_KV_NO_SINKS 0xffffffffu /* no attention sinks: n_sinks = 0 tokens */
+#define GGUFX_KV_NO_SINK_TOKENS 0xffffffffu /* no attention sinks: n_sinks = 0 tokens */
 
 /* Position encoding of the keys, for ggufx_kv_shift. */
 typedef uint32_t ggufx_rope_style;
 enum {
-    GGUFX_KV_ROPE_UNKNOWN = 0, /* cannot be shifted */
-    GGUFX_KV_ROPE_NONE = 1,    /* no RoPE */
-    GGUFX_KV_ROPE_PAIRS = 2,   /* RoPE of coordinates 2i and 2i + 1 */
-    GGUFX_KV_ROPE_HALVES = 3   /* RoPE of coordinates i and i + rope_dims / 2 */
+    GGUFX_ROPE_UNKNOWN = 0,     /* cannot be shifted */
+    GGUFX_ROPE_NONE = 1,        /* no RoPE */
+    GGUFX_ROPE_INTERLEAVED = 2, /* RoPE of coordinates 2i and 2i + 1 */
+    GGUFX_ROPE_NEOX = 3         /* RoPE of coordinates i and i + rope_dims / 2 */
 };
 
 typedef struct ggufx_kv_options {
@@ -75,7 +75,7 @@ typedef struct ggufx_kv_options {
     uint32_t n_sequences; /* 0 = 1 */
     uint64_t max_tokens;  /* maximum per sequence; 0 = limited by memory */
     /* Attention sinks: first tokens that stay F16 with quantized types, and F32 with BF16. At most
-     * 64; 0 = 64 (a page), GGUFX_KV_NO_SINKS = none. */
+     * 64; 0 = 64 (a page), GGUFX_KV_NO_SINK_TOKENS = none. */
     uint32_t n_sinks;
     ggufx_rope_style rope_style;
     /* Coordinates that RoPE rotates, from the first on; 0 = head_dim_k. With GGUFX_KV_V_IN_K from
@@ -85,7 +85,7 @@ typedef struct ggufx_kv_options {
     float rope_scale;         /* scale of positions; 0 = 1 */
     uint32_t n_layer_options; /* 0, or n_layers */
     /* {len: n_layer_options} read by the call only; NULL if n_layer_options is 0 */
-    const ggufx_kv_layer *layers;
+    const ggufx_kv_layer_options *layers;
     uint64_t model; /* id chosen by the caller; snapshots with another one are refused */
     /* [n_rope_frequencies] angle in radians by which RoPE rotates pair i per position, read by the
      * call only. NULL: rope_scale * rope_base^(-2 i / rope_dims). */
@@ -418,7 +418,7 @@ GGUFX_API ggufx_status ggufx_kv_copy(ggufx_kv *kv, uint32_t from, uint32_t to, u
  * Errors:
  * - ARGUMENT: as ggufx_kv_remove; positions would descend, be negative or exceed INT32_MAX; keys
  *   would rotate by more than 2^31 radians.
- * - UNSUPPORTED: GGUFX_KV_ROPE_UNKNOWN.
+ * - UNSUPPORTED: GGUFX_ROPE_UNKNOWN.
  * - MEMORY: a table; nothing was changed.
  * - STATE: the window has dropped a part of the tokens, or the next token would see dropped tokens.
  *
@@ -450,10 +450,8 @@ GGUFX_API ggufx_status ggufx_kv_calibrate(ggufx_kv *kv, uint32_t layer, const fl
                                           const float *eq_k, size_t n_k, const float *mu_v,
                                           size_t n_v, ggufx_error *error);
 
-#define GGUFX_KV_ALL_SEQUENCES 0xffffffffu /* all sequences, in place of a sequence index */
-
 /*
- * Writes a snapshot of a sequence, or of all (GGUFX_KV_ALL_SEQUENCES).
+ * Writes a snapshot of a sequence, or of all (GGUFX_ALL_SEQUENCES).
  *
  * Quantized pages are written as they are. Shared pages are written for each sequence.
  *
@@ -497,7 +495,7 @@ GGUFX_API ggufx_status ggufx_kv_load(ggufx_kv *kv, uint32_t sequence,
  * file), STATE (another call writes PATH.part).
  * Threads: any number at once (const), on different paths.   Allocates: a buffer.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_kv_save_path(const ggufx_kv *kv, uint32_t sequence, const char *path,
+GGUFX_API ggufx_status ggufx_kv_save_file(const ggufx_kv *kv, uint32_t sequence, const char *path,
                                           ggufx_error *error);
 
 /*
@@ -507,7 +505,7 @@ GGUFX_API ggufx_status ggufx_kv_save_path(const ggufx_kv *kv, uint32_t sequence,
  * before.
  * Threads: exclusive on kv.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_kv_load_path(ggufx_kv *kv, uint32_t sequence, const char *path,
+GGUFX_API ggufx_status ggufx_kv_load_file(ggufx_kv *kv, uint32_t sequence, const char *path,
                                           ggufx_error *error);
 
 #define GGUFX_KV_KEEP_TYPE 0xffffffffu  /* the present type of a layer */
@@ -539,7 +537,7 @@ GGUFX_API ggufx_status ggufx_kv_requantize(ggufx_kv *kv, uint32_t layer, ggufx_k
                                            ggufx_error *error);
 
 /*
- * Merges partly filled pages of a sequence, or of all (GGUFX_KV_ALL_SEQUENCES), and frees unused
+ * Merges partly filled pages of a sequence, or of all (GGUFX_ALL_SEQUENCES), and frees unused
  * pages.
  *
  * Truncations, removals and shifts leave such pages. Neighbouring parts with equal shifts are
@@ -583,8 +581,8 @@ typedef struct ggufx_kv_facts {
 
 /* Describes a layer, or the cache (GGUFX_KV_ALL_LAYERS). out->struct_size must be set.
  * Errors: ARGUMENT.   Threads: any number at once (const).   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_kv_stats(ggufx_kv_facts *out, const ggufx_kv *kv, uint32_t layer,
-                                      ggufx_error *error);
+GGUFX_API ggufx_status ggufx_kv_info(ggufx_kv_facts *out, const ggufx_kv *kv, uint32_t layer,
+                                     ggufx_error *error);
 
 #ifdef __cplusplus
 }

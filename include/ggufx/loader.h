@@ -34,30 +34,30 @@ extern "C" {
     X(status_name) \
     X(version) \
     X(abi_version) \
-    X(abi_layout) \
+    X(struct_size) \
     X(has) \
     X(runtime_create) \
     X(runtime_destroy) \
     X(runtime_info) \
-    X(session_decode_batch) \
-    X(session_sequence_length) \
-    X(session_sequence_truncate) \
-    X(session_sequence_remove) \
-    X(session_sequence_shift) \
-    X(session_sequence_tokens) \
-    X(session_sequence_copy) \
-    X(session_memory) \
+    X(session_decode) \
+    X(session_length) \
+    X(session_truncate) \
+    X(session_remove) \
+    X(session_shift) \
+    X(session_tokens) \
+    X(session_copy) \
+    X(session_memory_info) \
     X(session_save) \
     X(session_load) \
-    X(session_save_path) \
-    X(session_load_path) \
-    X(chat_create) \
-    X(chat_destroy) \
-    X(chat_format_name) \
-    X(chat_render) \
-    X(chat_runs) \
-    X(chat_tokenize) \
-    X(chat_info) \
+    X(session_save_file) \
+    X(session_load_file) \
+    X(chat_template_create) \
+    X(chat_template_destroy) \
+    X(chat_template_builtin_name) \
+    X(chat_template_render) \
+    X(chat_template_spans) \
+    X(chat_template_tokenize) \
+    X(chat_template_info) \
     X(chat_parser_create) \
     X(chat_parser_destroy) \
     X(chat_parser_feed) \
@@ -66,13 +66,13 @@ extern "C" {
     X(chat_parser_info) \
     X(device_list) \
     X(device_open) \
-    X(device_adopt_vulkan) \
+    X(device_create_vulkan) \
     X(device_detach) \
     X(device_destroy) \
     X(device_info) \
     X(tensor_upload) \
     X(tensor_download) \
-    X(tensor_word_sum) \
+    X(tensor_checksum) \
     X(embedder_create) \
     X(embedder_destroy) \
     X(embedder_estimate) \
@@ -80,6 +80,9 @@ extern "C" {
     X(embed) \
     X(estimate) \
     X(recommend) \
+    X(eval_perplexity) \
+    X(eval_merge) \
+    X(eval_continuations) \
     X(open) \
     X(open_fd) \
     X(open_memory) \
@@ -107,7 +110,7 @@ extern "C" {
     X(tensor_create) \
     X(tensor_slice) \
     X(tensor_destroy) \
-    X(validate) \
+    X(file_validate) \
     X(generator_create) \
     X(generator_destroy) \
     X(chat_prompt_create) \
@@ -135,29 +138,18 @@ extern "C" {
     X(matcher_rollback) \
     X(matcher_mask) \
     X(matcher_info) \
-    X(writer_copy_rank) \
+    X(writer_copy_shard) \
     X(imatrix_open) \
     X(imatrix_open_memory) \
     X(imatrix_destroy) \
     X(imatrix_info) \
-    X(imatrix_at) \
+    X(imatrix_entry_at) \
     X(imatrix_find) \
-    X(imatrix_dataset) \
-    X(imatrix_select) \
+    X(imatrix_dataset_at) \
+    X(imatrix_keep_entries) \
     X(imatrix_merge) \
-    X(imatrix_collect) \
+    X(imatrix_create) \
     X(imatrix_write) \
-    X(file_type_count) \
-    X(file_type_at) \
-    X(file_type_from_name) \
-    X(job_quantize) \
-    X(job_destroy) \
-    X(job_info) \
-    X(job_tensor_at) \
-    X(job_set_types) \
-    X(job_measure) \
-    X(job_run) \
-    X(job_finish) \
     X(kv_create) \
     X(kv_estimate) \
     X(kv_destroy) \
@@ -179,38 +171,46 @@ extern "C" {
     X(kv_calibrate) \
     X(kv_save) \
     X(kv_load) \
-    X(kv_save_path) \
-    X(kv_load_path) \
+    X(kv_save_file) \
+    X(kv_load_file) \
     X(kv_requantize) \
     X(kv_compact) \
     X(kv_clear) \
-    X(kv_stats) \
+    X(kv_info) \
     X(matvec) \
     X(matmul) \
-    X(measure) \
-    X(measure_total) \
-    X(measure_endings) \
     X(tokenizer_create) \
     X(tokenizer_destroy) \
     X(tokenize) \
     X(detokenize) \
-    X(detokenize_part) \
+    X(detokenize_stream) \
     X(token_info) \
     X(tokenizer_info) \
     X(tokenizer_special) \
-    X(tokenizer_pre_count) \
-    X(tokenizer_pre) \
+    X(pre_tokenizer_count) \
+    X(pre_tokenizer_at) \
     X(tokenizer_unicode) \
     X(model_create) \
     X(model_destroy) \
     X(model_info) \
-    X(model_layer) \
-    X(file_graph) \
+    X(model_layer_info) \
+    X(model_describe_graph) \
     X(session_create) \
     X(session_destroy) \
     X(session_info) \
     X(dequantize) \
     X(quantize) \
+    X(file_type_count) \
+    X(file_type_at) \
+    X(file_type_find) \
+    X(quantizer_create) \
+    X(quantizer_destroy) \
+    X(quantizer_info) \
+    X(quantizer_tensor_at) \
+    X(quantizer_override_types) \
+    X(quantizer_tensor_error) \
+    X(quantizer_run) \
+    X(quantizer_finish) \
     X(sampler_create) \
     X(sampler_destroy) \
     X(sampler_sample) \
@@ -233,8 +233,8 @@ extern "C" {
     X(logprobs) \
     X(token_logprob) \
     X(type_info) \
-    X(type_from_name) \
-    X(row_bytes) \
+    X(type_find) \
+    X(type_row_bytes) \
     X(runtime_kernel_name) \
     X(kv_type_info) \
     X(kv_type_from_name) \
@@ -257,9 +257,9 @@ extern "C" {
     X(writer_info) \
     X(writer_write) \
     X(writer_write_stream) \
-    X(edit_info) \
-    X(edit_write) \
-    X(edit_recover)
+    X(writer_edit_info) \
+    X(writer_edit) \
+    X(file_recover_edit)
 
 /* A pointer to each function, with the parameters and the contract of its header. */
 typedef struct ggufx_functions {
@@ -273,30 +273,30 @@ typedef struct ggufx_functions {
     const char *(*status_name)(ggufx_status status);
     const char *(*version)(void);
     uint32_t (*abi_version)(void);
-    size_t (*abi_layout)(const char *struct_name);
+    size_t (*struct_size)(const char *struct_name);
     int32_t (*has)(const char *feature);
     ggufx_status (*runtime_create)(ggufx_runtime **out, const ggufx_runtime_options *options, ggufx_error *error);
     void (*runtime_destroy)(ggufx_runtime *rt);
     ggufx_status (*runtime_info)(ggufx_runtime_facts *out, const ggufx_runtime *rt, ggufx_error *error);
-    ggufx_status (*session_decode_batch)(ggufx_session *session, const ggufx_batch_item *items, size_t n_items, const ggufx_batch_options *options, ggufx_error *error);
-    uint64_t (*session_sequence_length)(const ggufx_session *session, uint32_t sequence);
-    ggufx_status (*session_sequence_truncate)(ggufx_session *session, uint32_t sequence, uint64_t n_tokens, ggufx_error *error);
-    ggufx_status (*session_sequence_remove)(ggufx_session *session, uint32_t sequence, uint64_t first, uint64_t n_tokens, ggufx_error *error);
-    ggufx_status (*session_sequence_shift)(ggufx_session *session, uint32_t sequence, uint64_t first, uint64_t n_tokens, int32_t delta, ggufx_error *error);
-    ggufx_status (*session_sequence_tokens)(int32_t *out_ids, int32_t *out_positions, const ggufx_session *session, uint32_t sequence, uint64_t first, uint64_t n_tokens, ggufx_error *error);
-    ggufx_status (*session_sequence_copy)(ggufx_session *session, uint32_t from, uint32_t to, uint64_t n_tokens, ggufx_error *error);
-    ggufx_status (*session_memory)(ggufx_session_memory_facts *out, const ggufx_session *session, ggufx_error *error);
+    ggufx_status (*session_decode)(ggufx_session *session, const ggufx_decode_item *items, size_t n_items, const ggufx_decode_options *options, ggufx_error *error);
+    uint64_t (*session_length)(const ggufx_session *session, uint32_t sequence);
+    ggufx_status (*session_truncate)(ggufx_session *session, uint32_t sequence, uint64_t n_tokens, ggufx_error *error);
+    ggufx_status (*session_remove)(ggufx_session *session, uint32_t sequence, uint64_t first, uint64_t n_tokens, ggufx_error *error);
+    ggufx_status (*session_shift)(ggufx_session *session, uint32_t sequence, uint64_t first, uint64_t n_tokens, int32_t delta, ggufx_error *error);
+    ggufx_status (*session_tokens)(int32_t *out_ids, int32_t *out_positions, const ggufx_session *session, uint32_t sequence, uint64_t first, uint64_t n_tokens, ggufx_error *error);
+    ggufx_status (*session_copy)(ggufx_session *session, uint32_t from, uint32_t to, uint64_t n_tokens, ggufx_error *error);
+    ggufx_status (*session_memory_info)(ggufx_session_memory_facts *out, const ggufx_session *session, ggufx_error *error);
     ggufx_status (*session_save)(const ggufx_session *session, uint32_t sequence, ggufx_status (*write)(void *user, const void *data, size_t n), void *user, ggufx_error *error);
     ggufx_status (*session_load)(ggufx_session *session, uint32_t sequence, ggufx_status (*read)(void *user, void *data, size_t n), void *user, ggufx_error *error);
-    ggufx_status (*session_save_path)(const ggufx_session *session, uint32_t sequence, const char *path, ggufx_error *error);
-    ggufx_status (*session_load_path)(ggufx_session *session, uint32_t sequence, const char *path, ggufx_error *error);
-    ggufx_status (*chat_create)(ggufx_chat **out, const ggufx_runtime *rt, const ggufx_file *file, const ggufx_chat_options *options, ggufx_error *error);
-    void (*chat_destroy)(ggufx_chat *chat);
-    const char *(*chat_format_name)(size_t index);
-    ggufx_status (*chat_render)(char *out, size_t capacity, size_t *out_needed, const ggufx_chat *chat, const ggufx_chat_request *request, ggufx_error *error);
-    ggufx_status (*chat_runs)(ggufx_chat_run *out, size_t capacity, size_t *out_needed, const ggufx_chat *chat, const ggufx_chat_request *request, ggufx_error *error);
-    ggufx_status (*chat_tokenize)(int32_t *out_ids, size_t capacity, size_t *out_needed, const ggufx_chat *chat, const ggufx_tokenizer *tokenizer, const ggufx_chat_request *request, ggufx_tokenize_flags flags, ggufx_error *error);
-    ggufx_status (*chat_info)(ggufx_chat_facts *out, const ggufx_chat *chat, ggufx_error *error);
+    ggufx_status (*session_save_file)(const ggufx_session *session, uint32_t sequence, const char *path, ggufx_error *error);
+    ggufx_status (*session_load_file)(ggufx_session *session, uint32_t sequence, const char *path, ggufx_error *error);
+    ggufx_status (*chat_template_create)(ggufx_chat_template **out, const ggufx_runtime *rt, const ggufx_file *file, const ggufx_chat_template_options *options, ggufx_error *error);
+    void (*chat_template_destroy)(ggufx_chat_template *chat);
+    const char *(*chat_template_builtin_name)(size_t index);
+    ggufx_status (*chat_template_render)(char *out, size_t capacity, size_t *out_needed, const ggufx_chat_template *chat, const ggufx_chat_request *request, ggufx_error *error);
+    ggufx_status (*chat_template_spans)(ggufx_chat_span *out, size_t capacity, size_t *out_needed, const ggufx_chat_template *chat, const ggufx_chat_request *request, ggufx_error *error);
+    ggufx_status (*chat_template_tokenize)(int32_t *out_ids, size_t capacity, size_t *out_needed, const ggufx_chat_template *chat, const ggufx_tokenizer *tokenizer, const ggufx_chat_request *request, ggufx_tokenize_flags flags, ggufx_error *error);
+    ggufx_status (*chat_template_info)(ggufx_chat_template_facts *out, const ggufx_chat_template *chat, ggufx_error *error);
     ggufx_status (*chat_parser_create)(ggufx_chat_parser **out, const ggufx_runtime *rt, const ggufx_chat_parser_options *options, ggufx_error *error);
     void (*chat_parser_destroy)(ggufx_chat_parser *parser);
     ggufx_status (*chat_parser_feed)(ggufx_chat_parser *parser, const char *text, size_t length, ggufx_error *error);
@@ -305,13 +305,13 @@ typedef struct ggufx_functions {
     ggufx_status (*chat_parser_info)(ggufx_chat_parser_facts *out, const ggufx_chat_parser *parser, ggufx_error *error);
     ggufx_status (*device_list)(ggufx_device_facts *out, size_t capacity, size_t *out_needed, const ggufx_runtime *rt, const ggufx_device_options *options, ggufx_error *error);
     ggufx_status (*device_open)(ggufx_device **out, const ggufx_runtime *rt, const char *id, const ggufx_device_options *options, ggufx_error *error);
-    ggufx_status (*device_adopt_vulkan)(ggufx_device **out, const ggufx_runtime *rt, const ggufx_vulkan_options *handles, const ggufx_device_options *options, ggufx_error *error);
+    ggufx_status (*device_create_vulkan)(ggufx_device **out, const ggufx_runtime *rt, const ggufx_vulkan_options *handles, const ggufx_device_options *options, ggufx_error *error);
     void (*device_detach)(ggufx_device *device);
     void (*device_destroy)(ggufx_device *device);
     ggufx_status (*device_info)(ggufx_device_facts *out, const ggufx_device *device, ggufx_error *error);
     ggufx_status (*tensor_upload)(ggufx_tensor **out, const ggufx_device *device, const ggufx_tensor *w, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*tensor_download)(void *out, size_t n, const ggufx_tensor *w, ggufx_error *error);
-    ggufx_status (*tensor_word_sum)(uint32_t *out, const ggufx_tensor *w, ggufx_error *error);
+    ggufx_status (*tensor_checksum)(uint32_t *out, const ggufx_tensor *w, ggufx_error *error);
     ggufx_status (*embedder_create)(ggufx_embedder **out, const ggufx_model *model, const ggufx_embed_options *options, ggufx_error *error);
     void (*embedder_destroy)(ggufx_embedder *embedder);
     ggufx_status (*embedder_estimate)(uint64_t *out, const ggufx_runtime *rt, const ggufx_file *file, const ggufx_embed_options *options, ggufx_error *error);
@@ -319,6 +319,9 @@ typedef struct ggufx_functions {
     ggufx_status (*embed)(float *out, size_t n_out, ggufx_embedder *embedder, const ggufx_token_list *texts, size_t n_texts, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*estimate)(ggufx_estimate_facts *out, const ggufx_runtime *rt, const ggufx_file *file, const ggufx_estimate_options *options, ggufx_error *error);
     ggufx_status (*recommend)(ggufx_estimate_facts *out, const ggufx_runtime *rt, const ggufx_file *file, const ggufx_estimate_options *options, ggufx_error *error);
+    ggufx_status (*eval_perplexity)(ggufx_eval_facts *out, ggufx_session *session, const int32_t *tokens, size_t n_tokens, uint32_t n_context, int32_t bos, const ggufx_eval_options *options, ggufx_error *error);
+    ggufx_status (*eval_merge)(ggufx_eval_facts *out, const ggufx_runtime *rt, const ggufx_eval_row *rows, size_t n_rows, uint64_t n_chunks, uint32_t n_context, ggufx_eval_flags flags, ggufx_error *error);
+    ggufx_status (*eval_continuations)(double *out, ggufx_session *session, const int32_t *context, size_t n_context, const ggufx_token_list *endings, size_t n_endings, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*open)(ggufx_file **out, const ggufx_runtime *rt, const char *path, const ggufx_open_options *options, ggufx_error *error);
     ggufx_status (*open_fd)(ggufx_file **out, const ggufx_runtime *rt, int32_t fd, uint64_t offset, uint64_t length, const ggufx_open_options *options, ggufx_error *error);
     ggufx_status (*open_memory)(ggufx_file **out, const ggufx_runtime *rt, const void *data, size_t size, void (*destroy)(void *user), void *user, const ggufx_open_options *options, ggufx_error *error);
@@ -326,7 +329,7 @@ typedef struct ggufx_functions {
     void (*file_destroy)(ggufx_file *file);
     ggufx_status (*file_info)(ggufx_file_facts *out, const ggufx_file *file, ggufx_error *error);
     size_t (*file_meta_count)(const ggufx_file *file);
-    ggufx_status (*file_meta_at)(ggufx_meta_entry *out, const ggufx_file *file, size_t index, ggufx_error *error);
+    ggufx_status (*file_meta_at)(ggufx_meta_facts *out, const ggufx_file *file, size_t index, ggufx_error *error);
     ggufx_status (*file_meta_find)(size_t *out, const ggufx_file *file, const char *key, size_t length, ggufx_error *error);
     ggufx_status (*file_meta_u64)(uint64_t *out, const ggufx_file *file, size_t index, ggufx_error *error);
     ggufx_status (*file_meta_i64)(int64_t *out, const ggufx_file *file, size_t index, ggufx_error *error);
@@ -346,7 +349,7 @@ typedef struct ggufx_functions {
     ggufx_status (*tensor_create)(ggufx_tensor **out, const ggufx_runtime *rt, const ggufx_tensor_options *options, ggufx_error *error);
     ggufx_status (*tensor_slice)(ggufx_tensor **out, const ggufx_tensor *tensor, uint32_t dim, uint64_t first, uint64_t n, ggufx_error *error);
     void (*tensor_destroy)(ggufx_tensor *tensor);
-    ggufx_status (*validate)(const ggufx_file *file, ggufx_validate_flags flags, ggufx_status (*report)(void *user, const ggufx_finding *finding), void *user, const ggufx_progress *progress, ggufx_error *error);
+    ggufx_status (*file_validate)(const ggufx_file *file, ggufx_validate_flags flags, ggufx_status (*report)(void *user, const ggufx_finding_facts *finding), void *user, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*generator_create)(ggufx_generator **out, ggufx_session *session, const ggufx_generator_options *options, ggufx_error *error);
     void (*generator_destroy)(ggufx_generator *generator);
     ggufx_status (*chat_prompt_create)(ggufx_chat_prompt **out, const ggufx_chat_prompt_options *options, ggufx_error *error);
@@ -374,29 +377,18 @@ typedef struct ggufx_functions {
     ggufx_status (*matcher_rollback)(ggufx_matcher *matcher, uint64_t n_tokens, ggufx_error *error);
     ggufx_status (*matcher_mask)(uint32_t *out_bits, size_t n_words, ggufx_matcher *matcher, ggufx_error *error);
     ggufx_status (*matcher_info)(ggufx_matcher_facts *out, const ggufx_matcher *matcher, ggufx_error *error);
-    ggufx_status (*writer_copy_rank)(ggufx_writer *writer, const ggufx_file *file, uint32_t rank, uint32_t n_ranks, const uint32_t *speeds, ggufx_group_options_flags flags, ggufx_error *error);
+    ggufx_status (*writer_copy_shard)(ggufx_writer *writer, const ggufx_file *file, uint32_t rank, uint32_t n_ranks, const uint32_t *speeds, ggufx_group_options_flags flags, ggufx_error *error);
     ggufx_status (*imatrix_open)(ggufx_imatrix **out, const ggufx_runtime *rt, const char *path, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*imatrix_open_memory)(ggufx_imatrix **out, const ggufx_runtime *rt, const void *data, size_t size, ggufx_error *error);
     void (*imatrix_destroy)(ggufx_imatrix *imatrix);
     ggufx_status (*imatrix_info)(ggufx_imatrix_facts *out, const ggufx_imatrix *imatrix, ggufx_error *error);
-    ggufx_status (*imatrix_at)(ggufx_imatrix_entry *out, const ggufx_imatrix *imatrix, size_t index, ggufx_error *error);
+    ggufx_status (*imatrix_entry_at)(ggufx_imatrix_entry *out, const ggufx_imatrix *imatrix, size_t index, ggufx_error *error);
     ggufx_status (*imatrix_find)(size_t *out_index, const ggufx_imatrix *imatrix, const char *name, size_t length, ggufx_error *error);
-    ggufx_status (*imatrix_dataset)(ggufx_text *out, const ggufx_imatrix *imatrix, size_t index, ggufx_error *error);
-    ggufx_status (*imatrix_select)(ggufx_imatrix *imatrix, const uint8_t *keep, size_t n, ggufx_error *error);
+    ggufx_status (*imatrix_dataset_at)(ggufx_text *out, const ggufx_imatrix *imatrix, size_t index, ggufx_error *error);
+    ggufx_status (*imatrix_keep_entries)(ggufx_imatrix *imatrix, const uint8_t *keep, size_t n, ggufx_error *error);
     ggufx_status (*imatrix_merge)(ggufx_imatrix *imatrix, const ggufx_imatrix *other, ggufx_error *error);
-    ggufx_status (*imatrix_collect)(ggufx_imatrix **out, ggufx_session *session, const int32_t *tokens, size_t n_tokens, uint32_t n_context, int32_t bos, const ggufx_imatrix_options *options, ggufx_error *error);
+    ggufx_status (*imatrix_create)(ggufx_imatrix **out, ggufx_session *session, const int32_t *tokens, size_t n_tokens, uint32_t n_context, int32_t bos, const ggufx_imatrix_options *options, ggufx_error *error);
     ggufx_status (*imatrix_write)(const ggufx_imatrix *imatrix, const char *path, ggufx_imatrix_format format, const ggufx_progress *progress, ggufx_error *error);
-    size_t (*file_type_count)(void);
-    ggufx_status (*file_type_at)(ggufx_file_type_facts *out, size_t index, ggufx_error *error);
-    ggufx_status (*file_type_from_name)(uint32_t *out, const char *name, ggufx_error *error);
-    ggufx_status (*job_quantize)(ggufx_job **out, const ggufx_runtime *rt, const ggufx_file *file, uint32_t file_type, const ggufx_job_options *options, ggufx_error *error);
-    void (*job_destroy)(ggufx_job *job);
-    ggufx_status (*job_info)(ggufx_job_facts *out, const ggufx_job *job, ggufx_error *error);
-    ggufx_status (*job_tensor_at)(ggufx_job_tensor *out, const ggufx_job *job, size_t index, ggufx_error *error);
-    ggufx_status (*job_set_types)(ggufx_job *job, const ggufx_type *types, size_t n, ggufx_error *error);
-    ggufx_status (*job_measure)(double *out, const ggufx_job *job, size_t index, ggufx_type type, uint64_t max_values, const ggufx_progress *progress, ggufx_error *error);
-    ggufx_status (*job_run)(ggufx_job *job, const char *path, const ggufx_job_run_options *options, ggufx_error *error);
-    ggufx_status (*job_finish)(ggufx_job *job, const char *path, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*kv_create)(ggufx_kv **out, const ggufx_runtime *rt, const ggufx_kv_options *options, ggufx_error *error);
     ggufx_status (*kv_estimate)(uint64_t *out, const ggufx_runtime *rt, const ggufx_kv_options *options, uint64_t n_tokens, ggufx_error *error);
     void (*kv_destroy)(ggufx_kv *kv);
@@ -418,38 +410,46 @@ typedef struct ggufx_functions {
     ggufx_status (*kv_calibrate)(ggufx_kv *kv, uint32_t layer, const float *mu_k, const float *eq_k, size_t n_k, const float *mu_v, size_t n_v, ggufx_error *error);
     ggufx_status (*kv_save)(const ggufx_kv *kv, uint32_t sequence, ggufx_status (*write)(void *user, const void *data, size_t n), void *user, ggufx_error *error);
     ggufx_status (*kv_load)(ggufx_kv *kv, uint32_t sequence, ggufx_status (*read)(void *user, void *data, size_t n), void *user, ggufx_error *error);
-    ggufx_status (*kv_save_path)(const ggufx_kv *kv, uint32_t sequence, const char *path, ggufx_error *error);
-    ggufx_status (*kv_load_path)(ggufx_kv *kv, uint32_t sequence, const char *path, ggufx_error *error);
+    ggufx_status (*kv_save_file)(const ggufx_kv *kv, uint32_t sequence, const char *path, ggufx_error *error);
+    ggufx_status (*kv_load_file)(ggufx_kv *kv, uint32_t sequence, const char *path, ggufx_error *error);
     ggufx_status (*kv_requantize)(ggufx_kv *kv, uint32_t layer, ggufx_kv_type type_k, ggufx_kv_type type_v, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*kv_compact)(ggufx_kv *kv, uint32_t sequence, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*kv_clear)(ggufx_kv *kv, ggufx_error *error);
-    ggufx_status (*kv_stats)(ggufx_kv_facts *out, const ggufx_kv *kv, uint32_t layer, ggufx_error *error);
+    ggufx_status (*kv_info)(ggufx_kv_facts *out, const ggufx_kv *kv, uint32_t layer, ggufx_error *error);
     ggufx_status (*matvec)(float *y, size_t n_y, const ggufx_runtime *rt, const ggufx_tensor *w, const float *x, size_t n_x, const ggufx_matmul_options *options, ggufx_error *error);
     ggufx_status (*matmul)(const ggufx_runtime *rt, const ggufx_product *products, size_t n_products, const ggufx_matmul_options *options, ggufx_error *error);
-    ggufx_status (*measure)(ggufx_measure_facts *out, ggufx_session *session, const int32_t *tokens, size_t n_tokens, uint32_t n_context, int32_t bos, const ggufx_measure_options *options, ggufx_error *error);
-    ggufx_status (*measure_total)(ggufx_measure_facts *out, const ggufx_runtime *rt, const ggufx_measure_row *rows, size_t n_rows, uint64_t n_chunks, uint32_t n_context, ggufx_measure_flags flags, ggufx_error *error);
-    ggufx_status (*measure_endings)(double *out, ggufx_session *session, const int32_t *context, size_t n_context, const ggufx_token_list *endings, size_t n_endings, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*tokenizer_create)(ggufx_tokenizer **out, const ggufx_file *file, ggufx_error *error);
     void (*tokenizer_destroy)(ggufx_tokenizer *tokenizer);
     ggufx_status (*tokenize)(int32_t *out_ids, size_t capacity, size_t *out_needed, const ggufx_tokenizer *tokenizer, const char *text, size_t length, ggufx_tokenize_flags flags, ggufx_error *error);
     ggufx_status (*detokenize)(char *out, size_t capacity, size_t *out_needed, const ggufx_tokenizer *tokenizer, const int32_t *ids, size_t n_ids, ggufx_detokenize_flags flags, ggufx_error *error);
-    ggufx_status (*detokenize_part)(char *out, size_t capacity, size_t *out_needed, ggufx_detokenize_state *state, const ggufx_tokenizer *tokenizer, const int32_t *ids, size_t n_ids, ggufx_error *error);
+    ggufx_status (*detokenize_stream)(char *out, size_t capacity, size_t *out_needed, ggufx_detokenizer_state *state, const ggufx_tokenizer *tokenizer, const int32_t *ids, size_t n_ids, ggufx_error *error);
     ggufx_status (*token_info)(ggufx_token_facts *out, const ggufx_tokenizer *tokenizer, int32_t id, ggufx_error *error);
     ggufx_status (*tokenizer_info)(ggufx_tokenizer_facts *out, const ggufx_tokenizer *tokenizer, ggufx_error *error);
     int32_t (*tokenizer_special)(const ggufx_tokenizer *tokenizer, ggufx_special_token which);
-    size_t (*tokenizer_pre_count)(void);
-    ggufx_status (*tokenizer_pre)(ggufx_pre_facts *out, size_t index, ggufx_error *error);
+    size_t (*pre_tokenizer_count)(void);
+    ggufx_status (*pre_tokenizer_at)(ggufx_pre_tokenizer_facts *out, size_t index, ggufx_error *error);
     const char *(*tokenizer_unicode)(void);
     ggufx_status (*model_create)(ggufx_model **out, const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model_options *options, ggufx_error *error);
     void (*model_destroy)(ggufx_model *model);
     ggufx_status (*model_info)(ggufx_model_facts *out, const ggufx_model *model, ggufx_error *error);
-    ggufx_status (*model_layer)(ggufx_layer_facts *out, const ggufx_model *model, uint32_t layer, ggufx_error *error);
-    ggufx_status (*file_graph)(char *out, size_t capacity, size_t *out_needed, const ggufx_file *file, ggufx_error *error);
+    ggufx_status (*model_layer_info)(ggufx_layer_facts *out, const ggufx_model *model, uint32_t layer, ggufx_error *error);
+    ggufx_status (*model_describe_graph)(char *out, size_t capacity, size_t *out_needed, const ggufx_file *file, ggufx_error *error);
     ggufx_status (*session_create)(ggufx_session **out, const ggufx_model *model, const ggufx_session_options *options, ggufx_error *error);
     void (*session_destroy)(ggufx_session *session);
     ggufx_status (*session_info)(ggufx_session_facts *out, const ggufx_session *session, ggufx_error *error);
     ggufx_status (*dequantize)(float *out, size_t n_out, const ggufx_runtime *rt, const ggufx_tensor *tensor, uint64_t first_row, uint64_t n_rows, ggufx_error *error);
     ggufx_status (*quantize)(void *out, size_t n_bytes, const ggufx_runtime *rt, const ggufx_quantize_args *args, ggufx_error *error);
+    size_t (*file_type_count)(void);
+    ggufx_status (*file_type_at)(ggufx_file_type_facts *out, size_t index, ggufx_error *error);
+    ggufx_status (*file_type_find)(uint32_t *out, const char *name, ggufx_error *error);
+    ggufx_status (*quantizer_create)(ggufx_quantizer **out, const ggufx_runtime *rt, const ggufx_file *file, uint32_t file_type, const ggufx_quantizer_options *options, ggufx_error *error);
+    void (*quantizer_destroy)(ggufx_quantizer *quantizer);
+    ggufx_status (*quantizer_info)(ggufx_quantizer_facts *out, const ggufx_quantizer *quantizer, ggufx_error *error);
+    ggufx_status (*quantizer_tensor_at)(ggufx_quantizer_tensor_facts *out, const ggufx_quantizer *quantizer, size_t index, ggufx_error *error);
+    ggufx_status (*quantizer_override_types)(ggufx_quantizer *quantizer, const ggufx_type *types, size_t n, ggufx_error *error);
+    ggufx_status (*quantizer_tensor_error)(double *out, const ggufx_quantizer *quantizer, size_t index, ggufx_type type, uint64_t max_values, const ggufx_progress *progress, ggufx_error *error);
+    ggufx_status (*quantizer_run)(ggufx_quantizer *quantizer, const char *path, const ggufx_quantizer_run_options *options, ggufx_error *error);
+    ggufx_status (*quantizer_finish)(ggufx_quantizer *quantizer, const char *path, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*sampler_create)(ggufx_sampler **out, const ggufx_runtime *rt, uint32_t n_vocab, uint64_t seed, ggufx_error *error);
     void (*sampler_destroy)(ggufx_sampler *sampler);
     ggufx_status (*sampler_sample)(int32_t *out_id, float *out_logprob, ggufx_sampler *sampler, ggufx_matcher *matcher, const float *logits, size_t n, ggufx_error *error);
@@ -472,21 +472,21 @@ typedef struct ggufx_functions {
     ggufx_status (*logprobs)(int32_t *out_ids, float *out_logprobs, size_t k, const ggufx_runtime *rt, const float *logits, size_t n, ggufx_error *error);
     ggufx_status (*token_logprob)(float *out, const ggufx_runtime *rt, const float *logits, size_t n, int32_t token, ggufx_error *error);
     ggufx_status (*type_info)(ggufx_type_facts *out, ggufx_type type, ggufx_error *error);
-    ggufx_status (*type_from_name)(ggufx_type *out, const char *name, ggufx_error *error);
-    ggufx_status (*row_bytes)(uint64_t *out, ggufx_type type, uint64_t n, ggufx_error *error);
+    ggufx_status (*type_find)(ggufx_type *out, const char *name, ggufx_error *error);
+    ggufx_status (*type_row_bytes)(uint64_t *out, ggufx_type type, uint64_t n, ggufx_error *error);
     const char *(*runtime_kernel_name)(const ggufx_runtime *rt, ggufx_type type);
     ggufx_status (*kv_type_info)(ggufx_kv_type_facts *out, ggufx_kv_type type, ggufx_error *error);
     ggufx_status (*kv_type_from_name)(ggufx_kv_type *out, const char *name, ggufx_error *error);
     ggufx_status (*writer_create)(ggufx_writer **out, const ggufx_runtime *rt, const ggufx_writer_options *options, ggufx_error *error);
     void (*writer_destroy)(ggufx_writer *writer);
-    ggufx_status (*writer_set_u64)(ggufx_writer *writer, const char *key, size_t length, ggufx_meta_type type, uint64_t value, ggufx_error *error);
-    ggufx_status (*writer_set_i64)(ggufx_writer *writer, const char *key, size_t length, ggufx_meta_type type, int64_t value, ggufx_error *error);
-    ggufx_status (*writer_set_f64)(ggufx_writer *writer, const char *key, size_t length, ggufx_meta_type type, double value, ggufx_error *error);
+    ggufx_status (*writer_set_u64)(ggufx_writer *writer, const char *key, size_t length, ggufx_value_type type, uint64_t value, ggufx_error *error);
+    ggufx_status (*writer_set_i64)(ggufx_writer *writer, const char *key, size_t length, ggufx_value_type type, int64_t value, ggufx_error *error);
+    ggufx_status (*writer_set_f64)(ggufx_writer *writer, const char *key, size_t length, ggufx_value_type type, double value, ggufx_error *error);
     ggufx_status (*writer_set_bool)(ggufx_writer *writer, const char *key, size_t length, int32_t value, ggufx_error *error);
     ggufx_status (*writer_set_string)(ggufx_writer *writer, const char *key, size_t length, const char *text, size_t n_text, ggufx_error *error);
-    ggufx_status (*writer_set_array)(ggufx_writer *writer, const char *key, size_t length, ggufx_meta_type element_type, const void *elements, size_t count, ggufx_error *error);
+    ggufx_status (*writer_set_array)(ggufx_writer *writer, const char *key, size_t length, ggufx_value_type element_type, const void *elements, size_t count, ggufx_error *error);
     ggufx_status (*writer_set_array_string)(ggufx_writer *writer, const char *key, size_t length, const char *const *texts, const size_t *lengths, size_t count, ggufx_error *error);
-    ggufx_status (*writer_set_value)(ggufx_writer *writer, const char *key, size_t length, ggufx_meta_type type, const void *value, size_t n_bytes, ggufx_error *error);
+    ggufx_status (*writer_set_value)(ggufx_writer *writer, const char *key, size_t length, ggufx_value_type type, const void *value, size_t n_bytes, ggufx_error *error);
     ggufx_status (*writer_unset)(ggufx_writer *writer, const char *key, size_t length, ggufx_error *error);
     ggufx_status (*writer_rename)(ggufx_writer *writer, const char *key, size_t length, const char *new_key, size_t new_length, ggufx_error *error);
     ggufx_status (*writer_copy_meta)(ggufx_writer *writer, const ggufx_file *file, ggufx_error *error);
@@ -496,9 +496,9 @@ typedef struct ggufx_functions {
     ggufx_status (*writer_info)(ggufx_writer_facts *out, const ggufx_writer *writer, const ggufx_write_options *options, ggufx_error *error);
     ggufx_status (*writer_write)(ggufx_writer *writer, const char *path, const ggufx_write_options *options, ggufx_error *error);
     ggufx_status (*writer_write_stream)(ggufx_writer *writer, ggufx_status (*write)(void *user, uint32_t part, const void *data, size_t n), void *user, const ggufx_write_options *options, ggufx_error *error);
-    ggufx_status (*edit_info)(ggufx_edit_facts *out, const ggufx_writer *writer, const ggufx_file *file, const ggufx_edit_options *options, ggufx_error *error);
-    ggufx_status (*edit_write)(ggufx_edit_facts *out, ggufx_writer *writer, const ggufx_file *file, const char *path, const ggufx_edit_options *options, ggufx_error *error);
-    ggufx_status (*edit_recover)(int32_t *out, const ggufx_runtime *rt, const char *path, ggufx_error *error);
+    ggufx_status (*writer_edit_info)(ggufx_edit_facts *out, const ggufx_writer *writer, const ggufx_file *file, const ggufx_edit_options *options, ggufx_error *error);
+    ggufx_status (*writer_edit)(ggufx_edit_facts *out, ggufx_writer *writer, const ggufx_file *file, const char *path, const ggufx_edit_options *options, ggufx_error *error);
+    ggufx_status (*file_recover_edit)(int32_t *out, const ggufx_runtime *rt, const char *path, ggufx_error *error);
 } ggufx_functions;
 
 /* clang-format on */

@@ -4,7 +4,7 @@
  *
  * The bits of every result are defined. They depend on the call and its mode, never on the
  * instruction set, thread count or executor. Without GGUFX_MATMUL_BATCH_INVARIANT and
- * GGUFX_MATMUL_TILES, products with n = 1 .. 3 and with n >= 4 columns have different bits, each
+ * GGUFX_MATMUL_TILED, products with n = 1 .. 3 and with n >= 4 columns have different bits, each
  * defined.
  * SPDX-License-Identifier: MIT
  */
@@ -30,11 +30,11 @@ typedef uint32_t ggufx_matmul_flags;
  * columns. This is the batch-invariant mode for many columns. With quantized weights one to three
  * columns take about as long as four: two to four times as long as without. Not together with
  * GGUFX_MATMUL_BATCH_INVARIANT. */
-#define GGUFX_MATMUL_TILES 8u
+#define GGUFX_MATMUL_TILED 8u
 /* Uses 15-bit instead of 8-bit activations with quantized weights: relative error about 4e-5
  * instead of 1e-2. Takes 1.3 to 2.1 times the time if compute-bound, and less if memory-bound. Not
  * together with GGUFX_MATMUL_F32; no effect on F16, BF16 and F32 weights. */
-#define GGUFX_MATMUL_PRECISE 4u
+#define GGUFX_MATMUL_INT16 4u
 
 typedef struct ggufx_matmul_options {
     uint32_t struct_size;
@@ -94,7 +94,7 @@ typedef struct ggufx_product {
  * With ids, result r = j * n_used + i is expert ids[r] times column j. For one column per result
  * (down projection) pass n results with n_used = 1. All results of one expert are one product.
  * Their bits are those of as many columns as the expert has results: 1 .. 3, or 4 and more.
- * GGUFX_MATMUL_BATCH_INVARIANT and GGUFX_MATMUL_TILES remove this dependence.
+ * GGUFX_MATMUL_BATCH_INVARIANT and GGUFX_MATMUL_TILED remove this dependence.
  *
  * products  at most GGUFX_MATMUL_MAX_PRODUCTS; no y overlaps an x or another y.
  *

@@ -69,8 +69,8 @@ typedef uint32_t ggufx_detokenize_flags;
 #define GGUFX_DETOKENIZE_KEEP_SPECIAL 1u /* write control tokens too */
 #define GGUFX_DETOKENIZE_KEEP_SPACE 2u /* keep the space that the tokenizer added before the text */
 #define GGUFX_DETOKENIZE_CLEAN_SPACES 4u /* remove spaces before punctuation, as llama.cpp does */
-/* ggufx_detokenize_part: no more ids follow */
-#define GGUFX_DETOKENIZE_LAST 8u
+/* ggufx_detokenize_stream: no more ids follow */
+#define GGUFX_DETOKENIZE_FLUSH 8u
 /*
  * Converts token ids to text, not NUL-terminated. One id may be a part of a character.
  *
@@ -90,36 +90,36 @@ GGUFX_API ggufx_status ggufx_detokenize(char *out, size_t capacity, size_t *out_
                                         ggufx_error *error);
 
 /* State between two parts of a text. The struct never grows. */
-typedef struct ggufx_detokenize_state {
+typedef struct ggufx_detokenizer_state {
     uint64_t waiting; /* bytes of an incomplete character, in an internal form; 0 at the start */
-    ggufx_detokenize_flags flags; /* set by the caller, GGUFX_DETOKENIZE_LAST for the last part */
+    ggufx_detokenize_flags flags; /* set by the caller, GGUFX_DETOKENIZE_FLUSH for the last part */
     uint32_t reserved;
-} ggufx_detokenize_state;
+} ggufx_detokenizer_state;
 
 /*
  * Converts token ids to text as ggufx_detokenize does, for ids that come one after another
  * (streaming).
  *
  * Bytes of a character are kept in *state until it is complete or invalid. Each part is therefore
- * valid UTF-8 if the text is. With GGUFX_DETOKENIZE_LAST all bytes are written. The parts together
+ * valid UTF-8 if the text is. With GGUFX_DETOKENIZE_FLUSH all bytes are written. The parts together
  * are the bytes that ggufx_detokenize returns for all ids. After a failure the state is as before.
  *
  * Errors: as ggufx_detokenize, ARGUMENT (an invalid state).
  * Threads: any number at once, exclusive on state.   Allocates: no.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_detokenize_part(char *out, size_t capacity, size_t *out_needed,
-                                             ggufx_detokenize_state *state,
-                                             const ggufx_tokenizer *tokenizer, const int32_t *ids,
-                                             size_t n_ids, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_detokenize_stream(char *out, size_t capacity, size_t *out_needed,
+                                               ggufx_detokenizer_state *state,
+                                               const ggufx_tokenizer *tokenizer, const int32_t *ids,
+                                               size_t n_ids, ggufx_error *error);
 
 /* Properties of a token. */
 typedef uint32_t ggufx_token_flags;
-#define GGUFX_TOKEN_UNKNOWN 1u /* stands for text without a token */
-#define GGUFX_TOKEN_CONTROL 2u /* "<s>": has no text of its own */
-#define GGUFX_TOKEN_USER 4u    /* user-defined: matched as a whole in every text */
-#define GGUFX_TOKEN_UNUSED 8u  /* never produced by the tokenizer */
-#define GGUFX_TOKEN_BYTE 16u   /* one byte, "<0x0A>" */
-#define GGUFX_TOKEN_END 32u    /* end-of-generation token: EOS, EOT, EOM */
+#define GGUFX_TOKEN_UNKNOWN 1u      /* stands for text without a token */
+#define GGUFX_TOKEN_CONTROL 2u      /* "<s>": has no text of its own */
+#define GGUFX_TOKEN_USER_DEFINED 4u /* user-defined: matched as a whole in every text */
+#define GGUFX_TOKEN_UNUSED 8u       /* never produced by the tokenizer */
+#define GGUFX_TOKEN_BYTE 16u        /* one byte, "<0x0A>" */
+#define GGUFX_TOKEN_EOG 32u         /* end-of-generation token: EOS, EOT, EOM */
 
 typedef struct ggufx_token_facts {
     uint32_t struct_size; /* set by the caller */
@@ -196,7 +196,7 @@ typedef uint32_t ggufx_pre_flags;
 #define GGUFX_PRE_KEEP_SPACES 8u   /* GGUFX_DETOKENIZE_CLEAN_SPACES has no effect */
 
 /* A pre-tokenizer: splits a text before BPE merges. */
-typedef struct ggufx_pre_facts {
+typedef struct ggufx_pre_tokenizer_facts {
     uint32_t struct_size; /* set by the caller */
     ggufx_pre_flags flags;
     const char *name;  /* tokenizer.ggml.pre: "llama-bpe"; valid for the life of the process */
@@ -204,14 +204,15 @@ typedef struct ggufx_pre_facts {
     /* Its steps as in tokenizer.json, each terminated by NUL; absent if they are not known: 'S' and
      * the pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B' bytes. */
     ggufx_text steps;
-} ggufx_pre_facts;
+} ggufx_pre_tokenizer_facts;
 
 /* Returns the number of pre-tokenizers of this library.   Threads: any.   Since: 0.1. */
-GGUFX_API size_t ggufx_tokenizer_pre_count(void);
+GGUFX_API size_t ggufx_pre_tokenizer_count(void);
 
 /* Describes pre-tokenizer `index`. out->struct_size must be set. Errors: ARGUMENT.
  * Threads: any.   Allocates: no.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_tokenizer_pre(ggufx_pre_facts *out, size_t index, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_pre_tokenizer_at(ggufx_pre_tokenizer_facts *out, size_t index,
+                                              ggufx_error *error);
 
 /* Returns the Unicode version of pre-tokenizers: "15.0.0".   Threads: any.   Since: 0.1. */
 GGUFX_API const char *ggufx_tokenizer_unicode(void);
@@ -250,7 +251,7 @@ typedef struct ggufx_model_options {
  * Errors:
  * - ARGUMENT: also a file opened for metadata only, an override with an invalid value or of a key
  *   that the model does not use.
- * - CANCELLED, MEMORY, KVTYPE, HPARAM, SHAPE, TYPE.
+ * - CANCELLED, MEMORY, VALUE_TYPE, HYPERPARAMETER, SHAPE, TYPE.
  * - MISSING: a key or tensor.
  * - SPLIT: parts are missing.
  * - UNSUPPORTED: the message says what; also a device with a group.
@@ -268,8 +269,8 @@ GGUFX_API void ggufx_model_destroy(ggufx_model *model);
 
 /* Properties of a model. */
 typedef uint32_t ggufx_model_flags;
-#define GGUFX_MODEL_EMBEDS_ONLY 1u /* predicts no tokens: use embed.h; it has no sessions */
-#define GGUFX_MODEL_EMBEDS 2u      /* the file describes pooling for embeddings or scores */
+#define GGUFX_MODEL_EMBEDDING_ONLY 1u /* predicts no tokens: use embed.h; it has no sessions */
+#define GGUFX_MODEL_EMBEDS 2u         /* the file describes pooling for embeddings or scores */
 
 typedef struct ggufx_model_facts {
     uint32_t struct_size; /* set by the caller */
@@ -327,8 +328,8 @@ typedef struct ggufx_layer_facts {
 
 /* Describes a layer. out->struct_size must be set.
  * Errors: ARGUMENT.   Threads: any number at once.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_model_layer(ggufx_layer_facts *out, const ggufx_model *model,
-                                         uint32_t layer, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_model_layer_info(ggufx_layer_facts *out, const ggufx_model *model,
+                                              uint32_t layer, ggufx_error *error);
 
 /*
  * Writes the graph of a file's model as readable text: a line per operation, equal layers once.
@@ -338,8 +339,8 @@ GGUFX_API ggufx_status ggufx_model_layer(ggufx_layer_facts *out, const ggufx_mod
  *
  * Errors: as ggufx_model_create, CAPACITY.   Threads: any number at once.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_file_graph(char *out, size_t capacity, size_t *out_needed,
-                                        const ggufx_file *file, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_model_describe_graph(char *out, size_t capacity, size_t *out_needed,
+                                                  const ggufx_file *file, ggufx_error *error);
 
 /* ---- session -------------------------------------------------------------------------------- */
 
@@ -363,7 +364,7 @@ typedef struct ggufx_session_options {
      * as tokens arrive; a shared prefix counts once; tokens without memory are CAPACITY. 0, or more
      * than all sequences can hold: each has its own memory. */
     uint64_t n_context_total;
-    /* Checkpoints of recurrent states for ggufx_session_sequence_truncate, in addition to the state
+    /* Checkpoints of recurrent states for ggufx_session_truncate, in addition to the state
      * before the last decode. At most 4096; 0 = 8, or one per 64 tokens if the context has less
      * than 512; GGUFX_SESSION_NO_CHECKPOINTS = none. No effect on models without recurrent
      * layers. */

@@ -33,7 +33,7 @@ enum {
     GGUFX_QUANTIZE_REFERENCE = 0, /* bytes of ggml's quantizer */
     /* An improvement of these bytes: no block has a larger squared error, weighted by the imatrix.
      * Takes some microseconds per value. Since: 0.1. */
-    GGUFX_QUANTIZE_BEST = 1
+    GGUFX_QUANTIZE_REFINED = 1
 };
 
 /* Rows of f32 to quantize. */
@@ -52,13 +52,13 @@ typedef struct ggufx_quantize_args {
 /*
  * Quantizes rows to blocks, with the same bytes on every machine and thread count.
  *
- * out  n_bytes >= n_rows * ggufx_row_bytes(type, n_cols), written dense, little-endian fields; must
- *      not overlap the rows. Unspecified after an error.
+ * out  n_bytes >= n_rows * ggufx_type_row_bytes(type, n_cols), written dense, little-endian fields;
+ *      must not overlap the rows. Unspecified after an error.
  *
  * Types without a search (Q8_0, F16, ...) ignore the imatrix. IQ2_XXS, IQ2_XS and IQ1_S need one.
  * IQ3_S has the bytes of the reference also in this case: a group of 32 zeros shifts the codes of
- * later groups. Such blocks dequantize to wrong values; GGUFX_QUANTIZE_BEST avoids them. IQ1, IQ2
- * and IQ3 begin each call with tables, which take up to 1 MB and tens of ms: pass many rows.
+ * later groups. Such blocks dequantize to wrong values; GGUFX_QUANTIZE_REFINED avoids them. IQ1,
+ * IQ2 and IQ3 begin each call with tables, which take up to 1 MB and tens of ms: pass many rows.
  *
  * Errors:
  * - ARGUMENT: n_bytes too small, no or unusable imatrix.

@@ -79,13 +79,13 @@ GGUFX_API ggufx_status ggufx_type_info(ggufx_type_facts *out, ggufx_type type, g
 /* Finds a tensor type by name, regardless of case: "Q4_K".
  * Errors: ARGUMENT, NOT_FOUND (the message suggests the nearest name).
  * Threads: any.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_type_from_name(ggufx_type *out, const char *name, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_type_find(ggufx_type *out, const char *name, ggufx_error *error);
 
 /* Returns the bytes of a row of n values in *out.
  * Errors: ARGUMENT, TYPE, SHAPE (n is not a multiple of the block), OVERFLOW.
  * Threads: any.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_row_bytes(uint64_t *out, ggufx_type type, uint64_t n,
-                                       ggufx_error *error);
+GGUFX_API ggufx_status ggufx_type_row_bytes(uint64_t *out, ggufx_type type, uint64_t n,
+                                            ggufx_error *error);
 
 /* Returns the name of the instruction set whose matvec kernel computes a tensor type: "avx512". An
  * unknown type gives NULL.

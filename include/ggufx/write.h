@@ -51,22 +51,23 @@ GGUFX_API void ggufx_writer_destroy(ggufx_writer *writer);
  * a power of two; it decides the layout of the file (32 without it).
  *
  * Errors: ARGUMENT (not an integer type), MEMORY, LIMIT, KEY (empty), VALUE (out of the range of
- * the type), KVTYPE and ALIGNMENT ("general.alignment").
+ * the type), VALUE_TYPE and ALIGNMENT ("general.alignment").
  * Threads: exclusive on writer.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_writer_set_u64(ggufx_writer *writer, const char *key, size_t length,
-                                            ggufx_meta_type type, uint64_t value,
+                                            ggufx_value_type type, uint64_t value,
                                             ggufx_error *error);
 /* Sets a key to a signed integer. Errors: as ggufx_writer_set_u64.
  * Threads: exclusive on writer.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_writer_set_i64(ggufx_writer *writer, const char *key, size_t length,
-                                            ggufx_meta_type type, int64_t value,
+                                            ggufx_value_type type, int64_t value,
                                             ggufx_error *error);
 /* Sets a key to a number of type GGUFX_VALUE_F32 (rounded to nearest) or _F64.
  * Errors: as ggufx_writer_set_u64; VALUE if a finite value would become infinite.
  * Threads: exclusive on writer.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_writer_set_f64(ggufx_writer *writer, const char *key, size_t length,
-                                            ggufx_meta_type type, double value, ggufx_error *error);
+                                            ggufx_value_type type, double value,
+                                            ggufx_error *error);
 /* Sets a key to a bool: any value except 0 is true. Errors: as ggufx_writer_set_u64.
  * Threads: exclusive on writer.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_writer_set_bool(ggufx_writer *writer, const char *key, size_t length,
@@ -86,7 +87,7 @@ GGUFX_API ggufx_status ggufx_writer_set_string(ggufx_writer *writer, const char 
  * Threads: exclusive on writer.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_writer_set_array(ggufx_writer *writer, const char *key, size_t length,
-                                              ggufx_meta_type element_type, const void *elements,
+                                              ggufx_value_type element_type, const void *elements,
                                               size_t count, ggufx_error *error);
 /* Sets a key to an array of strings, copied. String i has lengths[i] bytes.
  * texts  {len: count} any bytes.
@@ -106,14 +107,14 @@ GGUFX_API ggufx_status ggufx_writer_set_array_string(ggufx_writer *writer, const
  * - Those of ggufx_writer_set_u64.
  * - ARGUMENT: bytes left over.
  * - TRUNCATED, COUNT.
- * - KVTYPE: unknown types.
+ * - VALUE_TYPE: unknown types.
  * - VALUE: a bool that is neither 0 nor 1.
  * - LIMIT: arrays nested too deep, or too many of them.
  *
  * Threads: exclusive on writer.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_writer_set_value(ggufx_writer *writer, const char *key, size_t length,
-                                              ggufx_meta_type type, const void *value,
+                                              ggufx_value_type type, const void *value,
                                               size_t n_bytes, ggufx_error *error);
 
 /* Removes a key. Errors: ARGUMENT, NOT_FOUND.
@@ -121,8 +122,8 @@ GGUFX_API ggufx_status ggufx_writer_set_value(ggufx_writer *writer, const char *
 GGUFX_API ggufx_status ggufx_writer_unset(ggufx_writer *writer, const char *key, size_t length,
                                           ggufx_error *error);
 /* Renames a key, which keeps its position and value.
- * Errors: ARGUMENT, MEMORY, NOT_FOUND, KEY (the new name is empty), DUPLICATE (it exists), KVTYPE,
- * ALIGNMENT.
+ * Errors: ARGUMENT, MEMORY, NOT_FOUND, KEY (the new name is empty), DUPLICATE (it exists),
+ * VALUE_TYPE, ALIGNMENT.
  * Threads: exclusive on writer.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_writer_rename(ggufx_writer *writer, const char *key, size_t length,
                                            const char *new_key, size_t new_length,
@@ -240,8 +241,8 @@ GGUFX_API ggufx_status ggufx_writer_info(ggufx_writer_facts *out, const ggufx_wr
  *
  * The parts of a set are renamed after all of them are complete, the first one last. The files that
  * they replace are kept as PATH.part.old meanwhile. After a failure they are restored; after a kill
- * ggufx_edit_recover or the next write restores them. All parts have the same key "ggufx.split.id",
- * so that a mixture of two sets is refused (SPLIT).
+ * ggufx_file_recover_edit or the next write restores them. All parts have the same key
+ * "ggufx.split.id", so that a mixture of two sets is refused (SPLIT).
  *
  * A write beyond RLIMIT_FSIZE raises SIGXFSZ, which ends a process that does not ignore it. This
  * library never changes signals: a host that ignores it gets IO.
@@ -291,11 +292,11 @@ typedef struct ggufx_edit_facts {
     uint32_t reserved;
     uint64_t n_bytes;       /* bytes of the file after the edit */
     uint64_t reserve_bytes; /* space left for the next edit */
-    uint64_t n_written;     /* bytes written; 0 from ggufx_edit_info */
+    uint64_t n_written;     /* bytes written; 0 from ggufx_writer_edit_info */
 } ggufx_edit_facts;
 
 /*
- * Describes the effect of ggufx_edit_write.
+ * Describes the effect of ggufx_writer_edit.
  *
  * The writer holds the new content of `file`. Create it with the file's version and byte order.
  * Call ggufx_writer_copy_meta and ggufx_writer_copy_tensors, or ggufx_writer_add_tensor in the
@@ -311,9 +312,10 @@ typedef struct ggufx_edit_facts {
  * message says why).
  * Threads: any number at once.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_edit_info(ggufx_edit_facts *out, const ggufx_writer *writer,
-                                       const ggufx_file *file, const ggufx_edit_options *options,
-                                       ggufx_error *error);
+GGUFX_API ggufx_status ggufx_writer_edit_info(ggufx_edit_facts *out, const ggufx_writer *writer,
+                                              const ggufx_file *file,
+                                              const ggufx_edit_options *options,
+                                              ggufx_error *error);
 
 /*
  * Edits the file at `path`, from which `file` was opened.
@@ -327,20 +329,20 @@ GGUFX_API ggufx_status ggufx_edit_info(ggufx_edit_facts *out, const ggufx_writer
  * - Larger changes are first stored in a journal, PATH.patch, which stays until they are on the
  *   disk in the file too.
  *
- * A failed write is undone. After a crash ggufx_edit_recover finishes the edit; until then the file
- * may not open. Other processes that have the file mapped see the changes.
+ * A failed write is undone. After a crash ggufx_file_recover_edit finishes the edit; until then the
+ * file may not open. Other processes that have the file mapped see the changes.
  *
  * Errors:
- * - Those of ggufx_edit_info, IO, NOT_FOUND.
+ * - Those of ggufx_writer_edit_info, IO, NOT_FOUND.
  * - STATE: the file was changed since it was opened, another call edits it, or an interrupted edit
  *   must be recovered.
  * - CANCELLED: only before the first write.
  *
  * Threads: exclusive on writer.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_edit_write(ggufx_edit_facts *out, ggufx_writer *writer,
-                                        const ggufx_file *file, const char *path,
-                                        const ggufx_edit_options *options, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_writer_edit(ggufx_edit_facts *out, ggufx_writer *writer,
+                                         const ggufx_file *file, const char *path,
+                                         const ggufx_edit_options *options, ggufx_error *error);
 
 /*
  * Finishes an edit in place that a crash interrupted, or restores a split set after an interrupted
@@ -358,8 +360,8 @@ GGUFX_API ggufx_status ggufx_edit_write(ggufx_edit_facts *out, ggufx_writer *wri
  *
  * Threads: one call per path.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_edit_recover(int32_t *out, const ggufx_runtime *rt, const char *path,
-                                          ggufx_error *error);
+GGUFX_API ggufx_status ggufx_file_recover_edit(int32_t *out, const ggufx_runtime *rt,
+                                               const char *path, ggufx_error *error);
 
 #ifdef __cplusplus
 }

@@ -14,8 +14,8 @@ using namespace ggufx::abi;
 
 namespace {
 
-static_assert(GGUFX_ADAPTER_MOST_USES == model::kMostAdapters);
-static_assert(GGUFX_ADAPTER_ALL_SEQUENCES == model::kAllSequences);
+static_assert(GGUFX_ADAPTER_MAX_USES == model::kMostAdapters);
+static_assert(GGUFX_ALL_SEQUENCES == model::kAllSequences);
 static_assert(static_cast<uint32_t>(model::AdapterKind::lora) == GGUFX_ADAPTER_LORA &&
               static_cast<uint32_t>(model::AdapterKind::control) == GGUFX_ADAPTER_CONTROL);
 
@@ -25,7 +25,7 @@ struct Uses {
         require(given || n == 0, "uses must be set");
         if (n > model::kMostAdapters)
             fail(Status::argument, {}, "n_uses is %" PRIu64 ", the limit is %u",
-                 static_cast<uint64_t>(n), GGUFX_ADAPTER_MOST_USES);
+                 static_cast<uint64_t>(n), GGUFX_ADAPTER_MAX_USES);
         for (size_t i = 0; i < n; i++) {
             if (!alive(given[i].adapter, Tag::adapter) || given[i].reserved)
                 fail(Status::argument, {kNone, i},
@@ -112,7 +112,7 @@ extern "C" ggufx_status ggufx_session_set_adapters(ggufx_session *session, uint3
     return guard(error, [&] {
         require(alive(session, Tag::session), "session must be set");
         const uint32_t n = session->session.n_sequences();
-        if (sequence >= n && sequence != GGUFX_ADAPTER_ALL_SEQUENCES)
+        if (sequence >= n && sequence != GGUFX_ALL_SEQUENCES)
             fail(Status::argument, {.index = sequence},
                  "sequence %" PRIu32 ": the session has %" PRIu32 " sequences", sequence, n);
         const Uses imported(uses, n_uses);

@@ -36,7 +36,7 @@ struct AnswerOptions {
 };
 
 // Renders and tokenizes a conversation; returns the form of its output. Throws. (generator_chat.cpp)
-Ref<generate::Format> read_conversation(Vector<int32_t> &ids, const ggufx_chat &chat,
+Ref<generate::Format> read_conversation(Vector<int32_t> &ids, const ggufx_chat_template &chat,
                                         const Ref<ggufx_tokenizer> &tokenizer,
                                         const ggufx_chat_request &request, AnswerOptions options,
                                         bool adds_special);

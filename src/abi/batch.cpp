@@ -14,15 +14,16 @@ using namespace ggufx::abi;
 
 namespace {
 
-constexpr uint32_t kItemFlags = GGUFX_BATCH_LOGITS | GGUFX_BATCH_ALL_LOGITS | GGUFX_BATCH_MARK |
-                                GGUFX_BATCH_EMBED | GGUFX_BATCH_ALL_EMBED;
+constexpr uint32_t kItemFlags = GGUFX_DECODE_LOGITS | GGUFX_DECODE_ALL_LOGITS |
+                                GGUFX_DECODE_CHECKPOINT | GGUFX_DECODE_HIDDEN |
+                                GGUFX_DECODE_ALL_HIDDEN;
 
 // Rows requested for the tokens of an item: all, the last one, or none.
-size_t rows_of(const ggufx_batch_item &item, uint32_t last, uint32_t all) {
+size_t rows_of(const ggufx_decode_item &item, uint32_t last, uint32_t all) {
     return item.flags & all ? item.n_tokens : item.flags & last ? 1 : 0;
 }
 
-void check_embeddings(const ggufx_batch_item &item, uint32_t width, size_t index) {
+void check_embeddings(const ggufx_decode_item &item, uint32_t width, size_t index) {
     uint64_t needed = 0;
     if (item.embeddings && !checked::mul(&needed, uint64_t{item.n_tokens}, uint64_t{width}))
         needed = UINT64_MAX;
@@ -34,25 +35,25 @@ void check_embeddings(const ggufx_batch_item &item, uint32_t width, size_t index
          width, static_cast<uint64_t>(item.n_embeddings));
 }
 
-model::BatchItem import_item(const ggufx_batch_item &item, uint32_t width, size_t index) {
+model::BatchItem import_item(const ggufx_decode_item &item, uint32_t width, size_t index) {
     check_embeddings(item, width, index);
     return {.sequence = item.sequence,
             .tokens = item.tokens,
             .n = item.n_tokens,
-            .n_logits = rows_of(item, GGUFX_BATCH_LOGITS, GGUFX_BATCH_ALL_LOGITS),
-            .n_hidden = rows_of(item, GGUFX_BATCH_EMBED, GGUFX_BATCH_ALL_EMBED),
-            .mark = (item.flags & GGUFX_BATCH_MARK) != 0,
+            .n_logits = rows_of(item, GGUFX_DECODE_LOGITS, GGUFX_DECODE_ALL_LOGITS),
+            .n_hidden = rows_of(item, GGUFX_DECODE_HIDDEN, GGUFX_DECODE_ALL_HIDDEN),
+            .mark = (item.flags & GGUFX_DECODE_CHECKPOINT) != 0,
             .embeddings = item.embeddings,
             .positions = item.positions};
 }
 
 // Imports all items into memory of the session.
-void import_items(model::Session &session, const ggufx_batch_item *items, size_t n_items) {
+void import_items(model::Session &session, const ggufx_decode_item *items, size_t n_items) {
     if (n_items > session.n_sequences())
         fail(Status::argument, {}, "%" PRIu64 " items, the session has %" PRIu32 " sequences",
              static_cast<uint64_t>(n_items), session.n_sequences());
     const uint32_t width = session.model().shape().n_embd;
-    const StructList<ggufx_batch_item> list(items, n_items, kItemFlags, "ggufx_batch_item");
+    const StructList<ggufx_decode_item> list(items, n_items, kItemFlags, "ggufx_decode_item");
     for (size_t i = 0; i < n_items; i++) session.items()[i] = import_item(list.at(i), width, i);
 }
 
@@ -73,12 +74,12 @@ void check_rows(const char *name, const float *out, size_t n_out, uint64_t n_row
          n_values, name, static_cast<uint64_t>(n_out));
 }
 
-model::AttentionHook import_attention(const ggufx_batch_options &in, size_t n_items,
+model::AttentionHook import_attention(const ggufx_decode_options &in, size_t n_items,
                                       bool is_in_group) {
     if (!in.attention) return {};
     const auto hook = import_options(in.attention, 0, "ggufx_attention_hook");
     require(hook.layer, "ggufx_attention_hook.layer must be set");
-    require(n_items == 1, "ggufx_batch_options.attention needs a batch of one item");
+    require(n_items == 1, "ggufx_decode_options.attention needs a batch of one item");
     if (is_in_group)
         fail(Status::unsupported, {}, "ranks of a group do not support attention hooks");
     return {hook.user, hook.layer};
@@ -97,9 +98,9 @@ void check_sequence(const ggufx_session *session, uint32_t sequence) {
              session->session.n_sequences());
 }
 
-// Accepts one sequence or GGUFX_SESSION_ALL. Throws.
+// Accepts one sequence or GGUFX_ALL_SEQUENCES. Throws.
 void check_snapshot(const ggufx_session *session, uint32_t sequence) {
-    if (sequence == GGUFX_SESSION_ALL)
+    if (sequence == GGUFX_ALL_SEQUENCES)
         check_session(session);
     else
         check_sequence(session, sequence);
@@ -107,16 +108,15 @@ void check_snapshot(const ggufx_session *session, uint32_t sequence) {
 
 } // namespace
 
-extern "C" ggufx_status ggufx_session_decode_batch(ggufx_session *session,
-                                                   const ggufx_batch_item *items, size_t n_items,
-                                                   const ggufx_batch_options *options,
-                                                   ggufx_error *error) {
+extern "C" ggufx_status ggufx_session_decode(ggufx_session *session, const ggufx_decode_item *items,
+                                             size_t n_items, const ggufx_decode_options *options,
+                                             ggufx_error *error) {
     return guard(error, [&] {
         check_session(session);
         require(items || n_items == 0, "items must be set");
         require(options, "options must be set");
-        const auto in = import_options(options, GGUFX_BATCH_MATMUL | GGUFX_BATCH_KEEP_NAN,
-                                       "ggufx_batch_options");
+        const auto in = import_options(
+            options, GGUFX_DECODE_HAS_MATMUL_FLAGS | GGUFX_DECODE_KEEP_NAN, "ggufx_decode_options");
         model::BatchOptions out;
         out.attention = import_attention(in, n_items, session->model->group);
         import_items(session->session, items, n_items);
@@ -126,31 +126,32 @@ extern "C" ggufx_status ggufx_session_decode_batch(ggufx_session *session,
                    sum_of(given, n_items, &model::BatchItem::n_logits), shape.n_vocab);
         check_rows("embeddings", in.embeddings, in.n_embeddings,
                    sum_of(given, n_items, &model::BatchItem::n_hidden), shape.n_embd);
-        const bool own = (in.flags & GGUFX_BATCH_MATMUL) != 0;
+        const bool own = (in.flags & GGUFX_DECODE_HAS_MATMUL_FLAGS) != 0;
         require(own || in.matmul_flags == 0,
-                "ggufx_batch_options.matmul_flags needs GGUFX_BATCH_MATMUL");
+                "ggufx_decode_options.matmul_flags needs GGUFX_DECODE_HAS_MATMUL_FLAGS");
         if (in.matmul_flags & ~kMatmulFlags)
-            fail(Status::argument, {}, "ggufx_batch_options.matmul_flags: unknown flags 0x%" PRIx32,
+            fail(Status::argument, {},
+                 "ggufx_decode_options.matmul_flags: unknown flags 0x%" PRIx32,
                  in.matmul_flags & ~kMatmulFlags);
         const matmul::Options matmul =
-            matmul_options(in.matmul_flags, "ggufx_batch_options.matmul_flags");
+            matmul_options(in.matmul_flags, "ggufx_decode_options.matmul_flags");
         out.progress = import_progress(in.progress);
         out.logits = in.logits;
         out.hidden = in.embeddings;
         if (own) out.matmul = &matmul;
-        out.keeps_nan = (in.flags & GGUFX_BATCH_KEEP_NAN) != 0;
+        out.keeps_nan = (in.flags & GGUFX_DECODE_KEEP_NAN) != 0;
         return session->session.decode_batch(session->session.items(), n_items, out,
                                              failure_of(error));
     });
 }
 
-extern "C" uint64_t ggufx_session_sequence_length(const ggufx_session *session, uint32_t sequence) {
+extern "C" uint64_t ggufx_session_length(const ggufx_session *session, uint32_t sequence) {
     const bool known = alive(session, Tag::session) && sequence < session->session.n_sequences();
     return known ? session->session.length(sequence) : 0;
 }
 
-extern "C" ggufx_status ggufx_session_sequence_truncate(ggufx_session *session, uint32_t sequence,
-                                                        uint64_t n_tokens, ggufx_error *error) {
+extern "C" ggufx_status ggufx_session_truncate(ggufx_session *session, uint32_t sequence,
+                                               uint64_t n_tokens, ggufx_error *error) {
     return guard(error, [&] {
         check_sequence(session, sequence);
         return session->session.truncate(sequence, n_tokens, failure_of(error));
@@ -168,9 +169,8 @@ template <class Fn> Status edit(ggufx_session *session, ggufx_error *error, cons
 
 } // namespace
 
-extern "C" ggufx_status ggufx_session_sequence_copy(ggufx_session *session, uint32_t from,
-                                                    uint32_t to, uint64_t n_tokens,
-                                                    ggufx_error *error) {
+extern "C" ggufx_status ggufx_session_copy(ggufx_session *session, uint32_t from, uint32_t to,
+                                           uint64_t n_tokens, ggufx_error *error) {
     return guard(error, [&] {
         check_sequence(session, from);
         check_sequence(session, to);
@@ -180,9 +180,9 @@ extern "C" ggufx_status ggufx_session_sequence_copy(ggufx_session *session, uint
     });
 }
 
-extern "C" ggufx_status ggufx_session_sequence_remove(ggufx_session *session, uint32_t sequence,
-                                                      uint64_t first, uint64_t n_tokens,
-                                                      ggufx_error *error) {
+extern "C" ggufx_status ggufx_session_remove(ggufx_session *session, uint32_t sequence,
+                                             uint64_t first, uint64_t n_tokens,
+                                             ggufx_error *error) {
     return guard(error, [&] {
         check_sequence(session, sequence);
         return edit(session, error, [&](model::Session &s) {
@@ -191,9 +191,9 @@ extern "C" ggufx_status ggufx_session_sequence_remove(ggufx_session *session, ui
     });
 }
 
-extern "C" ggufx_status ggufx_session_sequence_shift(ggufx_session *session, uint32_t sequence,
-                                                     uint64_t first, uint64_t n_tokens,
-                                                     int32_t delta, ggufx_error *error) {
+extern "C" ggufx_status ggufx_session_shift(ggufx_session *session, uint32_t sequence,
+                                            uint64_t first, uint64_t n_tokens, int32_t delta,
+                                            ggufx_error *error) {
     return guard(error, [&] {
         check_sequence(session, sequence);
         return edit(session, error, [&](model::Session &s) {
@@ -202,10 +202,10 @@ extern "C" ggufx_status ggufx_session_sequence_shift(ggufx_session *session, uin
     });
 }
 
-extern "C" ggufx_status ggufx_session_sequence_tokens(int32_t *out_ids, int32_t *out_positions,
-                                                      const ggufx_session *session,
-                                                      uint32_t sequence, uint64_t first,
-                                                      uint64_t n_tokens, ggufx_error *error) {
+extern "C" ggufx_status ggufx_session_tokens(int32_t *out_ids, int32_t *out_positions,
+                                             const ggufx_session *session, uint32_t sequence,
+                                             uint64_t first, uint64_t n_tokens,
+                                             ggufx_error *error) {
     return guard(error, [&] {
         check_sequence(session, sequence);
         const model::Session &s = session->session;
@@ -219,8 +219,9 @@ extern "C" ggufx_status ggufx_session_sequence_tokens(int32_t *out_ids, int32_t 
     });
 }
 
-extern "C" ggufx_status ggufx_session_memory(ggufx_session_memory_facts *out,
-                                             const ggufx_session *session, ggufx_error *error) {
+extern "C" ggufx_status ggufx_session_memory_info(ggufx_session_memory_facts *out,
+                                                  const ggufx_session *session,
+                                                  ggufx_error *error) {
     return guard(error, [&] {
         check_session(session);
         require(out, "out must be set");
@@ -260,7 +261,7 @@ extern "C" ggufx_status ggufx_session_load(ggufx_session *session, uint32_t sequ
     });
 }
 
-extern "C" ggufx_status ggufx_session_save_path(const ggufx_session *session, uint32_t sequence,
+extern "C" ggufx_status ggufx_session_save_file(const ggufx_session *session, uint32_t sequence,
                                                 const char *path, ggufx_error *error) {
     return guard(error, [&] {
         check_snapshot(session, sequence);
@@ -269,7 +270,7 @@ extern "C" ggufx_status ggufx_session_save_path(const ggufx_session *session, ui
     });
 }
 
-extern "C" ggufx_status ggufx_session_load_path(ggufx_session *session, uint32_t sequence,
+extern "C" ggufx_status ggufx_session_load_file(ggufx_session *session, uint32_t sequence,
                                                 const char *path, ggufx_error *error) {
     return guard(error, [&] {
         check_snapshot(session, sequence);

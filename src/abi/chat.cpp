@@ -47,7 +47,7 @@ std::string_view token_of(const gguf::File &file, const char *key) {
     return texts && index < entry.count ? file.get_array_string(tokens, index) : std::string_view();
 }
 
-std::string_view source_of(const ggufx_chat_options &options, const ggufx_file *file,
+std::string_view source_of(const ggufx_chat_template_options &options, const ggufx_file *file,
                            Buffer &room) {
     const std::string_view name = import_text(options.name, "name");
     const std::string_view format = import_text(options.format, "format");
@@ -66,41 +66,43 @@ std::string_view source_of(const ggufx_chat_options &options, const ggufx_file *
 
 } // namespace
 
-ggufx_chat *ggufx::abi::make_file_chat(const Ref<Host> &host, const gguf::File &file) {
+ggufx_chat_template *ggufx::abi::make_file_chat(const Ref<Host> &host, const gguf::File &file) {
     Buffer room;
     const std::string_view source = template_of(file, {}, room);
-    return make<ggufx_chat>(*host, host, source, token_of(file, "tokenizer.ggml.bos_token_id"),
-                            token_of(file, "tokenizer.ggml.eos_token_id"));
+    return make<ggufx_chat_template>(*host, host, source,
+                                     token_of(file, "tokenizer.ggml.bos_token_id"),
+                                     token_of(file, "tokenizer.ggml.eos_token_id"));
 }
 
-extern "C" ggufx_status ggufx_chat_create(ggufx_chat **out, const ggufx_runtime *rt,
-                                          const ggufx_file *file, const ggufx_chat_options *options,
-                                          ggufx_error *error) {
+extern "C" ggufx_status ggufx_chat_template_create(ggufx_chat_template **out,
+                                                   const ggufx_runtime *rt, const ggufx_file *file,
+                                                   const ggufx_chat_template_options *options,
+                                                   ggufx_error *error) {
     if (out) *out = nullptr;
     return guard(error, [&] {
         require(out && alive(rt, Tag::runtime), "out and rt must be set");
         require(!file || alive(file, Tag::file), "file must be a file or NULL");
-        const auto o = import_options(options, 0, "ggufx_chat_options");
+        const auto o = import_options(options, 0, "ggufx_chat_template_options");
         Buffer room;
         const std::string_view source = source_of(o, file, room);
         std::string_view bos = import_text(o.bos_token, "bos_token");
         std::string_view eos = import_text(o.eos_token, "eos_token");
         if (file && !o.bos_token.data) bos = token_of(*file->file, "tokenizer.ggml.bos_token_id");
         if (file && !o.eos_token.data) eos = token_of(*file->file, "tokenizer.ggml.eos_token_id");
-        *out = make<ggufx_chat>(*rt->host, rt->host, source, bos, eos);
+        *out = make<ggufx_chat_template>(*rt->host, rt->host, source, bos, eos);
     });
 }
 
-extern "C" void ggufx_chat_destroy(ggufx_chat *chat) {
+extern "C" void ggufx_chat_template_destroy(ggufx_chat_template *chat) {
     const NoCancel whole;
     if (alive(chat, Tag::chat)) chat->release();
 }
 
-void ggufx_chat::release() {
+void ggufx_chat_template::release() {
     if (refs.release()) destroy_object(program.host(), this);
 }
 
-extern "C" const char *ggufx_chat_format_name(size_t index) {
+extern "C" const char *ggufx_chat_template_builtin_name(size_t index) {
     return chat::format_name(index);
 }
 
@@ -173,7 +175,7 @@ void ggufx::abi::check_request(const ggufx_chat_request &request) {
     (void)import_progress(in.progress);
 }
 
-Progress ggufx::abi::render_request(chat::Output &output, const ggufx_chat &chat,
+Progress ggufx::abi::render_request(chat::Output &output, const ggufx_chat_template &chat,
                                     const ggufx_chat_request *request, bool empties) {
     const auto r = import_options(request, kKnownFlags, "ggufx_chat_request");
     Vector<chat::Message> messages{HostAllocator<chat::Message>(chat.program.host().get())};
@@ -202,9 +204,10 @@ void put(To *out, size_t capacity, size_t *out_needed, const From &from, const c
 
 } // namespace
 
-extern "C" ggufx_status ggufx_chat_render(char *out, size_t capacity, size_t *out_needed,
-                                          const ggufx_chat *chat, const ggufx_chat_request *request,
-                                          ggufx_error *error) {
+extern "C" ggufx_status ggufx_chat_template_render(char *out, size_t capacity, size_t *out_needed,
+                                                   const ggufx_chat_template *chat,
+                                                   const ggufx_chat_request *request,
+                                                   ggufx_error *error) {
     return guard(error, [&] {
         require(alive(chat, Tag::chat) && request, "chat and request must be set");
         require(out_needed && (out || capacity == 0), "out and out_needed must be set");
@@ -214,16 +217,18 @@ extern "C" ggufx_status ggufx_chat_render(char *out, size_t capacity, size_t *ou
     });
 }
 
-extern "C" ggufx_status ggufx_chat_runs(ggufx_chat_run *out, size_t capacity, size_t *out_needed,
-                                        const ggufx_chat *chat, const ggufx_chat_request *request,
-                                        ggufx_error *error) {
+extern "C" ggufx_status ggufx_chat_template_spans(ggufx_chat_span *out, size_t capacity,
+                                                  size_t *out_needed,
+                                                  const ggufx_chat_template *chat,
+                                                  const ggufx_chat_request *request,
+                                                  ggufx_error *error) {
     return guard(error, [&] {
         require(alive(chat, Tag::chat) && request, "chat and request must be set");
         require(out_needed && (out || capacity == 0), "out and out_needed must be set");
         chat::Output output(chat->program.host().get());
         (void)render_request(output, *chat, request);
         put(out, capacity, out_needed, output.runs, "runs", [](const auto &run) {
-            return ggufx_chat_run{run.end, run.user};
+            return ggufx_chat_span{run.end, run.user};
         });
     });
 }
@@ -234,7 +239,8 @@ namespace {
 
 // Finds the user-defined tokens of the template: those in its own text and the markers of its
 // output format.
-void find_marks(model::Marks &out, const ggufx_chat &chat, const model::Tokenizer &tokenizer) {
+void find_marks(model::Marks &out, const ggufx_chat_template &chat,
+                const model::Tokenizer &tokenizer) {
     const HostAllocator<std::string_view> allocator(chat.program.host().get());
     Vector<std::string_view> literals{allocator};
     chat.program.literals(literals);
@@ -245,7 +251,7 @@ void find_marks(model::Marks &out, const ggufx_chat &chat, const model::Tokenize
 } // namespace
 
 size_t ggufx::abi::tokenize_rendered(model::Ids &ids, const chat::Output &output,
-                                     const Progress &progress, const ggufx_chat &chat,
+                                     const Progress &progress, const ggufx_chat_template &chat,
                                      const model::Tokenizer &tokenizer, bool adds_special) {
     const Host *const host = chat.program.host().get();
     Vector<model::OriginRun> runs{HostAllocator<model::OriginRun>(host)};
@@ -265,11 +271,12 @@ size_t ggufx::abi::tokenize_rendered(model::Ids &ids, const chat::Output &output
     return wants_bos && ids.size() > 1 && ids[1] == vocab.bos() ? 1 : 0;
 }
 
-extern "C" ggufx_status ggufx_chat_tokenize(int32_t *out_ids, size_t capacity, size_t *out_needed,
-                                            const ggufx_chat *chat,
-                                            const ggufx_tokenizer *tokenizer,
-                                            const ggufx_chat_request *request, uint32_t flags,
-                                            ggufx_error *error) {
+extern "C" ggufx_status ggufx_chat_template_tokenize(int32_t *out_ids, size_t capacity,
+                                                     size_t *out_needed,
+                                                     const ggufx_chat_template *chat,
+                                                     const ggufx_tokenizer *tokenizer,
+                                                     const ggufx_chat_request *request,
+                                                     uint32_t flags, ggufx_error *error) {
     return guard(error, [&] {
         require(alive(chat, Tag::chat) && request, "chat and request must be set");
         require(alive(tokenizer, Tag::tokenizer), "tokenizer must be set");

@@ -28,18 +28,18 @@ struct ChatTokens {
 };
 } // namespace ggufx::abi
 
-struct ggufx_chat {
+struct ggufx_chat_template {
     ggufx::abi::Tag tag = ggufx::abi::Tag::chat;
     ggufx::RefCount refs;
     ggufx::chat::Template program;
     ggufx::Ref<ggufx::chat::OutputFormat> format; // output format of the template's models
     // Those of the first tokenizer that a generator uses with the template.
     ggufx::Atomic<ggufx::abi::ChatTokens *> tokens{nullptr};
-    ggufx_chat(const ggufx::Ref<ggufx::Host> &host, std::string_view source, std::string_view bos,
-               std::string_view eos)
+    ggufx_chat_template(const ggufx::Ref<ggufx::Host> &host, std::string_view source,
+                        std::string_view bos, std::string_view eos)
         : program(host, source, bos, eos), format(ggufx::chat::find_output_format(program)) {}
 
-    ~ggufx_chat() {
+    ~ggufx_chat_template() {
         if (ggufx::abi::ChatTokens *const made = tokens.load(ggufx::Order::acquire))
             made->release();
     }
@@ -54,19 +54,19 @@ namespace ggufx::abi {
 
 // An empty JSON array means no tools. (chat_parser.cpp)
 bool has_tools(std::string_view json);
-// Compiles the template of a file. Throws the errors of ggufx_chat_create. (chat.cpp)
-ggufx_chat *make_file_chat(const Ref<Host> &host, const gguf::File &file);
+// Compiles the template of a file. Throws the errors of ggufx_chat_template_create. (chat.cpp)
+ggufx_chat_template *make_file_chat(const Ref<Host> &host, const gguf::File &file);
 // Checks the structs of a request, and of its progress. Throws. (chat.cpp)
 void check_request(const ggufx_chat_request &request);
 // Renders a request into `output`: the text, and the origin of its bytes (template or messages).
 // Returns the progress hook of the request. empties: the message to be continued has no text.
 // Throws. (chat.cpp)
-Progress render_request(chat::Output &output, const ggufx_chat &chat,
+Progress render_request(chat::Output &output, const ggufx_chat_template &chat,
                         const ggufx_chat_request *request, bool empties = false);
 
 // Tokenizes a rendered request; the prompt begins at the index that it returns. Throws. (chat.cpp)
 size_t tokenize_rendered(model::Ids &ids, const chat::Output &output, const Progress &progress,
-                         const ggufx_chat &chat, const model::Tokenizer &tokenizer,
+                         const ggufx_chat_template &chat, const model::Tokenizer &tokenizer,
                          bool adds_special);
 
 } // namespace ggufx::abi

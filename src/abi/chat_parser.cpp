@@ -16,14 +16,15 @@ static_assert(GGUFX_CHAT_NOTATION_QUOTED == static_cast<int>(chat::Notation::quo
 static_assert(GGUFX_EVENT_TEXT == static_cast<int>(chat::EventKind::answer));
 static_assert(GGUFX_EVENT_TOOL_ID == static_cast<int>(chat::EventKind::id));
 
-extern "C" ggufx_status ggufx_chat_info(ggufx_chat_facts *out, const ggufx_chat *chat,
-                                        ggufx_error *error) {
+extern "C" ggufx_status ggufx_chat_template_info(ggufx_chat_template_facts *out,
+                                                 const ggufx_chat_template *chat,
+                                                 ggufx_error *error) {
     return guard(error, [&] {
         require(out && alive(chat, Tag::chat), "out and chat must be set");
         const chat::OutputFormat &format = *chat->format;
         const chat::CallFormat &call = format.call;
         const auto text = [](std::string_view kept) { return kept.empty() ? "" : kept.data(); };
-        ggufx_chat_facts facts = {};
+        ggufx_chat_template_facts facts = {};
         facts.flags = (format.names_tools ? GGUFX_CHAT_TAKES_TOOLS : 0) |
                       (format.has_calls() ? GGUFX_CHAT_CALLS : 0) |
                       (format.n_reasoning > 0 || format.harmony ? GGUFX_CHAT_REASONS : 0) |
@@ -40,7 +41,7 @@ extern "C" ggufx_status ggufx_chat_info(ggufx_chat_facts *out, const ggufx_chat 
         facts.call_after_key_other = text(call.after_key_other);
         facts.call_after_value = text(call.after_value);
         facts.call_quote = text(call.quote);
-        export_struct(out, facts, "ggufx_chat_facts");
+        export_struct(out, facts, "ggufx_chat_template_facts");
     });
 }
 

@@ -91,7 +91,7 @@ generate::AnswerPlan::Request import_plan(const ggufx_chat_prompt_options &in) {
 }
 
 ggufx_chat_prompt *create_prompt(const ggufx_chat_prompt_options &in) {
-    const ggufx_chat &chat = *in.chat;
+    const ggufx_chat_template &chat = *in.chat;
     const Ref<Host> &host = chat.program.host();
     auto tokenizer = Ref<ggufx_tokenizer>::share(const_cast<ggufx_tokenizer *>(in.tokenizer));
     const generate::AnswerPlan::Request request = import_plan(in);

@@ -16,13 +16,13 @@ using namespace ggufx::abi;
 namespace {
 
 constexpr uint32_t kDeviceFlags =
-    GGUFX_DEVICE_ALLOW_BOUNDED | GGUFX_DEVICE_FMA_F64 | GGUFX_DEVICE_FMA_F32;
+    GGUFX_DEVICE_ALLOW_INEXACT | GGUFX_DEVICE_FMA_F64 | GGUFX_DEVICE_FMA_F32;
 
 // Values that the plugin table and the public interface share.
 static_assert(plugin::kUnusable == GGUFX_DEVICE_UNUSABLE);
 static_assert(plugin::kUnified == GGUFX_DEVICE_UNIFIED);
 static_assert(plugin::kIntDot == GGUFX_DEVICE_INT_DOT);
-static_assert(plugin::kProcessor == GGUFX_DEVICE_PROCESSOR);
+static_assert(plugin::kProcessor == GGUFX_DEVICE_SOFTWARE);
 constexpr uint32_t kHandleFlags =
     GGUFX_VULKAN_FLOAT64 | GGUFX_VULKAN_INT_DOT | GGUFX_VULKAN_MEMORY_BUDGET;
 constexpr uint32_t kPluginFlags =
@@ -30,7 +30,7 @@ constexpr uint32_t kPluginFlags =
 
 device::OpenOptions import_open_options(const ggufx_device_options &in) {
     device::OpenOptions out;
-    out.bounded = (in.flags & GGUFX_DEVICE_ALLOW_BOUNDED) != 0;
+    out.bounded = (in.flags & GGUFX_DEVICE_ALLOW_INEXACT) != 0;
     out.fma_f64 = (in.flags & GGUFX_DEVICE_FMA_F64) != 0;
     out.fma_f32 = (in.flags & GGUFX_DEVICE_FMA_F32) != 0;
     if (out.fma_f64 && out.fma_f32)
@@ -112,10 +112,10 @@ extern "C" ggufx_status ggufx_device_open(ggufx_device **out, const ggufx_runtim
     });
 }
 
-extern "C" ggufx_status ggufx_device_adopt_vulkan(ggufx_device **out, const ggufx_runtime *rt,
-                                                  const ggufx_vulkan_options *handles,
-                                                  const ggufx_device_options *options,
-                                                  ggufx_error *error) {
+extern "C" ggufx_status ggufx_device_create_vulkan(ggufx_device **out, const ggufx_runtime *rt,
+                                                   const ggufx_vulkan_options *handles,
+                                                   const ggufx_device_options *options,
+                                                   ggufx_error *error) {
     if (out) *out = nullptr;
     return guard(error, [&] {
         require(out && alive(rt, Tag::runtime), "out and rt must be set");
@@ -221,7 +221,7 @@ extern "C" ggufx_status ggufx_tensor_download(void *out, size_t n, const ggufx_t
     });
 }
 
-extern "C" ggufx_status ggufx_tensor_word_sum(uint32_t *out, const ggufx_tensor *w,
+extern "C" ggufx_status ggufx_tensor_checksum(uint32_t *out, const ggufx_tensor *w,
                                               ggufx_error *error) {
     return guard(error, [&] {
         Failure *failure = failure_of(error);

@@ -56,9 +56,10 @@ uint64_t write_in_place(const gguf::Writer &writer, const gguf::File &file,
 
 } // namespace
 
-extern "C" ggufx_status ggufx_edit_info(ggufx_edit_facts *out, const ggufx_writer *writer,
-                                        const ggufx_file *file, const ggufx_edit_options *options,
-                                        ggufx_error *error) {
+extern "C" ggufx_status ggufx_writer_edit_info(ggufx_edit_facts *out, const ggufx_writer *writer,
+                                               const ggufx_file *file,
+                                               const ggufx_edit_options *options,
+                                               ggufx_error *error) {
     return guard(error, [&] {
         require(out && alive(writer, Tag::writer) && alive(file, Tag::file),
                 "out, writer and file must be set");
@@ -67,9 +68,9 @@ extern "C" ggufx_status ggufx_edit_info(ggufx_edit_facts *out, const ggufx_write
     });
 }
 
-extern "C" ggufx_status ggufx_edit_write(ggufx_edit_facts *out, ggufx_writer *writer,
-                                         const ggufx_file *file, const char *path,
-                                         const ggufx_edit_options *options, ggufx_error *error) {
+extern "C" ggufx_status ggufx_writer_edit(ggufx_edit_facts *out, ggufx_writer *writer,
+                                          const ggufx_file *file, const char *path,
+                                          const ggufx_edit_options *options, ggufx_error *error) {
     return guard(error, [&] {
         const gguf::Writer &w = writer_of(writer);
         require(alive(file, Tag::file) && path && path[0], "file and path must be set");
@@ -87,8 +88,8 @@ extern "C" ggufx_status ggufx_edit_write(ggufx_edit_facts *out, ggufx_writer *wr
     });
 }
 
-extern "C" ggufx_status ggufx_edit_recover(int32_t *out, const ggufx_runtime *rt, const char *path,
-                                           ggufx_error *error) {
+extern "C" ggufx_status ggufx_file_recover_edit(int32_t *out, const ggufx_runtime *rt,
+                                                const char *path, ggufx_error *error) {
     return guard(error, [&] {
         require(alive(rt, Tag::runtime) && path && path[0], "rt and path must be set");
         // Rolling back a set of files may leave no file under this name.

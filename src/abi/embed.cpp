@@ -21,7 +21,7 @@ static_assert(static_cast<uint32_t>(model::Pooling::mean) == GGUFX_POOLING_MEAN 
 
 model::EmbedOptions import_embed_options(const ggufx_embed_options *in) {
     const auto options =
-        import_options(in, GGUFX_EMBED_NORMALIZE | GGUFX_EMBED_CUT, "ggufx_embed_options");
+        import_options(in, GGUFX_EMBED_NORMALIZE | GGUFX_EMBED_TRUNCATE, "ggufx_embed_options");
     if (options.matmul_flags & ~kMatmulFlags)
         fail(Status::argument, {}, "ggufx_embed_options.matmul_flags: unknown flags 0x%x",
              options.matmul_flags & ~kMatmulFlags);
@@ -36,7 +36,7 @@ model::EmbedOptions import_embed_options(const ggufx_embed_options *in) {
         out.pooling = static_cast<model::Pooling>(options.pooling);
     out.dimensions = options.dimensions;
     out.normalizes = (options.flags & GGUFX_EMBED_NORMALIZE) != 0;
-    out.cuts = (options.flags & GGUFX_EMBED_CUT) != 0;
+    out.cuts = (options.flags & GGUFX_EMBED_TRUNCATE) != 0;
     out.matmul = matmul_options(options.matmul_flags, "ggufx_embed_options.matmul_flags");
     return out;
 }

@@ -15,7 +15,7 @@ using namespace ggufx::abi;
 namespace {
 
 constexpr uint32_t kEstimateFlags =
-    GGUFX_ESTIMATE_FILE_TYPE | GGUFX_ESTIMATE_IMATRIX | GGUFX_ESTIMATE_LAYERS;
+    GGUFX_ESTIMATE_HAS_FILE_TYPE | GGUFX_ESTIMATE_IMATRIX | GGUFX_ESTIMATE_LAYERS;
 
 // Imported files of adapters.
 struct AdapterFiles {
@@ -38,9 +38,9 @@ model::EstimateOptions import_estimate(const ggufx_estimate_options *options,
     const auto in = import_options(options, kEstimateFlags, "ggufx_estimate_options");
     require(in.bandwidth >= 0 && in.bandwidth <= 1e30,
             "ggufx_estimate_options.bandwidth must be bytes per second, or 0");
-    const auto job = import_options(in.job, kJobFlags, "ggufx_job_options");
+    const auto job = import_options(in.job, kJobFlags, "ggufx_quantizer_options");
     model::EstimateOptions out;
-    if (in.flags & GGUFX_ESTIMATE_FILE_TYPE) out.file_type = recipe_of(in.file_type);
+    if (in.flags & GGUFX_ESTIMATE_HAS_FILE_TYPE) out.file_type = recipe_of(in.file_type);
     out.plan = import_plan(job, nullptr);
     out.plan.assume_imatrix = (in.flags & GGUFX_ESTIMATE_IMATRIX) && !job.imatrix;
     if (job.imatrix_name) out.imatrix_name = job.imatrix_name;
@@ -77,7 +77,7 @@ ggufx_estimate_facts facts_of(const model::Estimate &e, uint64_t memory_bytes, u
     ggufx_estimate_facts facts = {};
     if (e.total <= memory_bytes) facts.flags |= GGUFX_ESTIMATE_FITS;
     if (e.weights.sums.needs_imatrix) facts.flags |= GGUFX_ESTIMATE_NEEDS_IMATRIX;
-    if (!e.has_graph) facts.flags |= GGUFX_ESTIMATE_NO_GRAPH;
+    if (!e.has_graph) facts.flags |= GGUFX_ESTIMATE_UNSUPPORTED;
     facts.file_type =
         e.weights.file_type ? static_cast<uint32_t>(e.weights.file_type->id) : GGUFX_ESTIMATE_AS_IS;
     facts.n_context = e.n_context;

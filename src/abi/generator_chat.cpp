@@ -169,18 +169,19 @@ private:
 
 // Returns the template of the model's file. If two threads compile it at the same time, one of them
 // is used.
-const ggufx_chat &own_chat(ggufx_model &model) {
-    ggufx_chat *known = model.chat.load(Order::acquire);
+const ggufx_chat_template &own_chat(ggufx_model &model) {
+    ggufx_chat_template *known = model.chat.load(Order::acquire);
     if (!known) {
-        auto made = Ref<ggufx_chat>::adopt(make_file_chat(model.model.host(), model.model.file()));
+        auto made =
+            Ref<ggufx_chat_template>::adopt(make_file_chat(model.model.host(), model.model.file()));
         if (model.chat.replace(known, made.get(), Order::acq_rel)) known = made.detach();
     }
     return *known;
 }
 
 // Returns the special tokens of a template and a tokenizer; the template keeps those of the first.
-Ref<ChatTokens> tokens_of(const ggufx_chat &chat, const Ref<ggufx_tokenizer> &tokenizer) {
-    auto &kept = const_cast<ggufx_chat &>(chat).tokens;
+Ref<ChatTokens> tokens_of(const ggufx_chat_template &chat, const Ref<ggufx_tokenizer> &tokenizer) {
+    auto &kept = const_cast<ggufx_chat_template &>(chat).tokens;
     ChatTokens *known = kept.load(Order::acquire);
     if (known && known->tokenizer.get() == tokenizer.get()) return Ref<ChatTokens>::share(known);
     const Ref<Host> &host = chat.program.host();
@@ -190,12 +191,12 @@ Ref<ChatTokens> tokens_of(const ggufx_chat &chat, const Ref<ggufx_tokenizer> &to
     return made;
 }
 
-const ggufx_chat &chat_of(const ggufx_generator &generator) {
+const ggufx_chat_template &chat_of(const ggufx_generator &generator) {
     return generator.chat ? *generator.chat : own_chat(*generator.session->model);
 }
 
-Ref<AnswerFormat> make_format(const ggufx_chat &chat, const Ref<ggufx_tokenizer> &tokenizer,
-                              AnswerOptions options) {
+Ref<AnswerFormat> make_format(const ggufx_chat_template &chat,
+                              const Ref<ggufx_tokenizer> &tokenizer, AnswerOptions options) {
     constexpr size_t kMostEnd = 4096; // the end of a prompt may open reasoning or a call
     AnswerTexts &of = options.of;
     if (of.prompt.size() > kMostEnd) of.prompt.remove_prefix(of.prompt.size() - kMostEnd);
@@ -234,7 +235,7 @@ std::string_view begun_header(std::string_view prompt) {
 
 // Returns whether the message that the model continues has left its reasoning open. A second
 // rendering, without its text, shows where the text begins.
-bool leaves_reasoning_open(const ggufx_chat &chat, const ggufx_chat_request &request,
+bool leaves_reasoning_open(const ggufx_chat_template &chat, const ggufx_chat_request &request,
                            std::string_view continued) {
     const Ref<Host> &host = chat.program.host();
     chat::Output empty(host.get());
@@ -258,13 +259,14 @@ bool leaves_reasoning_open(const ggufx_chat &chat, const ggufx_chat_request &req
 
 } // namespace
 
-void ggufx::abi::release_chat(ggufx_chat *chat) {
+void ggufx::abi::release_chat(ggufx_chat_template *chat) {
     if (chat) chat->release();
 }
 
-ChatRef ggufx::abi::import_chat(const ggufx_chat *chat) {
+ChatRef ggufx::abi::import_chat(const ggufx_chat_template *chat) {
     require(!chat || alive(chat, Tag::chat), "ggufx_generator_options.chat must be a template");
-    return ChatRef(Ref<ggufx_chat>::share(const_cast<ggufx_chat *>(chat)).detach());
+    return ChatRef(
+        Ref<ggufx_chat_template>::share(const_cast<ggufx_chat_template *>(chat)).detach());
 }
 
 Ref<generate::Grammar> ggufx::abi::import_grammar(const ggufx_grammar *grammar,
@@ -285,7 +287,8 @@ Ref<generate::Format> ggufx::abi::restore_format(const ggufx_generator &generato
     return Ref<generate::Format>::share(out.get());
 }
 
-Ref<generate::Format> ggufx::abi::read_conversation(Vector<int32_t> &ids, const ggufx_chat &chat,
+Ref<generate::Format> ggufx::abi::read_conversation(Vector<int32_t> &ids,
+                                                    const ggufx_chat_template &chat,
                                                     const Ref<ggufx_tokenizer> &tokenizer,
                                                     const ggufx_chat_request &request,
                                                     AnswerOptions options, bool adds_special) {

@@ -9,9 +9,11 @@
 
 namespace ggufx::abi {
 struct ReleaseChat {
-    void operator()(const ggufx_chat *chat) const { release_chat(const_cast<ggufx_chat *>(chat)); }
+    void operator()(const ggufx_chat_template *chat) const {
+        release_chat(const_cast<ggufx_chat_template *>(chat));
+    }
 };
-using ChatRef = std::unique_ptr<const ggufx_chat, ReleaseChat>;
+using ChatRef = std::unique_ptr<const ggufx_chat_template, ReleaseChat>;
 } // namespace ggufx::abi
 
 struct ggufx_generator {
@@ -41,7 +43,7 @@ void put_event(ggufx_event *out, const generate::Event &event);
 // These throw. (generator_chat.cpp, without_chat.cpp)
 Ref<generate::Grammar> import_grammar(const ggufx_grammar *grammar,
                                       const ggufx_tokenizer *tokenizer, uint64_t n_vocab);
-ChatRef import_chat(const ggufx_chat *chat);
+ChatRef import_chat(const ggufx_chat_template *chat);
 Ref<generate::Format> restore_format(const ggufx_generator &generator,
                                      const generate::FormatTexts &of); // from a snapshot
 void import_messages(generate::Prompt &out, const ggufx_generator &generator,

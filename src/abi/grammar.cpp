@@ -241,7 +241,7 @@ extern "C" ggufx_status ggufx_matcher_info(ggufx_matcher_facts *out, const ggufx
         require(out && alive(matcher, Tag::matcher), "out and matcher must be set");
         const grammar::Matcher &inner = matcher->matcher;
         ggufx_matcher_facts facts = {};
-        if (inner.is_whole()) facts.flags |= GGUFX_MATCHER_WHOLE;
+        if (inner.is_whole()) facts.flags |= GGUFX_MATCHER_COMPLETE;
         if (inner.has_ended()) facts.flags |= GGUFX_MATCHER_ENDED;
         facts.n_tokens = inner.length();
         facts.n_vocab = static_cast<uint32_t>(matcher->grammar->grammar.vocabulary().size());

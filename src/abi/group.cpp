@@ -66,7 +66,7 @@ void let_go(void *user) {
 
 model::GroupOptions imported(const ggufx_group &g, const ggufx_group_options &options) {
     model::GroupOptions out;
-    out.is_one_machine = (g.flags & GGUFX_GROUP_ONE_MACHINE) != 0;
+    out.is_one_machine = (g.flags & GGUFX_GROUP_SHARED_MEMORY) != 0;
     out.hooks = {const_cast<ggufx_group *>(&g),
                  g.rank,
                  g.size,
@@ -112,30 +112,31 @@ void abi::check_ranks(const model::RankOptions &ranks, const char *where) {
 
 HostGroup *GroupImport::make(const Host &host) {
     if (!given_) return nullptr;
-    const auto options = import_options(given_, GGUFX_GROUP_LAYERS, "ggufx_group_options");
+    const auto options = import_options(given_, GGUFX_GROUP_PIPELINE, "ggufx_group_options");
     require(options.group, "ggufx_group_options.group must be set");
-    const auto g = import_options(options.group, GGUFX_GROUP_ONE_MACHINE, "ggufx_group");
+    const auto g = import_options(options.group, GGUFX_GROUP_SHARED_MEMORY, "ggufx_group");
     require(g.allgather && g.allgatherv && g.broadcast && g.barrier && g.abort,
             "ggufx_group: all functions but destroy must be set");
-    rank_options_ = {g.rank, g.size, options.speeds, (options.flags & GGUFX_GROUP_LAYERS) != 0};
+    rank_options_ = {g.rank, g.size, options.speeds, (options.flags & GGUFX_GROUP_PIPELINE) != 0};
     check_ranks(rank_options_, "ggufx_group_options");
     HostGroup *const made = ggufx::make<HostGroup>(host, g, options);
     is_taken_ = true;
     return made;
 }
 
-extern "C" ggufx_status ggufx_writer_copy_rank(ggufx_writer *writer, const ggufx_file *file,
-                                               uint32_t rank, uint32_t n_ranks,
-                                               const uint32_t *speeds, uint32_t flags,
-                                               ggufx_error *error) {
+extern "C" ggufx_status ggufx_writer_copy_shard(ggufx_writer *writer, const ggufx_file *file,
+                                                uint32_t rank, uint32_t n_ranks,
+                                                const uint32_t *speeds, uint32_t flags,
+                                                ggufx_error *error) {
     return guard(error, [&] {
         gguf::Writer &w = writer_of(writer);
         require(alive(file, Tag::file), "file must be set");
-        const uint32_t unknown = flags & ~GGUFX_GROUP_LAYERS;
+        const uint32_t unknown = flags & ~GGUFX_GROUP_PIPELINE;
         if (unknown) fail(Status::argument, {}, "unknown flags 0x%x", unknown);
-        const model::RankOptions ranks = {rank, n_ranks, speeds, (flags & GGUFX_GROUP_LAYERS) != 0};
+        const model::RankOptions ranks = {rank, n_ranks, speeds,
+                                          (flags & GGUFX_GROUP_PIPELINE) != 0};
         require(n_ranks != 1, "n_ranks is 1: that is the whole model");
-        check_ranks(ranks, "ggufx_writer_copy_rank");
+        check_ranks(ranks, "ggufx_writer_copy_shard");
         model::copy_rank(w, file->file, ranks);
     });
 }

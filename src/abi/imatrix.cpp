@@ -64,8 +64,9 @@ extern "C" ggufx_status ggufx_imatrix_info(ggufx_imatrix_facts *out, const ggufx
     });
 }
 
-extern "C" ggufx_status ggufx_imatrix_at(ggufx_imatrix_entry *out, const ggufx_imatrix *imatrix,
-                                         size_t index, ggufx_error *error) {
+extern "C" ggufx_status ggufx_imatrix_entry_at(ggufx_imatrix_entry *out,
+                                               const ggufx_imatrix *imatrix, size_t index,
+                                               ggufx_error *error) {
     return guard(error, [&] {
         const job::Imatrix &from = imatrix_of(imatrix);
         require(out, "out must be set");
@@ -97,8 +98,8 @@ extern "C" ggufx_status ggufx_imatrix_find(size_t *out_index, const ggufx_imatri
     });
 }
 
-extern "C" ggufx_status ggufx_imatrix_dataset(ggufx_text *out, const ggufx_imatrix *imatrix,
-                                              size_t index, ggufx_error *error) {
+extern "C" ggufx_status ggufx_imatrix_dataset_at(ggufx_text *out, const ggufx_imatrix *imatrix,
+                                                 size_t index, ggufx_error *error) {
     return guard(error, [&] {
         const job::Imatrix &from = imatrix_of(imatrix);
         require(out, "out must be set");
@@ -109,8 +110,8 @@ extern "C" ggufx_status ggufx_imatrix_dataset(ggufx_text *out, const ggufx_imatr
     });
 }
 
-extern "C" ggufx_status ggufx_imatrix_select(ggufx_imatrix *imatrix, const uint8_t *keep, size_t n,
-                                             ggufx_error *error) {
+extern "C" ggufx_status ggufx_imatrix_keep_entries(ggufx_imatrix *imatrix, const uint8_t *keep,
+                                                   size_t n, ggufx_error *error) {
     return guard(error, [&] {
         const job::Imatrix &from = imatrix_of(imatrix);
         require(keep || n == 0, "keep must be set");
@@ -128,23 +129,23 @@ extern "C" ggufx_status ggufx_imatrix_merge(ggufx_imatrix *imatrix, const ggufx_
     });
 }
 
-extern "C" ggufx_status ggufx_imatrix_collect(ggufx_imatrix **out, ggufx_session *session,
-                                              const int32_t *tokens, size_t n_tokens,
-                                              uint32_t n_context, int32_t bos,
-                                              const ggufx_imatrix_options *options,
-                                              ggufx_error *error) {
+extern "C" ggufx_status ggufx_imatrix_create(ggufx_imatrix **out, ggufx_session *session,
+                                             const int32_t *tokens, size_t n_tokens,
+                                             uint32_t n_context, int32_t bos,
+                                             const ggufx_imatrix_options *options,
+                                             ggufx_error *error) {
     if (out) *out = nullptr;
     return guard(error, [&] {
         require(out && alive(session, Tag::session), "out and session must be set");
         require(tokens && n_tokens > 0, "tokens must hold at least one id");
-        const auto in = import_options(options, GGUFX_COLLECT_OUTPUT, "ggufx_imatrix_options");
+        const auto in = import_options(options, GGUFX_IMATRIX_OUTPUT, "ggufx_imatrix_options");
         if (session->model->group)
             fail(Status::unsupported, {}, "ranks of a group do not collect importance matrices");
         const Ref<Host> &host = session->model->model.host();
         Ref<job::Imatrix> made = Ref<job::Imatrix>::adopt(make<job::Imatrix>(*host, host));
         if (in.dataset) made->add_dataset(in.dataset);
         const model::CollectTask task = {{tokens, n_tokens, n_context, bos},
-                                         (in.flags & GGUFX_COLLECT_OUTPUT) != 0,
+                                         (in.flags & GGUFX_IMATRIX_OUTPUT) != 0,
                                          import_progress(in.progress)};
         const Status status = model::collect(made.get(), session->session, task, failure_of(error));
         if (status == Status::ok) *out = make<ggufx_imatrix>(*host, std::move(made));

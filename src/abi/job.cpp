@@ -1,4 +1,4 @@
-// Quantization jobs: include/ggufx/job.h.
+// Quantization jobs: include/ggufx/quantizer.h.
 // SPDX-License-Identifier: MIT
 #include "abi/job_plan.hpp"
 #include "abi/names.hpp"
@@ -9,15 +9,16 @@
 #include "model/model.hpp"
 #include "quant/encoder.hpp"
 
-#include <ggufx/job.h>
+#include <ggufx/quantizer.h>
 #include <inttypes.h>
 
 using namespace ggufx;
 using namespace ggufx::abi;
 
-struct ggufx_job {
-    ggufx_job(RuntimeRef runtime, const Ref<gguf::File> &file, const job::PlanOptions &options,
-              std::string_view imatrix_name, uint64_t reserve_bytes)
+struct ggufx_quantizer {
+    ggufx_quantizer(RuntimeRef runtime, const Ref<gguf::File> &file,
+                    const job::PlanOptions &options, std::string_view imatrix_name,
+                    uint64_t reserve_bytes)
         : rt(std::move(runtime)), quantization(file, options, imatrix_name, reserve_bytes) {}
     Tag tag = Tag::job;
     RuntimeRef rt;
@@ -26,19 +27,20 @@ struct ggufx_job {
 
 namespace {
 
-constexpr uint32_t kRunFlags = GGUFX_JOB_RESUME | GGUFX_JOB_KEEP | GGUFX_JOB_MEASURE;
-static_assert(GGUFX_JOB_BY_RECIPE == quant::kNoType);
-static_assert(GGUFX_JOB_REASON_FALLBACK == static_cast<int>(quant::Reason::fallback));
-static_assert(GGUFX_JOB_REASON_KEPT == static_cast<int>(quant::Reason::kept));
+constexpr uint32_t kRunFlags =
+    GGUFX_QUANTIZER_RESUME | GGUFX_QUANTIZER_KEEP | GGUFX_QUANTIZER_MEASURE;
+static_assert(GGUFX_QUANTIZER_DEFAULT_TYPE == quant::kNoType);
+static_assert(GGUFX_QUANTIZER_REASON_FALLBACK == static_cast<int>(quant::Reason::fallback));
+static_assert(GGUFX_QUANTIZER_REASON_KEPT == static_cast<int>(quant::Reason::kept));
 
-const job::Quantization &quantization_of(const ggufx_job *handle) {
+const job::Quantization &quantization_of(const ggufx_quantizer *handle) {
     require(alive(handle, Tag::job), "job must be set");
     return handle->quantization;
 }
 
-ggufx_job_tensor describe(const job::Quantization &job, size_t index) {
+ggufx_quantizer_tensor_facts describe(const job::Quantization &job, size_t index) {
     const job::PlannedTensor &t = job.plan().tensors()[index];
-    ggufx_job_tensor facts = {};
+    ggufx_quantizer_tensor_facts facts = {};
     facts.struct_size = sizeof facts;
     facts.name = {t.source.name.data(), t.source.name.size()};
     memcpy(facts.ne, t.source.ne, sizeof facts.ne);
@@ -59,10 +61,11 @@ ggufx_job_tensor describe(const job::Quantization &job, size_t index) {
 struct Relay {
     const job::Quantization *job;
     void *user;
-    ggufx_status (*tensor_done)(void *user, size_t index, const ggufx_job_tensor *tensor);
+    ggufx_status (*tensor_done)(void *user, size_t index,
+                                const ggufx_quantizer_tensor_facts *tensor);
     static int32_t call(void *self, size_t index) {
         const Relay &relay = *static_cast<const Relay *>(self);
-        const ggufx_job_tensor facts = describe(*relay.job, index);
+        const ggufx_quantizer_tensor_facts facts = describe(*relay.job, index);
         return relay.tensor_done(relay.user, index, &facts);
     }
 };
@@ -92,8 +95,7 @@ extern "C" ggufx_status ggufx_file_type_at(ggufx_file_type_facts *out, size_t in
     });
 }
 
-extern "C" ggufx_status ggufx_file_type_from_name(uint32_t *out, const char *name,
-                                                  ggufx_error *error) {
+extern "C" ggufx_status ggufx_file_type_find(uint32_t *out, const char *name, ggufx_error *error) {
     return guard(error, [&] {
         require(out && name, "out and name must be set");
         if (const quant::FileTypeInfo *found = quant::file_type_by_name(name)) {
@@ -109,24 +111,25 @@ extern "C" ggufx_status ggufx_file_type_from_name(uint32_t *out, const char *nam
     });
 }
 
-extern "C" ggufx_status ggufx_job_quantize(ggufx_job **out, const ggufx_runtime *rt,
-                                           const ggufx_file *file, uint32_t file_type,
-                                           const ggufx_job_options *options, ggufx_error *error) {
+extern "C" ggufx_status ggufx_quantizer_create(ggufx_quantizer **out, const ggufx_runtime *rt,
+                                               const ggufx_file *file, uint32_t file_type,
+                                               const ggufx_quantizer_options *options,
+                                               ggufx_error *error) {
     if (out) *out = nullptr;
     return guard(error, [&] {
         require(out && alive(rt, Tag::runtime), "out and rt must be set");
         require(alive(file, Tag::file), "file must be set");
-        const auto in = import_options(options, kJobFlags, "ggufx_job_options");
+        const auto in = import_options(options, kJobFlags, "ggufx_quantizer_options");
         job::PlanOptions plan = import_plan(in, recipe_of(file_type));
         const model::Roles roles = model::roles_of(*file->file);
         if (!roles.empty()) plan.roles = roles.data();
-        *out = make<ggufx_job>(*rt->host, RuntimeRef::share(const_cast<ggufx_runtime *>(rt)),
-                               file->file, plan, in.imatrix_name ? in.imatrix_name : "",
-                               in.reserve_bytes);
+        *out = make<ggufx_quantizer>(*rt->host, RuntimeRef::share(const_cast<ggufx_runtime *>(rt)),
+                                     file->file, plan, in.imatrix_name ? in.imatrix_name : "",
+                                     in.reserve_bytes);
     });
 }
 
-extern "C" void ggufx_job_destroy(ggufx_job *job) {
+extern "C" void ggufx_quantizer_destroy(ggufx_quantizer *job) {
     const NoCancel whole;
     if (!alive(job, Tag::job)) return;
     job->tag = Tag::dead;
@@ -134,12 +137,12 @@ extern "C" void ggufx_job_destroy(ggufx_job *job) {
     unmake(*rt->host, job);
 }
 
-extern "C" ggufx_status ggufx_job_info(ggufx_job_facts *out, const ggufx_job *job,
-                                       ggufx_error *error) {
+extern "C" ggufx_status ggufx_quantizer_info(ggufx_quantizer_facts *out, const ggufx_quantizer *job,
+                                             ggufx_error *error) {
     return guard(error, [&] {
         const job::Quantization &from = quantization_of(job);
         require(out, "out must be set");
-        ggufx_job_facts facts = {};
+        ggufx_quantizer_facts facts = {};
         facts.n_tensors = from.plan().tensors().size();
         facts.n_parts = from.n_parts();
         for (const job::PlannedTensor &t : from.plan().tensors()) {
@@ -150,12 +153,13 @@ extern "C" ggufx_status ggufx_job_info(ggufx_job_facts *out, const ggufx_job *jo
             facts.n_missing += t.lacks_weights;
         }
         for (const job::OutputPart &part : from.make_parts()) facts.file_bytes += part.n_bytes;
-        export_struct(out, facts, "ggufx_job_facts");
+        export_struct(out, facts, "ggufx_quantizer_facts");
     });
 }
 
-extern "C" ggufx_status ggufx_job_tensor_at(ggufx_job_tensor *out, const ggufx_job *job,
-                                            size_t index, ggufx_error *error) {
+extern "C" ggufx_status ggufx_quantizer_tensor_at(ggufx_quantizer_tensor_facts *out,
+                                                  const ggufx_quantizer *job, size_t index,
+                                                  ggufx_error *error) {
     return guard(error, [&] {
         const job::Quantization &from = quantization_of(job);
         require(out, "out must be set");
@@ -163,12 +167,12 @@ extern "C" ggufx_status ggufx_job_tensor_at(ggufx_job_tensor *out, const ggufx_j
         if (index >= n)
             fail(Status::argument, {.index = index}, "tensor %zu does not exist, there are %zu",
                  index, n);
-        export_struct(out, describe(from, index), "ggufx_job_tensor");
+        export_struct(out, describe(from, index), "ggufx_quantizer_tensor_facts");
     });
 }
 
-extern "C" ggufx_status ggufx_job_set_types(ggufx_job *job, const uint32_t *types, size_t n,
-                                            ggufx_error *error) {
+extern "C" ggufx_status ggufx_quantizer_override_types(ggufx_quantizer *job, const uint32_t *types,
+                                                       size_t n, ggufx_error *error) {
     return guard(error, [&] {
         const size_t wanted = quantization_of(job).plan().tensors().size();
         require(types || n == 0, "types must be set");
@@ -177,9 +181,11 @@ extern "C" ggufx_status ggufx_job_set_types(ggufx_job *job, const uint32_t *type
     });
 }
 
-extern "C" ggufx_status ggufx_job_measure(double *out, const ggufx_job *job, size_t index,
-                                          uint32_t type, uint64_t max_values,
-                                          const ggufx_progress *progress, ggufx_error *error) {
+extern "C" ggufx_status ggufx_quantizer_tensor_error(double *out, const ggufx_quantizer *job,
+                                                     size_t index, uint32_t type,
+                                                     uint64_t max_values,
+                                                     const ggufx_progress *progress,
+                                                     ggufx_error *error) {
     return guard(error, [&] {
         const job::Quantization &from = quantization_of(job);
         require(out, "out must be set");
@@ -196,19 +202,20 @@ extern "C" ggufx_status ggufx_job_measure(double *out, const ggufx_job *job, siz
     });
 }
 
-extern "C" ggufx_status ggufx_job_run(ggufx_job *job, const char *path,
-                                      const ggufx_job_run_options *options, ggufx_error *error) {
+extern "C" ggufx_status ggufx_quantizer_run(ggufx_quantizer *job, const char *path,
+                                            const ggufx_quantizer_run_options *options,
+                                            ggufx_error *error) {
     return guard(error, [&] {
         quantization_of(job);
         require(path && path[0], "path must be set");
-        const auto in = import_options(options, kRunFlags, "ggufx_job_run_options");
+        const auto in = import_options(options, kRunFlags, "ggufx_quantizer_run_options");
         require(in.shard <= in.n_shards && (in.shard > 0) == (in.n_shards > 0),
                 "shard must be 1..n_shards, or both 0");
         Relay relay = {&job->quantization, in.user, in.tensor_done};
         job::RunOptions run;
-        run.resume = (in.flags & GGUFX_JOB_RESUME) != 0;
-        run.keep = (in.flags & GGUFX_JOB_KEEP) != 0;
-        run.measure = (in.flags & GGUFX_JOB_MEASURE) != 0;
+        run.resume = (in.flags & GGUFX_QUANTIZER_RESUME) != 0;
+        run.keep = (in.flags & GGUFX_QUANTIZER_KEEP) != 0;
+        run.measure = (in.flags & GGUFX_QUANTIZER_MEASURE) != 0;
         run.shard = in.shard;
         run.n_shards = in.n_shards;
         run.progress = import_progress(in.progress);
@@ -218,8 +225,8 @@ extern "C" ggufx_status ggufx_job_run(ggufx_job *job, const char *path,
     });
 }
 
-extern "C" ggufx_status ggufx_job_finish(ggufx_job *job, const char *path,
-                                         const ggufx_progress *progress, ggufx_error *error) {
+extern "C" ggufx_status ggufx_quantizer_finish(ggufx_quantizer *job, const char *path,
+                                               const ggufx_progress *progress, ggufx_error *error) {
     return guard(error, [&] {
         quantization_of(job);
         require(path && path[0], "path must be set");

@@ -5,15 +5,16 @@
 #include "abi/imatrix_handle.hpp"
 #include "job/plan.hpp"
 
-#include <ggufx/job.h>
+#include <ggufx/quantizer.h>
 #include <inttypes.h>
 
 namespace ggufx::abi {
 
-constexpr uint32_t kJobFlags = GGUFX_JOB_PURE | GGUFX_JOB_LEAVE_OUTPUT | GGUFX_JOB_ONLY_COPY |
-                               GGUFX_JOB_ALLOW_REQUANTIZE | GGUFX_JOB_NO_FALLBACK |
-                               GGUFX_JOB_KEEP_SPLIT | GGUFX_JOB_OUTPUT_TYPE |
-                               GGUFX_JOB_EMBEDDING_TYPE | GGUFX_JOB_BEST | GGUFX_JOB_NO_REPLACE;
+constexpr uint32_t kJobFlags = GGUFX_QUANTIZER_PURE | GGUFX_QUANTIZER_LEAVE_OUTPUT |
+                               GGUFX_QUANTIZER_COPY_ONLY | GGUFX_QUANTIZER_ALLOW_REQUANTIZE |
+                               GGUFX_QUANTIZER_NO_FALLBACK | GGUFX_QUANTIZER_KEEP_SPLIT |
+                               GGUFX_QUANTIZER_OUTPUT_TYPE | GGUFX_QUANTIZER_EMBEDDING_TYPE |
+                               GGUFX_QUANTIZER_REFINED | GGUFX_QUANTIZER_NO_REPLACE;
 
 // Throws argument.
 inline const quant::FileTypeInfo *recipe_of(uint32_t file_type) {
@@ -23,21 +24,21 @@ inline const quant::FileTypeInfo *recipe_of(uint32_t file_type) {
     return found;
 }
 
-inline job::PlanOptions import_plan(const ggufx_job_options &in,
+inline job::PlanOptions import_plan(const ggufx_quantizer_options &in,
                                     const quant::FileTypeInfo *file_type) {
     const auto has = [&](uint32_t flag) { return (in.flags & flag) != 0; };
     job::PlanOptions out;
     out.file_type = file_type;
-    if (has(GGUFX_JOB_OUTPUT_TYPE)) out.recipe.output_type = in.output_type;
-    if (has(GGUFX_JOB_EMBEDDING_TYPE)) out.recipe.embedding_type = in.embedding_type;
-    out.recipe.pure = has(GGUFX_JOB_PURE);
-    out.recipe.leave_output = has(GGUFX_JOB_LEAVE_OUTPUT);
-    out.recipe.only_copy = has(GGUFX_JOB_ONLY_COPY);
-    out.recipe.no_fallback = has(GGUFX_JOB_NO_FALLBACK);
-    out.allow_requantize = has(GGUFX_JOB_ALLOW_REQUANTIZE);
-    out.best = has(GGUFX_JOB_BEST);
-    out.keep_split = has(GGUFX_JOB_KEEP_SPLIT);
-    out.keep_old = has(GGUFX_JOB_NO_REPLACE);
+    if (has(GGUFX_QUANTIZER_OUTPUT_TYPE)) out.recipe.output_type = in.output_type;
+    if (has(GGUFX_QUANTIZER_EMBEDDING_TYPE)) out.recipe.embedding_type = in.embedding_type;
+    out.recipe.pure = has(GGUFX_QUANTIZER_PURE);
+    out.recipe.leave_output = has(GGUFX_QUANTIZER_LEAVE_OUTPUT);
+    out.recipe.only_copy = has(GGUFX_QUANTIZER_COPY_ONLY);
+    out.recipe.no_fallback = has(GGUFX_QUANTIZER_NO_FALLBACK);
+    out.allow_requantize = has(GGUFX_QUANTIZER_ALLOW_REQUANTIZE);
+    out.best = has(GGUFX_QUANTIZER_REFINED);
+    out.keep_split = has(GGUFX_QUANTIZER_KEEP_SPLIT);
+    out.keep_old = has(GGUFX_QUANTIZER_NO_REPLACE);
     if (in.imatrix) {
         imatrix_of(in.imatrix);
         out.imatrix = in.imatrix->imatrix;

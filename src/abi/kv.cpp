@@ -59,12 +59,12 @@ namespace {
 constexpr uint32_t kKvFlags =
     GGUFX_KV_FIT_TQ3_0 | GGUFX_KV_CENTRE_ALL | GGUFX_KV_CENTRE_NONE | GGUFX_KV_V_IN_K;
 
-static_assert(sizeof(ggufx_kv_layer) == sizeof(kv::LayerConfig), "the same struct");
+static_assert(sizeof(ggufx_kv_layer_options) == sizeof(kv::LayerConfig), "the same struct");
 
 kv::Config import_config(const ggufx_kv_options *options) {
     require(options, "options must be set: a cache has no default shape");
     const auto in = import_options(options, kKvFlags, "ggufx_kv_options");
-    require(in.rope_style <= GGUFX_KV_ROPE_HALVES, "ggufx_kv_options.rope_style is unknown");
+    require(in.rope_style <= GGUFX_ROPE_NEOX, "ggufx_kv_options.rope_style is unknown");
     const bool all = in.flags & GGUFX_KV_CENTRE_ALL, none = in.flags & GGUFX_KV_CENTRE_NONE;
     require(!all || !none, "ggufx_kv_options.flags: CENTRE_ALL and CENTRE_NONE exclude each other");
     require(in.n_layer_options == 0 || (in.n_layer_options == in.n_layers && in.layers),
@@ -81,7 +81,7 @@ kv::Config import_config(const ggufx_kv_options *options) {
     config.type_v = in.type_v;
     config.n_sequences = in.n_sequences;
     config.max_tokens = in.max_tokens;
-    if (in.n_sinks) config.n_sinks = in.n_sinks == GGUFX_KV_NO_SINKS ? 0 : in.n_sinks;
+    if (in.n_sinks) config.n_sinks = in.n_sinks == GGUFX_KV_NO_SINK_TOKENS ? 0 : in.n_sinks;
     config.v_in_k = in.flags & GGUFX_KV_V_IN_K;
     config.fit_tq3 = in.flags & GGUFX_KV_FIT_TQ3_0;
     config.centring = all    ? kv::Centring::always
@@ -139,8 +139,8 @@ extern "C" void ggufx_kv_destroy(ggufx_kv *kv) {
     unmake(*keep->host, kv);
 }
 
-extern "C" ggufx_status ggufx_kv_stats(ggufx_kv_facts *out, const ggufx_kv *kv, uint32_t layer,
-                                       ggufx_error *error) {
+extern "C" ggufx_status ggufx_kv_info(ggufx_kv_facts *out, const ggufx_kv *kv, uint32_t layer,
+                                      ggufx_error *error) {
     return guard(error, [&] {
         require(out && alive(kv, Tag::kv), "out and kv must be set");
         kv::Stats stats;

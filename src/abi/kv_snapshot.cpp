@@ -25,7 +25,7 @@ extern "C" ggufx_status ggufx_kv_load(ggufx_kv *kv, uint32_t sequence,
     });
 }
 
-extern "C" ggufx_status ggufx_kv_save_path(const ggufx_kv *kv, uint32_t sequence, const char *path,
+extern "C" ggufx_status ggufx_kv_save_file(const ggufx_kv *kv, uint32_t sequence, const char *path,
                                            ggufx_error *error) {
     return guard(error, [&] {
         if (!alive(kv, Tag::kv)) return no_cache(error);
@@ -34,7 +34,7 @@ extern "C" ggufx_status ggufx_kv_save_path(const ggufx_kv *kv, uint32_t sequence
     });
 }
 
-extern "C" ggufx_status ggufx_kv_load_path(ggufx_kv *kv, uint32_t sequence, const char *path,
+extern "C" ggufx_status ggufx_kv_load_file(ggufx_kv *kv, uint32_t sequence, const char *path,
                                            ggufx_error *error) {
     return guard(error, [&] {
         if (!alive(kv, Tag::kv)) return no_cache(error);

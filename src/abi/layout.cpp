@@ -69,7 +69,7 @@ SAME(-19, GGUFX_E_DEVICE, device)
 SAME(-32, GGUFX_E_COUNT, count)
 SAME(-33, GGUFX_E_LENGTH, length)
 SAME(-34, GGUFX_E_KEY, key)
-SAME(-35, GGUFX_E_KVTYPE, kvtype)
+SAME(-35, GGUFX_E_VALUE_TYPE, kvtype)
 SAME(-36, GGUFX_E_VALUE, value)
 SAME(-37, GGUFX_E_DUPLICATE, duplicate)
 SAME(-38, GGUFX_E_ALIGNMENT, alignment)
@@ -81,7 +81,7 @@ SAME(-43, GGUFX_E_OFFSET, offset)
 SAME(-44, GGUFX_E_BOUNDS, bounds)
 SAME(-45, GGUFX_E_SPLIT, split)
 SAME(-48, GGUFX_E_VOCAB, vocab)
-SAME(-49, GGUFX_E_HPARAM, hparam)
+SAME(-49, GGUFX_E_HYPERPARAMETER, hparam)
 SAME(-50, GGUFX_E_MISSING, missing)
 #undef SAME
 
@@ -124,7 +124,7 @@ constexpr StructSize kStructs[] = {
 
 } // namespace
 
-extern "C" size_t ggufx_abi_layout(const char *struct_name) {
+extern "C" size_t ggufx_struct_size(const char *struct_name) {
     if (!struct_name) return 0;
     for (const StructSize &s : kStructs)
         if (strcmp(s.name, struct_name) == 0) return s.n_bytes;

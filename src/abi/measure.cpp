@@ -1,4 +1,4 @@
-// Perplexity, KL divergence and continuations: include/ggufx/measure.h.
+// Perplexity, KL divergence and continuations: include/ggufx/eval.h.
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
 #include "abi/model_handles.hpp"
@@ -9,7 +9,7 @@
 #include "model/measures/choices.hpp"
 #include "model/measures/divergence.hpp"
 
-#include <ggufx/measure.h>
+#include <ggufx/eval.h>
 #include <math.h>
 #include <optional>
 
@@ -21,11 +21,11 @@ namespace {
 // Passes each scored row to the host's callback, after the row's figures are computed.
 class RowReporter final : public model::ScoredRows {
 public:
-    RowReporter(const ggufx_measure_options &in, const model::Divergence *divergence)
+    RowReporter(const ggufx_eval_options &in, const model::Divergence *divergence)
         : in_(in), divergence_(divergence) {}
     Status rows(const float *, size_t n, const int32_t *next, const double *losses,
                 Failure *failure) override {
-        ggufx_measure_row rows[model::kScoredGroup] = {};
+        ggufx_eval_row rows[model::kScoredGroup] = {};
         const model::ComparedRow *compared = divergence_ ? divergence_->last_rows() : nullptr;
         for (size_t i = 0; i < n; i++) {
             rows[i].loss = losses[i];
@@ -33,7 +33,7 @@ public:
             if (!compared) continue;
             rows[i].base_loss = compared[i].base_loss;
             rows[i].divergence = compared[i].divergence;
-            rows[i].flags = compared[i].same_top ? GGUFX_MEASURE_SAME_TOP : 0;
+            rows[i].flags = compared[i].same_top ? GGUFX_EVAL_SAME_TOP : 0;
         }
         const int32_t result = in_.rows(in_.rows_user, rows, n);
         if (result == 0) return Status::ok;
@@ -44,7 +44,7 @@ public:
     Status end_chunk(Failure *) override { return Status::ok; }
 
 private:
-    const ggufx_measure_options &in_;
+    const ggufx_eval_options &in_;
     const model::Divergence *divergence_;
 };
 
@@ -53,8 +53,8 @@ void put(double &value, double &error, const model::Estimated &from) {
     error = from.error;
 }
 
-ggufx_measure_facts measure_facts_of(const model::PerplexityResult &result) {
-    ggufx_measure_facts facts = {};
+ggufx_eval_facts measure_facts_of(const model::PerplexityResult &result) {
+    ggufx_eval_facts facts = {};
     facts.struct_size = sizeof facts;
     facts.perplexity = result.perplexity;
     facts.standard_error = result.standard_error;
@@ -64,9 +64,8 @@ ggufx_measure_facts measure_facts_of(const model::PerplexityResult &result) {
     return facts;
 }
 
-void put_divergence(ggufx_measure_facts &facts, const model::DivergenceResult &from,
-                    bool same_model) {
-    facts.flags = GGUFX_MEASURE_COMPARED | (same_model ? GGUFX_MEASURE_SAME_MODEL : 0);
+void put_divergence(ggufx_eval_facts &facts, const model::DivergenceResult &from, bool same_model) {
+    facts.flags = GGUFX_EVAL_COMPARED | (same_model ? GGUFX_EVAL_SAME_MODEL : 0);
     put(facts.base_perplexity, facts.base_error, from.base_perplexity);
     put(facts.log_ratio, facts.log_ratio_error, from.log_ratio);
     put(facts.kl, facts.kl_error, from.mean);
@@ -80,10 +79,10 @@ void put_divergence(ggufx_measure_facts &facts, const model::DivergenceResult &f
 // One measurement run with its input and output files.
 class Measure {
 public:
-    Measure(ggufx_session &session, const model::Chunks &text, const ggufx_measure_options &in)
+    Measure(ggufx_session &session, const model::Chunks &text, const ggufx_eval_options &in)
         : session_(session.session), text_(text), in_(in) {}
 
-    ggufx_measure_facts facts; // set by a successful run
+    ggufx_eval_facts facts; // set by a successful run
     Status run(Failure *failure);
 
 private:
@@ -95,14 +94,14 @@ private:
 
     model::Session &session_;
     const model::Chunks &text_;
-    const ggufx_measure_options &in_;
+    const ggufx_eval_options &in_;
     std::optional<model::LogitsWriter> writer_;
     std::optional<model::Divergence> divergence_;
 };
 
 int32_t Measure::report(void *self, const model::PerplexityResult &running) {
     const auto *measure = static_cast<const Measure *>(self);
-    ggufx_measure_facts facts = measure_facts_of(running);
+    ggufx_eval_facts facts = measure_facts_of(running);
     if (measure->divergence_)
         put_divergence(facts, measure->divergence_->running(), measure->divergence_->same_model());
     return measure->in_.report(measure->in_.report_user, &facts);
@@ -153,31 +152,31 @@ Status Measure::run(Failure *failure) {
                          [&](WriteFn write, void *user) { return save(write, user, failure); });
 }
 
-ggufx_measure_options import_measure(const ggufx_measure_options *options) {
-    const auto in = import_options(options, 0, "ggufx_measure_options");
+ggufx_eval_options import_measure(const ggufx_eval_options *options) {
+    const auto in = import_options(options, 0, "ggufx_eval_options");
     require(!in.save_path || !in.write,
-            "ggufx_measure_options: save_path and write exclude each other");
-    require(!in.base_path || !in.read,
-            "ggufx_measure_options: base_path and read exclude each other");
-    require(!in.save_path || in.save_path[0], "ggufx_measure_options.save_path is empty");
-    require(!in.base_path || in.base_path[0], "ggufx_measure_options.base_path is empty");
+            "ggufx_eval_options: save_path and write exclude each other");
+    require(!in.base_path || !in.read, "ggufx_eval_options: base_path and read exclude each other");
+    require(!in.save_path || in.save_path[0], "ggufx_eval_options.save_path is empty");
+    require(!in.base_path || in.base_path[0], "ggufx_eval_options.base_path is empty");
     require(in.base_chunk == 0 || in.base_path || in.read,
-            "ggufx_measure_options.base_chunk needs saved logits");
+            "ggufx_eval_options.base_chunk needs saved logits");
     (void)import_progress(in.progress); // refuse it before a file is started
     return in;
 }
 
 } // namespace
 
-extern "C" ggufx_status ggufx_measure(ggufx_measure_facts *out, ggufx_session *session,
-                                      const int32_t *tokens, size_t n_tokens, uint32_t n_context,
-                                      int32_t bos, const ggufx_measure_options *options,
-                                      ggufx_error *error) {
+extern "C" ggufx_status ggufx_eval_perplexity(ggufx_eval_facts *out, ggufx_session *session,
+                                              const int32_t *tokens, size_t n_tokens,
+                                              uint32_t n_context, int32_t bos,
+                                              const ggufx_eval_options *options,
+                                              ggufx_error *error) {
     return guard(error, [&] {
         require(out && alive(session, Tag::session), "out and session must be set");
         require(tokens && n_tokens > 0, "tokens must hold at least one id");
-        const ggufx_measure_options in = import_measure(options);
-        check_output(out, "ggufx_measure_facts"); // before minutes of work
+        const ggufx_eval_options in = import_measure(options);
+        check_output(out, "ggufx_eval_facts"); // before minutes of work
         const model::Chunks text = {tokens, n_tokens, n_context, bos, in.stride};
         // Before a file is started and chunks are counted.
         Status status = model::check_chunks(session->session, text, failure_of(error));
@@ -185,7 +184,7 @@ extern "C" ggufx_status ggufx_measure(ggufx_measure_facts *out, ggufx_session *s
         Measure measure(*session, text, in);
         status = ends_group(session->session.model().ranks(),
                             [&] { return measure.run(failure_of(error)); });
-        if (status == Status::ok) export_struct(out, measure.facts, "ggufx_measure_facts");
+        if (status == Status::ok) export_struct(out, measure.facts, "ggufx_eval_facts");
         return status;
     });
 }
@@ -193,54 +192,55 @@ extern "C" ggufx_status ggufx_measure(ggufx_measure_facts *out, ggufx_session *s
 namespace {
 
 // A loss is a value of -log(p). It may be infinite only in a run without saved logits.
-void check_row(const ggufx_measure_row &row, size_t index, bool compared) {
+void check_row(const ggufx_eval_row &row, size_t index, bool compared) {
     const bool finite = isfinite(row.loss) && isfinite(row.base_loss) && isfinite(row.divergence);
     const bool sound = compared ? finite && row.divergence >= 0 : !isnan(row.loss);
     if (!sound)
         fail(Status::value, {.index = index}, "row %zu has an invalid loss or divergence", index);
-    if (row.flags & ~GGUFX_MEASURE_SAME_TOP)
+    if (row.flags & ~GGUFX_EVAL_SAME_TOP)
         fail(Status::argument, {.index = index}, "row %zu has unknown flags 0x%x", index,
              row.flags);
 }
 
 } // namespace
 
-extern "C" ggufx_status ggufx_measure_total(ggufx_measure_facts *out, const ggufx_runtime *rt,
-                                            const ggufx_measure_row *rows, size_t n_rows,
-                                            uint64_t n_chunks, uint32_t n_context, uint32_t flags,
-                                            ggufx_error *error) {
+extern "C" ggufx_status ggufx_eval_merge(ggufx_eval_facts *out, const ggufx_runtime *rt,
+                                         const ggufx_eval_row *rows, size_t n_rows,
+                                         uint64_t n_chunks, uint32_t n_context, uint32_t flags,
+                                         ggufx_error *error) {
     return guard(error, [&] {
         require(out && alive(rt, Tag::runtime), "out and rt must be set");
         require(rows && n_rows > 0, "rows must hold at least one");
-        require((flags & ~(GGUFX_MEASURE_COMPARED | GGUFX_MEASURE_SAME_MODEL)) == 0,
-                "flags must be GGUFX_MEASURE_COMPARED and _SAME_MODEL");
-        check_output(out, "ggufx_measure_facts");
+        require((flags & ~(GGUFX_EVAL_COMPARED | GGUFX_EVAL_SAME_MODEL)) == 0,
+                "flags must be GGUFX_EVAL_COMPARED and _SAME_MODEL");
+        check_output(out, "ggufx_eval_facts");
         uint64_t n_tokens = 0;
         require(checked::mul(&n_tokens, n_chunks, n_context), "n_chunks x n_context overflows");
-        const bool compared = (flags & GGUFX_MEASURE_COMPARED) != 0;
+        const bool compared = (flags & GGUFX_EVAL_COMPARED) != 0;
         model::LossSums losses;
         model::DivergenceSums divergence(rt->host.get(), compared ? n_rows : 0);
         const CanonicalFp canonical;
         for (size_t i = 0; i < n_rows; i++) {
-            const ggufx_measure_row &row = rows[i];
+            const ggufx_eval_row &row = rows[i];
             check_row(row, i, compared);
             losses.add(row.loss);
             if (compared)
                 divergence.add({row.loss, row.base_loss, row.divergence,
-                                (row.flags & GGUFX_MEASURE_SAME_TOP) != 0});
+                                (row.flags & GGUFX_EVAL_SAME_TOP) != 0});
         }
-        ggufx_measure_facts facts = measure_facts_of(losses.result(n_chunks, n_tokens));
+        ggufx_eval_facts facts = measure_facts_of(losses.result(n_chunks, n_tokens));
         if (compared)
-            put_divergence(facts, divergence.result(), (flags & GGUFX_MEASURE_SAME_MODEL) != 0);
-        export_struct(out, facts, "ggufx_measure_facts");
+            put_divergence(facts, divergence.result(), (flags & GGUFX_EVAL_SAME_MODEL) != 0);
+        export_struct(out, facts, "ggufx_eval_facts");
     });
 }
 
-extern "C" ggufx_status ggufx_measure_endings(double *out, ggufx_session *session,
-                                              const int32_t *context, size_t n_context,
-                                              const ggufx_token_list *continuations,
-                                              size_t n_continuations,
-                                              const ggufx_progress *progress, ggufx_error *error) {
+extern "C" ggufx_status ggufx_eval_continuations(double *out, ggufx_session *session,
+                                                 const int32_t *context, size_t n_context,
+                                                 const ggufx_token_list *continuations,
+                                                 size_t n_continuations,
+                                                 const ggufx_progress *progress,
+                                                 ggufx_error *error) {
     return guard(error, [&] {
         require(out && alive(session, Tag::session), "out and session must be set");
         require(context && n_context > 0, "context must hold at least one id");

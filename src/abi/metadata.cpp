@@ -37,18 +37,18 @@ extern "C" size_t ggufx_file_meta_count(const ggufx_file *file) {
     return alive(file, Tag::file) ? file->file->n_meta() : 0;
 }
 
-extern "C" ggufx_status ggufx_file_meta_at(ggufx_meta_entry *out, const ggufx_file *file,
+extern "C" ggufx_status ggufx_file_meta_at(ggufx_meta_facts *out, const ggufx_file *file,
                                            size_t index, ggufx_error *error) {
     return guard(error, [&] {
         const gguf::MetaEntry entry = file_of(out, file).meta(index);
         const bool is_array = entry.type == gguf::ValueType::array;
-        ggufx_meta_entry facts = {};
+        ggufx_meta_facts facts = {};
         facts.type = static_cast<int32_t>(entry.type);
         facts.element_type = is_array ? static_cast<int32_t>(entry.element) : -1;
         facts.key = {entry.key.data(), entry.key.size()};
         facts.count = entry.count;
         facts.offset = entry.offset;
-        export_struct(out, facts, "ggufx_meta_entry");
+        export_struct(out, facts, "ggufx_meta_facts");
     });
 }
 

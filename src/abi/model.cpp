@@ -169,7 +169,7 @@ extern "C" ggufx_status ggufx_model_info(ggufx_model_facts *out, const ggufx_mod
         const model::Graph &graph = model->model.graph();
         const model::Shape &hp = graph.shape;
         ggufx_model_facts facts = {};
-        facts.flags = (graph.predicts() ? 0 : GGUFX_MODEL_EMBEDS_ONLY) |
+        facts.flags = (graph.predicts() ? 0 : GGUFX_MODEL_EMBEDDING_ONLY) |
                       (graph.pools ? GGUFX_MODEL_EMBEDS : 0);
         facts.architecture = graph.architecture;
         facts.n_parameters = graph.n_parameters;
@@ -221,8 +221,8 @@ ggufx_layer_facts facts_of(const model::Graph &graph, uint32_t layer) {
 
 } // namespace
 
-extern "C" ggufx_status ggufx_model_layer(ggufx_layer_facts *out, const ggufx_model *model,
-                                          uint32_t layer, ggufx_error *error) {
+extern "C" ggufx_status ggufx_model_layer_info(ggufx_layer_facts *out, const ggufx_model *model,
+                                               uint32_t layer, ggufx_error *error) {
     return guard(error, [&] {
         require(out && alive(model, Tag::model), "out and model must be set");
         const model::Graph &graph = model->model.graph();
@@ -233,8 +233,8 @@ extern "C" ggufx_status ggufx_model_layer(ggufx_layer_facts *out, const ggufx_mo
     });
 }
 
-extern "C" ggufx_status ggufx_file_graph(char *out, size_t capacity, size_t *out_needed,
-                                         const ggufx_file *file, ggufx_error *error) {
+extern "C" ggufx_status ggufx_model_describe_graph(char *out, size_t capacity, size_t *out_needed,
+                                                   const ggufx_file *file, ggufx_error *error) {
     return guard(error, [&] {
         require(alive(file, Tag::file), "file must be set");
         require(out_needed && (out || capacity == 0), "out and out_needed must be set");

@@ -32,10 +32,11 @@ struct ggufx_tokenizer {
     void release(); // frees itself
 };
 
-struct ggufx_chat;
+struct ggufx_chat_template;
 
 namespace ggufx::abi {
-void release_chat(ggufx_chat *chat); // null: nothing (generator_chat.cpp, without_chat.cpp)
+void release_chat(
+    ggufx_chat_template *chat); // null: nothing (generator_chat.cpp, without_chat.cpp)
 }
 
 struct ggufx_model {
@@ -48,7 +49,7 @@ struct ggufx_model {
     uint32_t n_device_layers;     // number of layers with products on the device
     // Those of the file, created by the first generator that needs them.
     ggufx::Atomic<ggufx_tokenizer *> tokenizer{nullptr};
-    ggufx::Atomic<ggufx_chat *> chat{nullptr};
+    ggufx::Atomic<ggufx_chat_template *> chat{nullptr};
     // device may be null.
     ggufx_model(ggufx::abi::RuntimeRef rt, ggufx::Ref<ggufx::gguf::File> file,
                 ggufx::abi::HostGroup *ranks, const ggufx::model::BuildOptions &options,

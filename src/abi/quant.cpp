@@ -40,7 +40,7 @@ extern "C" ggufx_status ggufx_quantize(void *out, size_t n_bytes, const ggufx_ru
         }
         if (!args) return refuse(error, "args must be set");
         const auto in = import_options(args, 0, "ggufx_quantize_args");
-        if (in.mode != GGUFX_QUANTIZE_REFERENCE && in.mode != GGUFX_QUANTIZE_BEST) {
+        if (in.mode != GGUFX_QUANTIZE_REFERENCE && in.mode != GGUFX_QUANTIZE_REFINED) {
             return set_failure(failure, Status::unsupported, {},
                                "quantize mode %" PRId32 " is unknown; this library knows 0 and 1",
                                in.mode);
@@ -48,7 +48,7 @@ extern "C" ggufx_status ggufx_quantize(void *out, size_t n_bytes, const ggufx_ru
         const Progress progress = import_progress(in.progress);
         return quant::quantize(
             static_cast<uint8_t *>(out), n_bytes, *rt->host, rt->engine->kernels(), in.type,
-            {in.rows, in.n_rows, in.n_cols, in.imatrix, in.mode == GGUFX_QUANTIZE_BEST}, progress,
-            failure);
+            {in.rows, in.n_rows, in.n_cols, in.imatrix, in.mode == GGUFX_QUANTIZE_REFINED},
+            progress, failure);
     });
 }

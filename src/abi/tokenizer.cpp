@@ -27,14 +27,14 @@ Status check_id(const model::Vocab &vocab, int32_t id, uint64_t index, Failure *
 }
 
 uint32_t flags_of(const model::Token &token) {
-    uint32_t flags = token.ends ? GGUFX_TOKEN_END : 0;
+    uint32_t flags = token.ends ? GGUFX_TOKEN_EOG : 0;
     switch (token.kind) {
     case model::TokenKind::unknown:
         return flags | GGUFX_TOKEN_UNKNOWN;
     case model::TokenKind::control:
         return flags | GGUFX_TOKEN_CONTROL;
     case model::TokenKind::user:
-        return flags | GGUFX_TOKEN_USER;
+        return flags | GGUFX_TOKEN_USER_DEFINED;
     case model::TokenKind::unused:
         return flags | GGUFX_TOKEN_UNUSED;
     case model::TokenKind::byte:
@@ -114,7 +114,7 @@ Status Detokenize::run(model::DetokenizeState *state, bool parts, Failure *failu
     }
     constexpr uint32_t known =
         GGUFX_DETOKENIZE_KEEP_SPECIAL | GGUFX_DETOKENIZE_KEEP_SPACE | GGUFX_DETOKENIZE_CLEAN_SPACES;
-    const uint32_t unknown = flags & ~(parts ? known | GGUFX_DETOKENIZE_LAST : known);
+    const uint32_t unknown = flags & ~(parts ? known | GGUFX_DETOKENIZE_FLUSH : known);
     if (unknown) return set_failure(failure, Status::argument, {}, "unknown flags 0x%x", unknown);
     for (size_t i = 0; i < n_ids; i++) {
         const Status status = check_id(vocab_of(tokenizer), ids[i], i, failure);
@@ -125,7 +125,7 @@ Status Detokenize::run(model::DetokenizeState *state, bool parts, Failure *failu
     options.keep_space = (flags & GGUFX_DETOKENIZE_KEEP_SPACE) != 0;
     options.clean_spaces = (flags & GGUFX_DETOKENIZE_CLEAN_SPACES) != 0;
     options.whole_characters = parts;
-    const bool last = !parts || (flags & GGUFX_DETOKENIZE_LAST) != 0;
+    const bool last = !parts || (flags & GGUFX_DETOKENIZE_FLUSH) != 0;
     model::DetokenizeState after = *state;
     *out_needed = tokenizer->tokenizer.detokenize(out, capacity, ids, n_ids, options, after, last);
     if (*out_needed > capacity) {
@@ -149,15 +149,16 @@ extern "C" ggufx_status ggufx_detokenize(char *out, size_t capacity, size_t *out
     });
 }
 
-extern "C" ggufx_status ggufx_detokenize_part(char *out, size_t capacity, size_t *out_needed,
-                                              ggufx_detokenize_state *state,
-                                              const ggufx_tokenizer *tokenizer, const int32_t *ids,
-                                              size_t n_ids, ggufx_error *error) {
+extern "C" ggufx_status ggufx_detokenize_stream(char *out, size_t capacity, size_t *out_needed,
+                                                ggufx_detokenizer_state *state,
+                                                const ggufx_tokenizer *tokenizer,
+                                                const int32_t *ids, size_t n_ids,
+                                                ggufx_error *error) {
     return guard(error, [&] {
         require(state != nullptr, "state must be set");
-        require(state->reserved == 0, "ggufx_detokenize_state.reserved must be 0");
+        require(state->reserved == 0, "ggufx_detokenizer_state.reserved must be 0");
         auto inner = std::bit_cast<model::DetokenizeState>(state->waiting);
-        require(inner.is_possible(), "state was not written by ggufx_detokenize_part");
+        require(inner.is_possible(), "state was not written by ggufx_detokenize_stream");
         const Detokenize call = {out, capacity, out_needed, tokenizer, ids, n_ids, state->flags};
         const Status status = call.run(&inner, true, failure_of(error));
         if (status != Status::ok) return status;
@@ -212,7 +213,7 @@ extern "C" int32_t ggufx_tokenizer_special(const ggufx_tokenizer *tokenizer, uin
     return vocab_of(tokenizer).special(static_cast<model::Special>(which));
 }
 
-extern "C" size_t ggufx_tokenizer_pre_count(void) {
+extern "C" size_t ggufx_pre_tokenizer_count(void) {
     return model::pre::names().n;
 }
 
@@ -220,8 +221,8 @@ static_assert(GGUFX_PRE_ADD_BOS == model::pre::kAddBos && GGUFX_PRE_ADD_SEP == m
 static_assert(GGUFX_PRE_IGNORE_MERGES == model::pre::kIgnoreMerges);
 static_assert(GGUFX_PRE_KEEP_SPACES == model::pre::kKeepSpaces);
 
-extern "C" ggufx_status ggufx_tokenizer_pre(ggufx_pre_facts *out, size_t index,
-                                            ggufx_error *error) {
+extern "C" ggufx_status ggufx_pre_tokenizer_at(ggufx_pre_tokenizer_facts *out, size_t index,
+                                               ggufx_error *error) {
     return guard(error, [&] {
         require(out, "out must be set");
         const model::pre::Names names = model::pre::names();
@@ -231,12 +232,12 @@ extern "C" ggufx_status ggufx_tokenizer_pre(ggufx_pre_facts *out, size_t index,
                  static_cast<uint64_t>(index), static_cast<uint64_t>(names.n));
         }
         const model::pre::Name &name = names.names[index];
-        ggufx_pre_facts facts = {};
+        ggufx_pre_tokenizer_facts facts = {};
         facts.flags = name.flags;
         facts.name = name.name;
         facts.rules = name.rules->name;
         facts.steps = {name.rules->steps.data(), name.rules->steps.size()};
-        export_struct(out, facts, "ggufx_pre_facts");
+        export_struct(out, facts, "ggufx_pre_tokenizer_facts");
     });
 }
 

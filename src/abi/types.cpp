@@ -54,7 +54,7 @@ extern "C" ggufx_status ggufx_type_info(ggufx_type_facts *out, uint32_t type, gg
     });
 }
 
-extern "C" ggufx_status ggufx_type_from_name(uint32_t *out, const char *name, ggufx_error *error) {
+extern "C" ggufx_status ggufx_type_find(uint32_t *out, const char *name, ggufx_error *error) {
     if (out) *out = 0;
     return guard(error, [&] {
         require(out && name, "out and name must be set");
@@ -71,8 +71,8 @@ extern "C" ggufx_status ggufx_type_from_name(uint32_t *out, const char *name, gg
     });
 }
 
-extern "C" ggufx_status ggufx_row_bytes(uint64_t *out, uint32_t type, uint64_t n,
-                                        ggufx_error *error) {
+extern "C" ggufx_status ggufx_type_row_bytes(uint64_t *out, uint32_t type, uint64_t n,
+                                             ggufx_error *error) {
     if (out) *out = 0;
     return guard(error, [&] {
         require(out, "out must be set");

@@ -12,13 +12,13 @@ using namespace ggufx::abi;
 namespace {
 
 struct Report {
-    int32_t (*call)(void *user, const ggufx_finding *finding);
+    int32_t (*call)(void *user, const ggufx_finding_facts *finding);
     void *user;
 };
 
 int32_t pass_on(void *user, const gguf::Finding &finding) {
     const auto &report = *static_cast<const Report *>(user);
-    ggufx_finding out = {};
+    ggufx_finding_facts out = {};
     out.struct_size = sizeof out;
     out.severity = static_cast<int32_t>(finding.severity);
     out.status = static_cast<int32_t>(finding.status);
@@ -31,10 +31,10 @@ int32_t pass_on(void *user, const gguf::Finding &finding) {
 
 } // namespace
 
-extern "C" ggufx_status ggufx_validate(const ggufx_file *file, uint32_t flags,
-                                       int32_t (*report)(void *user, const ggufx_finding *finding),
-                                       void *user, const ggufx_progress *progress,
-                                       ggufx_error *error) {
+extern "C" ggufx_status
+ggufx_file_validate(const ggufx_file *file, uint32_t flags,
+                    int32_t (*report)(void *user, const ggufx_finding_facts *finding), void *user,
+                    const ggufx_progress *progress, ggufx_error *error) {
     return guard(error, [&] {
         require(alive(file, Tag::file) && report, "file and report must be set");
         require((flags & ~uint32_t{GGUFX_VALIDATE_DEEP | GGUFX_VALIDATE_STRICT}) == 0,

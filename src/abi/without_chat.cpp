@@ -18,39 +18,44 @@ namespace {
 
 } // namespace
 
-extern "C" ggufx_status ggufx_chat_create(ggufx_chat **out, const ggufx_runtime *,
-                                          const ggufx_file *, const ggufx_chat_options *,
-                                          ggufx_error *error) {
+extern "C" ggufx_status ggufx_chat_template_create(ggufx_chat_template **out, const ggufx_runtime *,
+                                                   const ggufx_file *,
+                                                   const ggufx_chat_template_options *,
+                                                   ggufx_error *error) {
     if (out) *out = nullptr;
     return guard(error, refuse_chats);
 }
 
-extern "C" void ggufx_chat_destroy(ggufx_chat *) {
+extern "C" void ggufx_chat_template_destroy(ggufx_chat_template *) {
     // no objects exist
 }
 
-extern "C" const char *ggufx_chat_format_name(size_t) {
+extern "C" const char *ggufx_chat_template_builtin_name(size_t) {
     return nullptr;
 }
 
-extern "C" ggufx_status ggufx_chat_render(char *, size_t, size_t *, const ggufx_chat *,
-                                          const ggufx_chat_request *, ggufx_error *error) {
+extern "C" ggufx_status ggufx_chat_template_render(char *, size_t, size_t *,
+                                                   const ggufx_chat_template *,
+                                                   const ggufx_chat_request *, ggufx_error *error) {
     return guard(error, refuse_chats);
 }
 
-extern "C" ggufx_status ggufx_chat_runs(ggufx_chat_run *, size_t, size_t *, const ggufx_chat *,
-                                        const ggufx_chat_request *, ggufx_error *error) {
+extern "C" ggufx_status ggufx_chat_template_spans(ggufx_chat_span *, size_t, size_t *,
+                                                  const ggufx_chat_template *,
+                                                  const ggufx_chat_request *, ggufx_error *error) {
     return guard(error, refuse_chats);
 }
 
-extern "C" ggufx_status ggufx_chat_tokenize(int32_t *, size_t, size_t *, const ggufx_chat *,
-                                            const ggufx_tokenizer *, const ggufx_chat_request *,
-                                            uint32_t, ggufx_error *error) {
+extern "C" ggufx_status ggufx_chat_template_tokenize(int32_t *, size_t, size_t *,
+                                                     const ggufx_chat_template *,
+                                                     const ggufx_tokenizer *,
+                                                     const ggufx_chat_request *, uint32_t,
+                                                     ggufx_error *error) {
     return guard(error, refuse_chats);
 }
 
-extern "C" ggufx_status ggufx_chat_info(ggufx_chat_facts *, const ggufx_chat *,
-                                        ggufx_error *error) {
+extern "C" ggufx_status ggufx_chat_template_info(ggufx_chat_template_facts *,
+                                                 const ggufx_chat_template *, ggufx_error *error) {
     return guard(error, refuse_chats);
 }
 
@@ -84,11 +89,11 @@ extern "C" ggufx_status ggufx_chat_parser_poll(ggufx_event *, ggufx_chat_parser 
     return guard(error, refuse_chats);
 }
 
-void ggufx::abi::release_chat(ggufx_chat *) {
+void ggufx::abi::release_chat(ggufx_chat_template *) {
     // no objects exist
 }
 
-ChatRef ggufx::abi::import_chat(const ggufx_chat *chat) {
+ChatRef ggufx::abi::import_chat(const ggufx_chat_template *chat) {
     if (chat) refuse_chats();
     return nullptr;
 }

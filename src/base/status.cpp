@@ -37,7 +37,7 @@ constexpr Name kNames[] = {
     {Status::count, "COUNT"},
     {Status::length, "LENGTH"},
     {Status::key, "KEY"},
-    {Status::kvtype, "KVTYPE"},
+    {Status::kvtype, "VALUE_TYPE"},
     {Status::value, "VALUE"},
     {Status::duplicate, "DUPLICATE"},
     {Status::alignment, "ALIGNMENT"},
@@ -49,7 +49,7 @@ constexpr Name kNames[] = {
     {Status::bounds, "BOUNDS"},
     {Status::split, "SPLIT"},
     {Status::vocab, "VOCAB"},
-    {Status::hparam, "HPARAM"},
+    {Status::hparam, "HYPERPARAMETER"},
     {Status::missing, "MISSING"},
 };
 

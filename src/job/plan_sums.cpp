@@ -12,7 +12,7 @@ namespace ggufx::job {
 namespace {
 
 // Relative RMSE, and RMSE weighted by the given imatrix: tests/bench/quantize.md,
-// GGUFX_QUANTIZE_BEST, Gaussian samples, the reference's search. Types that need an imatrix have
+// GGUFX_QUANTIZE_REFINED, Gaussian samples, the reference's search. Types that need an imatrix have
 // the weighted RMSE in both places.
 constexpr struct {
     uint32_t type;

@@ -1,4 +1,4 @@
-// Statistics for ggufx_kv_stats: tokens, pages, bytes, encoding errors.
+// Statistics for ggufx_kv_info: tokens, pages, bytes, encoding errors.
 // SPDX-License-Identifier: MIT
 #include "base/fpenv.hpp"
 #include "kv/state.hpp"

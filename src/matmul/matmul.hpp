@@ -56,8 +56,8 @@ struct Experts {
 struct Options {
     bool f32_activations = false; // GGUFX_MATMUL_F32
     bool batch_invariant = false; // GGUFX_MATMUL_BATCH_INVARIANT
-    bool tiles = false;           // GGUFX_MATMUL_TILES, excludes batch_invariant
-    bool precise = false;         // GGUFX_MATMUL_PRECISE, ignored with f32_activations
+    bool tiles = false;           // GGUFX_MATMUL_TILED, excludes batch_invariant
+    bool precise = false;         // GGUFX_MATMUL_INT16, ignored with f32_activations
     Progress progress;
 };
 

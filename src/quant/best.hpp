@@ -1,4 +1,4 @@
-// GGUFX_QUANTIZE_BEST: reduces the error of the reference's blocks at the same size.
+// GGUFX_QUANTIZE_REFINED: reduces the error of the reference's blocks at the same size.
 // SPDX-License-Identifier: MIT
 #pragma once
 

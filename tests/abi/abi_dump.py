@@ -98,7 +98,7 @@ CHANGES = [
     ("base.h", r"GGUFX_API const char \*ggufx_version\(void\);", "", True),
     ("file.h", r"(\} ggufx_file_facts;)", r"    uint64_t more;\n\1", True),
     ("kv.h", r"(uint32_t n_layers;)", r"uint32_t before;\n    \1", True),
-    ("types.h", r"(ggufx_row_bytes\(uint64_t \*out, ggufx_type type, )uint64_t", r"\1uint32_t", True),
+    ("types.h", r"(ggufx_type_row_bytes\(uint64_t \*out, ggufx_type type, )uint64_t", r"\1uint32_t", True),
     ("matmul.h", r"(ggufx_matvec\()float \*y", r"\1double *y", True),
     ("base.h", r"(GGUFX_API uint32_t ggufx_abi_version)", r"GGUFX_API int32_t ggufx_new(void);\n"
      r"/* A copy of the contract.   Threads: any.   Since: 0.1. */\n\1", False),

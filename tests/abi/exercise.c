@@ -46,14 +46,14 @@ static ggufx_status run_runtime(exercise *e, const ggufx_runtime *rt) {
     uint32_t id = 0;
     uint64_t bytes = 0;
     MUST(a->abi_version() == GGUFX_ABI_VERSION && a->version()[0] != 0);
-    MUST(a->abi_layout("ggufx_error") == sizeof(ggufx_error) && a->abi_layout("x") == 0);
+    MUST(a->struct_size("ggufx_error") == sizeof(ggufx_error) && a->struct_size("x") == 0);
     MUST(a->has("type:q4_K") == 1 && a->has("type:none") == 0);
     MUST(strcmp(a->status_name(GGUFX_E_MEMORY), "MEMORY") == 0 && a->status_name(-999) != NULL);
     TRY(a->runtime_info(&facts, rt, &e->error));
     MUST(facts.threads >= 1 && a->runtime_kernel_name(rt, GGUFX_TYPE_Q4_0) != NULL);
-    TRY(a->type_from_name(&id, "Q4_K", &e->error));
+    TRY(a->type_find(&id, "Q4_K", &e->error));
     TRY(a->type_info(&type, id, &e->error));
-    TRY(a->row_bytes(&bytes, id, 512, &e->error));
+    TRY(a->type_row_bytes(&bytes, id, 512, &e->error));
     MUST(bytes == 2 * type.block_bytes);
     TRY(a->kv_type_from_name(&id, "f16", &e->error));
     TRY(a->kv_type_info(&kv_type, id, &e->error));
@@ -157,7 +157,7 @@ end:
     return status;
 }
 
-static int32_t on_finding(void *user, const ggufx_finding *finding) {
+static int32_t on_finding(void *user, const ggufx_finding_facts *finding) {
     const ggufx_progress *progress = ((exercise *)user)->progress;
     return progress ? progress->report(progress->user, finding->offset, 0) : 0;
 }
@@ -177,7 +177,7 @@ static ggufx_status run_files(exercise *e, const ggufx_runtime *rt) {
     TRY(a->file_sampling(&sampling, suppressed, 4, file, &e->error));
     MUST(sampling.flags == 0 && sampling.n_suppressed == 0);
     for (size_t i = 0; i < a->file_meta_count(file); i++) {
-        ggufx_meta_entry entry = {.struct_size = sizeof entry};
+        ggufx_meta_facts entry = {.struct_size = sizeof entry};
         TRY(a->file_meta_at(&entry, file, i, &e->error));
         TRY(a->file_meta_find(&found, file, entry.key.data, entry.key.size, &e->error));
         MUST(found == i);
@@ -186,8 +186,8 @@ static ggufx_status run_files(exercise *e, const ggufx_runtime *rt) {
         else if (entry.count)
             TRY(read_array(e, file, i, entry.element_type));
     }
-    TRY(a->validate(file, GGUFX_VALIDATE_DEEP | GGUFX_VALIDATE_STRICT, on_finding, e, e->progress,
-                    &e->error));
+    TRY(a->file_validate(file, GGUFX_VALIDATE_DEEP | GGUFX_VALIDATE_STRICT, on_finding, e,
+                         e->progress, &e->error));
 end:
     a->file_destroy(file);
     return status;

@@ -54,11 +54,11 @@ static inline ggufx_status exercise_decode(const ggufx_functions *api, ggufx_ses
                                            const int32_t *ids, size_t n, float *logits,
                                            size_t n_vocab, const ggufx_progress *progress,
                                            ggufx_error *error) {
-    const ggufx_batch_item item = {
-        .struct_size = sizeof item, .flags = GGUFX_BATCH_LOGITS, .tokens = ids, .n_tokens = n};
-    const ggufx_batch_options options = {
+    const ggufx_decode_item item = {
+        .struct_size = sizeof item, .flags = GGUFX_DECODE_LOGITS, .tokens = ids, .n_tokens = n};
+    const ggufx_decode_options options = {
         .struct_size = sizeof options, .progress = progress, .logits = logits, .n_logits = n_vocab};
-    return api->session_decode_batch(session, &item, 1, &options, error);
+    return api->session_decode(session, &item, 1, &options, error);
 }
 
 /* The parts that compute; file is the demo model. */

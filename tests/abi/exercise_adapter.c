@@ -61,7 +61,7 @@ static ggufx_status use(exercise *e, const ggufx_model *model, const ggufx_adapt
     options.n_context = 2 * kTokens;
     options.n_sequences = 2;
     TRY(a->session_create(&session, model, &options, &e->error));
-    TRY(a->session_set_adapters(session, GGUFX_ADAPTER_ALL_SEQUENCES, uses, 2, &e->error));
+    TRY(a->session_set_adapters(session, GGUFX_ALL_SEQUENCES, uses, 2, &e->error));
     TRY(exercise_decode(a, session, ids, kTokens, logits, n_vocab, NULL, &e->error));
     exercise_mix(e, logits, n_vocab, sizeof *logits);
     embedding.n_context = kTokens;

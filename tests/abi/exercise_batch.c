@@ -42,10 +42,10 @@ static ggufx_status use_snapshots(exercise *e, ggufx_session *session) {
     MUST(saved && fd >= 0 && close(fd) == 0);
     TRY(a->session_save(session, 1, write_piece, saved, &e->error));
     TRY(a->session_load(session, 0, read_piece, saved, &e->error));
-    MUST(a->session_sequence_length(session, 0) == kTokens && saved->at == saved->n);
-    TRY(a->session_save_path(session, 2, path, &e->error));
-    TRY(a->session_load_path(session, 1, path, &e->error));
-    MUST(a->session_sequence_length(session, 1) == 3);
+    MUST(a->session_length(session, 0) == kTokens && saved->at == saved->n);
+    TRY(a->session_save_file(session, 2, path, &e->error));
+    TRY(a->session_load_file(session, 1, path, &e->error));
+    MUST(a->session_length(session, 1) == 3);
 end:
     MUST(unlink(path) == 0);
     free(saved);
@@ -58,50 +58,50 @@ static ggufx_status use_sequences(exercise *e, ggufx_session *session, const int
     const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_session_memory_facts memory = {.struct_size = sizeof memory};
-    ggufx_batch_options options = {.struct_size = sizeof options};
+    ggufx_decode_options options = {.struct_size = sizeof options};
     int32_t last[2] = {0, 0};
-    ggufx_batch_item items[3] = {{.struct_size = sizeof(ggufx_batch_item),
-                                  .sequence = 0,
-                                  .flags = GGUFX_BATCH_LOGITS,
-                                  .tokens = ids,
-                                  .n_tokens = 2},
-                                 {.struct_size = sizeof(ggufx_batch_item),
-                                  .sequence = 1,
-                                  .flags = GGUFX_BATCH_LOGITS | GGUFX_BATCH_MARK,
-                                  .tokens = ids + 1,
-                                  .n_tokens = kTokens},
-                                 {.struct_size = sizeof(ggufx_batch_item),
-                                  .sequence = 2,
-                                  .flags = GGUFX_BATCH_ALL_LOGITS,
-                                  .tokens = ids + 7,
-                                  .n_tokens = 1}};
+    ggufx_decode_item items[3] = {{.struct_size = sizeof(ggufx_decode_item),
+                                   .sequence = 0,
+                                   .flags = GGUFX_DECODE_LOGITS,
+                                   .tokens = ids,
+                                   .n_tokens = 2},
+                                  {.struct_size = sizeof(ggufx_decode_item),
+                                   .sequence = 1,
+                                   .flags = GGUFX_DECODE_LOGITS | GGUFX_DECODE_CHECKPOINT,
+                                   .tokens = ids + 1,
+                                   .n_tokens = kTokens},
+                                  {.struct_size = sizeof(ggufx_decode_item),
+                                   .sequence = 2,
+                                   .flags = GGUFX_DECODE_ALL_LOGITS,
+                                   .tokens = ids + 7,
+                                   .n_tokens = 1}};
     options.progress = e->progress;
     options.logits = logits;
     options.n_logits = (size_t)2 * n_vocab;
-    TRY(a->session_decode_batch(session, items, 2, &options, &e->error));
+    TRY(a->session_decode(session, items, 2, &options, &e->error));
     exercise_mix(e, logits, options.n_logits, sizeof *logits);
-    TRY(a->session_sequence_copy(session, 1, 2, 3, &e->error));
-    TRY(a->session_memory(&memory, session, &e->error));
+    TRY(a->session_copy(session, 1, 2, 3, &e->error));
+    TRY(a->session_memory_info(&memory, session, &e->error));
     MUST(memory.n_tokens == 2 + kTokens + 3 && memory.n_shared_pages > 0);
-    TRY(a->session_sequence_truncate(session, 0, 1, &e->error));
+    TRY(a->session_truncate(session, 0, 1, &e->error));
     items[0].n_tokens = items[1].n_tokens = 1;
-    options.flags = GGUFX_BATCH_MATMUL;
-    options.matmul_flags = GGUFX_MATMUL_TILES;
+    options.flags = GGUFX_DECODE_HAS_MATMUL_FLAGS;
+    options.matmul_flags = GGUFX_MATMUL_TILED;
     options.n_logits = (size_t)3 * n_vocab;
-    TRY(a->session_decode_batch(session, items, 3, &options, &e->error));
+    TRY(a->session_decode(session, items, 3, &options, &e->error));
     exercise_mix(e, logits, options.n_logits, sizeof *logits);
-    TRY(a->session_sequence_remove(session, 1, 1, 2, &e->error));
-    TRY(a->session_sequence_shift(session, 1, 1, kTokens - 2, -2, &e->error));
-    TRY(a->session_sequence_tokens(last, last + 1, session, 1, kTokens - 2, 1, &e->error));
+    TRY(a->session_remove(session, 1, 1, 2, &e->error));
+    TRY(a->session_shift(session, 1, 1, kTokens - 2, -2, &e->error));
+    TRY(a->session_tokens(last, last + 1, session, 1, kTokens - 2, 1, &e->error));
     MUST(last[0] == ids[1] && last[1] == kTokens - 2);
-    TRY(a->session_sequence_truncate(session, 1, 0, &e->error));
-    TRY(a->session_sequence_copy(session, 2, 1, 3, &e->error));
+    TRY(a->session_truncate(session, 1, 0, &e->error));
+    TRY(a->session_copy(session, 2, 1, 3, &e->error));
     options.n_logits = 0;
     options.logits = NULL;
     items[1].flags = 0;
     items[1].n_tokens = kTokens - 3;
-    TRY(a->session_decode_batch(session, items + 1, 1, &options, &e->error));
-    TRY(a->session_sequence_truncate(session, 2, 3, &e->error));
+    TRY(a->session_decode(session, items + 1, 1, &options, &e->error));
+    TRY(a->session_truncate(session, 2, 3, &e->error));
     TRY(use_snapshots(e, session));
 end:
     return status;

@@ -7,25 +7,26 @@
 
 #include <string.h>
 
-static ggufx_status run_render(exercise *e, const ggufx_chat *chat) {
+static ggufx_status run_render(exercise *e, const ggufx_chat_template *chat) {
     static const char json[] = "[{\"role\":\"user\",\"content\":\"Hi\"}]";
     const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_chat_request request = {.struct_size = sizeof request};
-    ggufx_chat_run runs[16];
+    ggufx_chat_span runs[16];
     char text[512];
     size_t n = 0, n_runs = 0;
     request.flags = GGUFX_CHAT_GENERATE | GGUFX_CHAT_CLOCK;
     request.messages_json = text_of(json);
-    TRY(a->chat_render(text, sizeof text, &n, chat, &request, &e->error));
-    TRY(a->chat_runs(runs, 16, &n_runs, chat, &request, &e->error));
+    TRY(a->chat_template_render(text, sizeof text, &n, chat, &request, &e->error));
+    TRY(a->chat_template_spans(runs, 16, &n_runs, chat, &request, &e->error));
     MUST(n > 0 && n_runs > 0 && runs[n_runs - 1].end == n);
     exercise_mix(e, text, n, 1);
 end:
     return status;
 }
 
-static ggufx_status run_parser(exercise *e, const ggufx_runtime *rt, const ggufx_chat *chat) {
+static ggufx_status run_parser(exercise *e, const ggufx_runtime *rt,
+                               const ggufx_chat_template *chat) {
     static const char said[] =
         "<think>hm</think>Hi<tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call>";
     const ggufx_functions *a = e->api;
@@ -58,30 +59,30 @@ ggufx_status exercise_chat(exercise *e, const ggufx_runtime *rt) {
         "{{ strftime_now('%Y') }}{% endfor %}{{ add_generation_prompt }}";
     const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
-    ggufx_chat *own = NULL, *format = NULL;
-    ggufx_chat_options options = {.struct_size = sizeof options};
-    ggufx_chat_facts facts = {.struct_size = sizeof facts};
+    ggufx_chat_template *own = NULL, *format = NULL;
+    ggufx_chat_template_options options = {.struct_size = sizeof options};
+    ggufx_chat_template_facts facts = {.struct_size = sizeof facts};
     options.text = text_of(text);
-    TRY(a->chat_create(&own, rt, NULL, &options, &e->error));
-    TRY(a->chat_info(&facts, own, &e->error));
+    TRY(a->chat_template_create(&own, rt, NULL, &options, &e->error));
+    TRY(a->chat_template_info(&facts, own, &e->error));
     MUST(facts.flags == (GGUFX_CHAT_CALLS | GGUFX_CHAT_REASONS));
     MUST(facts.call_form == GGUFX_CHAT_CALL_OBJECT && facts.call_prefix[0] == '<');
     TRY(run_render(e, own));
     options.text = (ggufx_text){NULL, 0};
-    options.format.data = a->chat_format_name(0);
-    MUST(options.format.data && !a->chat_format_name(SIZE_MAX));
+    options.format.data = a->chat_template_builtin_name(0);
+    MUST(options.format.data && !a->chat_template_builtin_name(SIZE_MAX));
     options.format.size = strlen(options.format.data);
-    TRY(a->chat_create(&format, rt, NULL, &options, &e->error));
+    TRY(a->chat_template_create(&format, rt, NULL, &options, &e->error));
     TRY(run_render(e, format));
     TRY(run_parser(e, rt, own));
 end:
-    a->chat_destroy(own);
-    a->chat_destroy(format);
+    a->chat_template_destroy(own);
+    a->chat_template_destroy(format);
     return status;
 }
 
 /* A conversation whose output is JSON of a schema. */
-static ggufx_status use_prompt(exercise *e, const ggufx_chat *chat,
+static ggufx_status use_prompt(exercise *e, const ggufx_chat_template *chat,
                                const ggufx_tokenizer *tokenizer,
                                const ggufx_chat_request *request) {
     static const char schema[] = "{\"enum\":[1,23]}";
@@ -111,21 +112,21 @@ ggufx_status exercise_chat_tokens(exercise *e, const ggufx_runtime *rt, const gg
     const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_tokenizer *tokenizer = NULL;
-    ggufx_chat *chat = NULL;
-    ggufx_chat_options options = {.struct_size = sizeof options};
+    ggufx_chat_template *chat = NULL;
+    ggufx_chat_template_options options = {.struct_size = sizeof options};
     ggufx_chat_request request = {.struct_size = sizeof request};
     int32_t ids[64];
     size_t n = 0;
     options.text = text_of(text);
     request.messages_json = text_of(json);
     TRY(a->tokenizer_create(&tokenizer, file, &e->error));
-    TRY(a->chat_create(&chat, rt, NULL, &options, &e->error));
-    TRY(a->chat_tokenize(ids, 64, &n, chat, tokenizer, &request, 0, &e->error));
+    TRY(a->chat_template_create(&chat, rt, NULL, &options, &e->error));
+    TRY(a->chat_template_tokenize(ids, 64, &n, chat, tokenizer, &request, 0, &e->error));
     MUST(n > 3);
     for (size_t i = 1; i + 1 < n; i++) MUST(ids[i] != ids[n - 1]); /* only the template adds </s> */
     TRY(use_prompt(e, chat, tokenizer, &request));
 end:
-    a->chat_destroy(chat);
+    a->chat_template_destroy(chat);
     a->tokenizer_destroy(tokenizer);
     return status;
 }

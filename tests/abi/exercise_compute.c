@@ -125,7 +125,7 @@ ggufx_status exercise_products(exercise *e, const ggufx_runtime *rt, const ggufx
     TRY(a->file_tensor_find(&at, file, "token_embd.weight", 17, &e->error));
     TRY(run_slices(e, rt, a->file_tensor(file, at), y));
     TRY(a->tensor_slice(&rows, a->file_tensor(file, at), 1, 0, kRows, &e->error));
-    for (uint32_t flags = 0; flags <= GGUFX_MATMUL_PRECISE; flags++) {
+    for (uint32_t flags = 0; flags <= GGUFX_MATMUL_INT16; flags++) {
         options.flags = flags;
         TRY(a->matvec(y, kRows, rt, rows, x, kColumns, &options, &e->error));
         exercise_mix(e, y, kRows, sizeof *y);
@@ -195,8 +195,8 @@ static ggufx_status run_tokenizer(exercise *e, const ggufx_runtime *rt, const gg
     ggufx_tokenizer *tokenizer = NULL;
     ggufx_tokenizer_facts facts = {.struct_size = sizeof facts};
     ggufx_token_facts token = {.struct_size = sizeof token};
-    ggufx_detokenize_state state = {0};
-    ggufx_pre_facts pre = {.struct_size = sizeof pre};
+    ggufx_detokenizer_state state = {0};
+    ggufx_pre_tokenizer_facts pre = {.struct_size = sizeof pre};
     static const char text[] = "Once upon a time a small fox";
     char back[64];
     size_t n = 0, n_back = 0;
@@ -206,11 +206,12 @@ static ggufx_status run_tokenizer(exercise *e, const ggufx_runtime *rt, const gg
     MUST(n >= 4);
     TRY(a->detokenize(back, sizeof back, &n_back, tokenizer, ids, n, 0, &e->error));
     MUST(n_back == sizeof text - 1 && memcmp(back, text, n_back) == 0);
-    TRY(a->detokenize_part(back, sizeof back, &n_back, &state, tokenizer, ids, n, &e->error));
+    TRY(a->detokenize_stream(back, sizeof back, &n_back, &state, tokenizer, ids, n, &e->error));
     MUST(n_back == sizeof text - 1 && memcmp(back, text, n_back) == 0);
     TRY(a->token_info(&token, tokenizer, ids[0], &e->error));
     MUST(a->tokenizer_special(tokenizer, GGUFX_SPECIAL_EOS) == facts.eos);
-    for (size_t i = 0; i < a->tokenizer_pre_count(); i++) TRY(a->tokenizer_pre(&pre, i, &e->error));
+    for (size_t i = 0; i < a->pre_tokenizer_count(); i++)
+        TRY(a->pre_tokenizer_at(&pre, i, &e->error));
     MUST(pre.name && pre.rules && a->tokenizer_unicode()[0]);
     TRY(run_grammar(e, rt, tokenizer, facts.n_tokens));
     for (size_t i = n; i < kIds; i++) ids[i] = ids[i % n];
@@ -228,8 +229,8 @@ static ggufx_status collect(exercise *e, ggufx_session *session, const int32_t *
     ggufx_imatrix_options options = {.struct_size = sizeof options};
     options.dataset = "ids";
     options.progress = e->progress;
-    TRY(a->imatrix_collect(&imatrix, session, ids, n, (uint32_t)(n / 2), -1, &options, &e->error));
-    TRY(a->imatrix_at(&entry, imatrix, 0, &e->error));
+    TRY(a->imatrix_create(&imatrix, session, ids, n, (uint32_t)(n / 2), -1, &options, &e->error));
+    TRY(a->imatrix_entry_at(&entry, imatrix, 0, &e->error));
     MUST(entry.counts[0] == (float)(n / 2 * 2));
     exercise_mix(e, entry.sums, entry.n_columns, sizeof *entry.sums);
 end:
@@ -260,13 +261,13 @@ static ggufx_status get_logits(void *user, void *data, size_t n) {
     return GGUFX_OK;
 }
 
-static int32_t keep_row(void *user, const ggufx_measure_row *rows, size_t n) {
+static int32_t keep_row(void *user, const ggufx_eval_row *rows, size_t n) {
     CALLED();
-    *(ggufx_measure_row *)user = rows[n - 1];
+    *(ggufx_eval_row *)user = rows[n - 1];
     return 0;
 }
 
-static int32_t on_chunk(void *user, const ggufx_measure_facts *running) {
+static int32_t on_chunk(void *user, const ggufx_eval_facts *running) {
     const ggufx_progress *progress = ((exercise *)user)->progress;
     return progress ? progress->report(progress->user, running->n_chunks, 0) : 0;
 }
@@ -277,34 +278,33 @@ static ggufx_status measure(exercise *e, const ggufx_runtime *rt, ggufx_session 
     const ggufx_functions *a = e->api;
     const ggufx_token_list endings[2] = {{ids + 2, 1}, {ids + 3, 2}};
     ggufx_status status = GGUFX_OK;
-    ggufx_measure_facts facts = {.struct_size = sizeof facts};
-    ggufx_measure_options options = {.struct_size = sizeof options};
-    ggufx_measure_row last;
+    ggufx_eval_facts facts = {.struct_size = sizeof facts};
+    ggufx_eval_options options = {.struct_size = sizeof options};
+    ggufx_eval_row last;
     double scores[2];
     logits_file *file = calloc(1, sizeof *file);
     MUST(file);
     options.report = on_chunk;
     options.report_user = e;
-    TRY(a->measure(&facts, session, ids, n, (uint32_t)n, -1, &options, &e->error));
+    TRY(a->eval_perplexity(&facts, session, ids, n, (uint32_t)n, -1, &options, &e->error));
     exercise_mix(e, &facts.perplexity, 1, sizeof facts.perplexity);
     options.stride = 1;
     options.progress = e->progress;
     options.write = put_logits;
     options.write_user = file;
-    TRY(a->measure(&facts, session, ids, n, (uint32_t)n - 1, -1, &options, &e->error));
+    TRY(a->eval_perplexity(&facts, session, ids, n, (uint32_t)n - 1, -1, &options, &e->error));
     options.write = NULL;
     options.write_user = NULL;
     options.read = get_logits;
     options.read_user = file;
     options.rows = keep_row;
     options.rows_user = &last;
-    TRY(a->measure(&facts, session, ids, n, (uint32_t)n - 1, -1, &options, &e->error));
-    MUST(facts.flags == (GGUFX_MEASURE_COMPARED | GGUFX_MEASURE_SAME_MODEL));
+    TRY(a->eval_perplexity(&facts, session, ids, n, (uint32_t)n - 1, -1, &options, &e->error));
+    MUST(facts.flags == (GGUFX_EVAL_COMPARED | GGUFX_EVAL_SAME_MODEL));
     exercise_mix(e, &facts.kl, 1, sizeof facts.kl);
-    TRY(a->measure_total(&facts, rt, &last, 1, 2, (uint32_t)n - 1, GGUFX_MEASURE_COMPARED,
-                         &e->error));
+    TRY(a->eval_merge(&facts, rt, &last, 1, 2, (uint32_t)n - 1, GGUFX_EVAL_COMPARED, &e->error));
     exercise_mix(e, &facts.kl, 1, sizeof facts.kl);
-    TRY(a->measure_endings(scores, session, ids, 2, endings, 2, e->progress, &e->error));
+    TRY(a->eval_continuations(scores, session, ids, 2, endings, 2, e->progress, &e->error));
     exercise_mix(e, scores, 2, sizeof *scores);
 end:
     free(file);
@@ -387,15 +387,15 @@ static ggufx_status use_session(exercise *e, const ggufx_runtime *rt, ggufx_sess
     ggufx_status status = GGUFX_OK;
     ggufx_sampler *sampler = NULL;
     ggufx_attention_hook hook = {.struct_size = sizeof hook, .user = e, .layer = on_attention};
-    const ggufx_batch_item item = {
-        .struct_size = sizeof item, .flags = GGUFX_BATCH_LOGITS, .tokens = ids, .n_tokens = 5};
-    ggufx_batch_options options = {.struct_size = sizeof options};
+    const ggufx_decode_item item = {
+        .struct_size = sizeof item, .flags = GGUFX_DECODE_LOGITS, .tokens = ids, .n_tokens = 5};
+    ggufx_decode_options options = {.struct_size = sizeof options};
     int32_t id = 0;
     options.progress = e->progress;
     options.logits = logits;
     options.n_logits = n_vocab;
     options.attention = &hook;
-    TRY(a->session_decode_batch(session, &item, 1, &options, &e->error));
+    TRY(a->session_decode(session, &item, 1, &options, &e->error));
     exercise_mix(e, logits, n_vocab, sizeof *logits);
     TRY(a->sampler_create(&sampler, rt, n_vocab, 0, &e->error));
     TRY(a->sampler_add_top_k(sampler, 40, &e->error));
@@ -403,8 +403,8 @@ static ggufx_status use_session(exercise *e, const ggufx_runtime *rt, ggufx_sess
     TRY(a->sampler_sample(&id, NULL, sampler, NULL, logits, n_vocab, &e->error));
     exercise_mix(e, &id, 1, sizeof id);
     TRY(use_chain(e, rt, logits, n_vocab));
-    MUST(a->session_sequence_length(session, 0) == 5);
-    TRY(a->session_sequence_truncate(session, 0, 0, &e->error));
+    MUST(a->session_length(session, 0) == 5);
+    TRY(a->session_truncate(session, 0, 0, &e->error));
     TRY(measure(e, rt, session, ids, kIds));
     TRY(collect(e, session, ids, kIds));
 end:
@@ -419,18 +419,18 @@ static ggufx_status run_estimates(exercise *e, const ggufx_runtime *rt, const gg
     ggufx_status status = GGUFX_OK;
     ggufx_estimate_facts whole = {.struct_size = sizeof whole}, less = whole;
     ggufx_estimate_options options = {.struct_size = sizeof options};
-    ggufx_job_options job = {.struct_size = sizeof job};
+    ggufx_quantizer_options job = {.struct_size = sizeof job};
     char graph[4096];
     size_t n_graph = 0;
-    TRY(a->file_graph(graph, sizeof graph, &n_graph, file, &e->error));
+    TRY(a->model_describe_graph(graph, sizeof graph, &n_graph, file, &e->error));
     options.n_context = 4096;
     TRY(a->estimate(&whole, rt, file, &options, &e->error));
     options.memory_bytes = whole.total_bytes - 1;
     TRY(a->recommend(&less, rt, file, &options, &e->error));
     MUST(less.total_bytes < whole.total_bytes && (less.flags & GGUFX_ESTIMATE_FITS));
-    job.flags = GGUFX_JOB_ALLOW_REQUANTIZE;
+    job.flags = GGUFX_QUANTIZER_ALLOW_REQUANTIZE;
     options.job = &job;
-    options.flags = GGUFX_ESTIMATE_FILE_TYPE | GGUFX_ESTIMATE_IMATRIX;
+    options.flags = GGUFX_ESTIMATE_HAS_FILE_TYPE | GGUFX_ESTIMATE_IMATRIX;
     options.file_type = 2;
     TRY(a->estimate(&less, rt, file, &options, &e->error));
     MUST(less.weight_bytes < whole.weight_bytes && less.loss > whole.loss);
@@ -450,7 +450,7 @@ static ggufx_status run_embedder(exercise *e, const ggufx_runtime *rt, const ggu
     ggufx_embedder_facts facts = {.struct_size = sizeof facts};
     float out[16];
     uint64_t n_bytes = 0;
-    options.flags = GGUFX_EMBED_NORMALIZE | GGUFX_EMBED_CUT;
+    options.flags = GGUFX_EMBED_NORMALIZE | GGUFX_EMBED_TRUNCATE;
     options.n_context = 5;
     options.dimensions = 8;
     TRY(a->embedder_estimate(&n_bytes, rt, file, &options, &e->error));
@@ -481,7 +481,7 @@ ggufx_status exercise_model(exercise *e, const ggufx_runtime *rt, const ggufx_fi
     if (status != GGUFX_OK) return status;
     TRY(a->model_create(&model, rt, file, &options, &e->error));
     TRY(a->model_info(&facts, model, &e->error));
-    TRY(a->model_layer(&layer, model, 0, &e->error));
+    TRY(a->model_layer_info(&layer, model, 0, &e->error));
     logits = calloc(facts.n_vocab, sizeof *logits);
     session_options.n_context = 2 * kIds;
     session_options.n_batch = 8;

@@ -46,13 +46,13 @@ ggufx_status exercise_device(exercise *e, const ggufx_runtime *rt) {
     MUST(memcmp(y, want, sizeof y) == 0);
     TRY(a->tensor_download(back, sizeof back, there, &e->error));
     MUST(memcmp(back, weights, sizeof back) == 0);
-    TRY(a->tensor_word_sum(&sum, there, &e->error));
+    TRY(a->tensor_checksum(&sum, there, &e->error));
     for (size_t i = 0; i < sizeof weights; i++) /* words are little-endian, as in files */
         want_sum += (uint32_t)((const unsigned char *)weights)[i] << 8 * (i % 4);
     MUST(sum == want_sum);
     handles.get_instance_proc_addr = handles.instance = handles.physical_device = handles.device =
         handles.queue = &handles;
-    TRY(a->device_adopt_vulkan(&own, rt, &handles, &options, &e->error));
+    TRY(a->device_create_vulkan(&own, rt, &handles, &options, &e->error));
     a->device_detach(own);
     TRY(a->device_info(&opened, own, &e->error));
     MUST(opened.flags & GGUFX_DEVICE_LOST);

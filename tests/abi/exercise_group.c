@@ -72,7 +72,7 @@ ggufx_status exercise_group(exercise *e, const ggufx_runtime *rt, const ggufx_fi
     TRY(exercise_decode(a, session, ids, 5, logits, n_vocab, e->progress, &e->error));
     exercise_mix(e, logits, n_vocab, sizeof *logits);
     TRY(a->writer_create(&writer, rt, NULL, &e->error));
-    TRY(a->writer_copy_rank(writer, file, 1, 2, NULL, GGUFX_GROUP_LAYERS, &e->error));
+    TRY(a->writer_copy_shard(writer, file, 1, 2, NULL, GGUFX_GROUP_PIPELINE, &e->error));
     TRY(a->writer_info(&made, writer, NULL, &e->error));
     MUST(made.n_bytes > 0);
 end:

@@ -24,8 +24,8 @@ static ggufx_status look(exercise *e, const ggufx_imatrix *imatrix) {
     size_t at = 0;
     TRY(a->imatrix_info(&facts, imatrix, &e->error));
     TRY(a->imatrix_find(&at, imatrix, "b", 1, &e->error));
-    TRY(a->imatrix_at(&entry, imatrix, at, &e->error));
-    TRY(a->imatrix_dataset(&text, imatrix, 0, &e->error));
+    TRY(a->imatrix_entry_at(&entry, imatrix, at, &e->error));
+    TRY(a->imatrix_dataset_at(&text, imatrix, 0, &e->error));
     MUST(facts.n_datasets == 1 && text.size == 1 && entry.n_columns == 2);
     exercise_mix(e, entry.values, 2, sizeof *entry.values);
 end:
@@ -49,7 +49,7 @@ ggufx_status exercise_imatrix(exercise *e, const ggufx_runtime *rt) {
         TRY(a->imatrix_merge(imatrix, again, &e->error));
         TRY(look(e, imatrix));
     }
-    TRY(a->imatrix_select(imatrix, kKeep, 2, &e->error));
+    TRY(a->imatrix_keep_entries(imatrix, kKeep, 2, &e->error));
     TRY(look(e, imatrix));
 end:
     a->imatrix_destroy(imatrix);
@@ -102,45 +102,49 @@ end:
     return status;
 }
 
-static ggufx_status mix_tensor(void *user, size_t index, const ggufx_job_tensor *tensor) {
+static ggufx_status mix_tensor(void *user, size_t index,
+                               const ggufx_quantizer_tensor_facts *tensor) {
     exercise_mix(user, &index, 1, sizeof index == 8 ? 8 : 4);
     exercise_mix(user, &tensor->bytes_out, 1, sizeof tensor->bytes_out);
     return GGUFX_OK;
 }
 
-static ggufx_status plan_job(exercise *e, ggufx_job *job) {
+static ggufx_status plan_job(exercise *e, ggufx_quantizer *job) {
     const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
-    ggufx_job_facts facts = {.struct_size = sizeof facts};
-    ggufx_job_tensor tensor = {.struct_size = sizeof tensor};
-    const uint32_t types[2] = {GGUFX_JOB_BY_RECIPE, GGUFX_TYPE_IQ4_NL};
+    ggufx_quantizer_facts facts = {.struct_size = sizeof facts};
+    ggufx_quantizer_tensor_facts tensor = {.struct_size = sizeof tensor};
+    const uint32_t types[2] = {GGUFX_QUANTIZER_DEFAULT_TYPE, GGUFX_TYPE_IQ4_NL};
     double rmse = 0;
-    TRY(a->job_info(&facts, job, &e->error));
+    TRY(a->quantizer_info(&facts, job, &e->error));
     MUST(facts.n_tensors == 2 && facts.n_parts == 1);
-    TRY(a->job_measure(&rmse, job, 1, GGUFX_TYPE_Q4_0, kColumns, e->progress, &e->error));
+    TRY(a->quantizer_tensor_error(&rmse, job, 1, GGUFX_TYPE_Q4_0, kColumns, e->progress,
+                                  &e->error));
     MUST(rmse > 0);
-    TRY(a->job_set_types(job, types, 2, &e->error));
-    TRY(a->job_tensor_at(&tensor, job, 1, &e->error));
-    MUST(tensor.to == GGUFX_TYPE_IQ4_NL && tensor.reason == GGUFX_JOB_REASON_CHOSEN);
+    TRY(a->quantizer_override_types(job, types, 2, &e->error));
+    TRY(a->quantizer_tensor_at(&tensor, job, 1, &e->error));
+    MUST(tensor.to == GGUFX_TYPE_IQ4_NL && tensor.reason == GGUFX_QUANTIZER_REASON_OVERRIDE);
 end:
     return status;
 }
 
 /* Runs the job in one piece, then as two shards; both give the same file. */
-static ggufx_status run_job(exercise *e, const ggufx_runtime *rt, ggufx_job *job, char *path) {
+static ggufx_status run_job(exercise *e, const ggufx_runtime *rt, ggufx_quantizer *job,
+                            char *path) {
     const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_file *file = NULL;
-    ggufx_job_run_options run = {.struct_size = sizeof run};
+    ggufx_quantizer_run_options run = {.struct_size = sizeof run};
     size_t at = 0;
     run.progress = e->progress;
     run.user = e;
     run.tensor_done = mix_tensor;
-    run.flags = GGUFX_JOB_MEASURE;
-    TRY(a->job_run(job, path, &run, &e->error));
+    run.flags = GGUFX_QUANTIZER_MEASURE;
+    TRY(a->quantizer_run(job, path, &run, &e->error));
     run.n_shards = 2;
-    for (run.shard = 1; run.shard <= 2; run.shard++) TRY(a->job_run(job, path, &run, &e->error));
-    TRY(a->job_finish(job, path, e->progress, &e->error));
+    for (run.shard = 1; run.shard <= 2; run.shard++)
+        TRY(a->quantizer_run(job, path, &run, &e->error));
+    TRY(a->quantizer_finish(job, path, e->progress, &e->error));
     TRY(a->open(&file, rt, path, NULL, &e->error));
     TRY(a->file_tensor_find(&at, file, "blk.0.ffn_up.weight", 19, &e->error));
     exercise_mix(e, a->tensor_data(a->file_tensor(file, at)), kRows * kColumns / 32 * 18, 1);
@@ -153,7 +157,7 @@ static ggufx_status look_at_recipes(exercise *e, uint32_t *file_type) {
     const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_file_type_facts facts = {.struct_size = sizeof facts};
-    TRY(a->file_type_from_name(file_type, "q4_0", &e->error));
+    TRY(a->file_type_find(file_type, "q4_0", &e->error));
     TRY(a->file_type_at(&facts, a->file_type_count() - 1, &e->error));
     MUST(facts.name != NULL && *file_type == 2);
 end:
@@ -165,8 +169,8 @@ ggufx_status exercise_job(exercise *e, const ggufx_runtime *rt) {
     ggufx_status status = GGUFX_OK;
     ggufx_file *file = NULL;
     ggufx_imatrix *imatrix = NULL;
-    ggufx_job *job = NULL;
-    ggufx_job_options options = {.struct_size = sizeof options};
+    ggufx_quantizer *job = NULL;
+    ggufx_quantizer_options options = {.struct_size = sizeof options};
     uint32_t file_type = 0;
     float x[kColumns * kRows];
     char in[] = "/tmp/ggufx-exercise-XXXXXX", out[40], part[48], log[52];
@@ -183,7 +187,7 @@ ggufx_status exercise_job(exercise *e, const ggufx_runtime *rt) {
     TRY(a->imatrix_open_memory(&imatrix, rt, kDat, sizeof kDat, &e->error));
     options.imatrix = imatrix;
     options.imatrix_name = "exercise";
-    TRY(a->job_quantize(&job, rt, file, file_type, &options, &e->error));
+    TRY(a->quantizer_create(&job, rt, file, file_type, &options, &e->error));
     a->file_destroy(file); /* the job keeps its own references */
     a->imatrix_destroy(imatrix);
     file = NULL;
@@ -191,7 +195,7 @@ ggufx_status exercise_job(exercise *e, const ggufx_runtime *rt) {
     TRY(plan_job(e, job));
     TRY(run_job(e, rt, job, out));
 end:
-    a->job_destroy(job);
+    a->quantizer_destroy(job);
     a->imatrix_destroy(imatrix);
     a->file_destroy(file);
     unlink(part); /* the shard's partial file */

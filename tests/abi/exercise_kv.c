@@ -41,9 +41,9 @@ static ggufx_status use_file(exercise *e, ggufx_kv *kv) {
     char path[] = "/tmp/ggufx-exercise-XXXXXX"; /* unique, because runs are concurrent */
     const int fd = mkstemp(path);
     MUST(fd >= 0 && close(fd) == 0);
-    TRY(a->kv_save_path(kv, 1, path, &e->error));
+    TRY(a->kv_save_file(kv, 1, path, &e->error));
     TRY(a->kv_truncate(kv, 0, 0, &e->error));
-    TRY(a->kv_load_path(kv, 0, path, &e->error));
+    TRY(a->kv_load_file(kv, 0, path, &e->error));
     TRY(a->kv_length(&length, kv, 0, &e->error));
     MUST(length == 11);
 end:
@@ -94,7 +94,7 @@ static ggufx_status use_sequences(exercise *e, ggufx_kv *kv, const float *in, fl
     MUST(length == 11 && snapshot->at == snapshot->n);
     TRY(use_file(e, kv));
     TRY(a->kv_remove(kv, 1, 5, 3, &e->error));
-    TRY(a->kv_compact(kv, GGUFX_KV_ALL_SEQUENCES, e->progress, &e->error));
+    TRY(a->kv_compact(kv, GGUFX_ALL_SEQUENCES, e->progress, &e->error));
     TRY(a->kv_requantize(kv, 0, GGUFX_KV_GX3, GGUFX_KV_F32, e->progress, &e->error));
     range.sequence = 0;
     TRY(a->kv_read(out, 11 * kRow, NULL, 0, kv, &range, &e->error));
@@ -136,7 +136,7 @@ static ggufx_status use_kv(exercise *e, ggufx_kv *kv, const float *in, float *ou
     TRY(a->kv_commit(kv, 0, &e->error));
     TRY(a->kv_length(&length, kv, 0, &e->error));
     MUST(length == 10 && positions[2] == 7);
-    TRY(a->kv_stats(&facts, kv, GGUFX_KV_ALL_LAYERS, &e->error));
+    TRY(a->kv_info(&facts, kv, GGUFX_KV_ALL_LAYERS, &e->error));
     MUST(facts.n_plain_pages > 0);
     TRY(use_sequences(e, kv, in, out));
     TRY(a->kv_clear(kv, &e->error));
@@ -186,7 +186,7 @@ ggufx_status exercise_kv(exercise *e, const ggufx_runtime *rt) {
     options.type_v = GGUFX_KV_Q8_0;
     options.n_sequences = 2;
     options.n_sinks = 4; /* the page after the sinks is quantized */
-    options.rope_style = GGUFX_KV_ROPE_HALVES;
+    options.rope_style = GGUFX_ROPE_NEOX;
     TRY(a->kv_estimate(&bytes, rt, &options, kTokens, &e->error));
     MUST(bytes > 0);
     TRY(a->kv_create(&kv, rt, &options, &e->error));

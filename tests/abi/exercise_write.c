@@ -89,19 +89,19 @@ static ggufx_status edit_file(exercise *e, const ggufx_runtime *rt, ggufx_writer
     how.progress = e->progress;
     MUST(fd >= 0 && close(fd) == 0);
     TRY(a->writer_write(w, path, NULL, &e->error));
-    TRY(a->edit_recover(&found, rt, path, &e->error));
+    TRY(a->file_recover_edit(&found, rt, path, &e->error));
     MUST(found == 0);
     TRY(a->open(&file, rt, path, NULL, &e->error));
     TRY(a->writer_create(&edit, rt, NULL, &e->error));
     TRY(a->writer_copy_meta(edit, file, &e->error));
     TRY(a->writer_copy_tensors(edit, file, &e->error));
     TRY(a->writer_set_string(edit, S("w.more"), S("more"), &e->error));
-    TRY(a->edit_info(&facts, edit, file, &how, &e->error));
+    TRY(a->writer_edit_info(&facts, edit, file, &how, &e->error));
     MUST(facts.in_place == 1);
-    TRY(a->edit_write(&facts, edit, file, path, &how, &e->error));
+    TRY(a->writer_edit(&facts, edit, file, path, &how, &e->error));
     MUST(facts.in_place == 1 && facts.n_written > 0);
     how.flags = GGUFX_EDIT_REWRITE;
-    TRY(a->edit_write(NULL, edit, file, path, &how, &e->error));
+    TRY(a->writer_edit(NULL, edit, file, path, &how, &e->error));
 end:
     a->writer_destroy(edit);
     a->file_destroy(file);

@@ -11,11 +11,11 @@ import public
 RESULTS = {"ggufx_status", "void", "const char *", "const void *", "const ggufx_tensor *",
            "uint32_t", "int32_t", "size_t", "uint64_t"}
 FORBIDDEN = r"\b(long|short|bool|_Bool|wchar_t|va_list|union|enum|unsigned|signed|inline)\b|\.\.\."
-MODULE_VERBS = ("open", "matvec", "matmul", "dequantize", "quantize", "validate", "tokenize",
-                "detokenize", "embed", "measure", "logprobs", "estimate", "recommend", "version", "abi", "has", "status", "row")
-OBJECTS = ("adapter", "runtime", "file", "tensor", "kv", "tokenizer", "token", "model", "group", "session", "batch", "device", "vulkan", "sampler", "generator", "embedder", "measure",
+MODULE_VERBS = ("open", "matvec", "matmul", "dequantize", "quantize", "tokenize",
+                "detokenize", "embed", "logprobs", "estimate", "recommend", "version", "abi", "has", "status")
+OBJECTS = ("adapter", "runtime", "file", "tensor", "kv", "tokenizer", "token", "model", "group", "session", "device", "sampler", "generator", "embedder", "eval",
            "type", "meta", "attend", "decode", "writer", "write",
-           "imatrix", "job", "edit", "chat", "grammar", "matcher")
+           "imatrix", "quantizer", "chat", "grammar", "matcher", "pre", "struct")
 
 
 def check_prototype(p, numbers):

@@ -148,7 +148,7 @@ class Validate(tool.Case):
         good = f32_file([1.0] * 8, (8,))
         self.check_bad(b"GGJT" + good[4:], "MAGIC", 0)
         self.check_bad(good[:4] + b"\7\0\0\0" + good[8:], "VERSION", 4)
-        self.check_bad(gguf([("k", 99, b"")]), "KVTYPE", 24 + 9)
+        self.check_bad(gguf([("k", 99, b"")]), "VALUE_TYPE", 24 + 9)
         result = run("validate", self.path("cut.gguf", good[:-5]), "--json")
         self.assertEqual((result.returncode, json.loads(result.stdout)["status"]), (3, "BOUNDS"))
 
@@ -173,7 +173,7 @@ class Validate(tool.Case):
         result = run("validate", path, "--strict", "--json")
         value = json.loads(result.stdout)
         self.assertEqual((result.returncode, value["status"], value["findings"]),
-                         (3, "KVTYPE", []))  # refused at open, like ggml
+                         (3, "VALUE_TYPE", []))  # refused at open, like ggml
 
     def test_version_1_needs_legacy(self):
         v1 = b"GGUF" + struct.pack("<III", 1, 0, 0)

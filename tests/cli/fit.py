@@ -61,7 +61,7 @@ def errors_of_types():
     found = {"f16": (0.00021, 0.00021), "bf16": (0.00166, 0.00166)}
     with open(os.path.join(SOURCE, "tests", "bench", "quantize.md"), encoding="utf-8") as file:
         text = file.read()
-    for line in text[text.index("## GGUFX_QUANTIZE_BEST"):].splitlines():
+    for line in text[text.index("## GGUFX_QUANTIZE_REFINED"):].splitlines():
         cells = [c.strip() for c in line.split("|")[1:-1]]
         if len(cells) == 9 and cells[3].startswith("0."):
             found[cells[0].lower()] = (float(cells[1] or cells[3]), float(cells[3]))

@@ -25,8 +25,8 @@ int main(int argc, char **argv) {
     s = ggufx_runtime_create(&rt, NULL, &e);
     if (s == GGUFX_OK) s = ggufx_kv_create(&kv, rt, &shape, &e);
     if (s == GGUFX_OK && argc > 2) s = kv_append_rows(kv, 0, 0, 2, NULL, x, 128, x, 128, &e);
-    if (s == GGUFX_OK && argc > 2) s = ggufx_kv_save_path(kv, 0, argv[1], &e);
-    if (s == GGUFX_OK && argc == 2) s = ggufx_kv_load_path(kv, 0, argv[1], &e);
+    if (s == GGUFX_OK && argc > 2) s = ggufx_kv_save_file(kv, 0, argv[1], &e);
+    if (s == GGUFX_OK && argc == 2) s = ggufx_kv_load_file(kv, 0, argv[1], &e);
     if (s != GGUFX_OK) fprintf(stderr, "%s\n", e.message);
     ggufx_kv_destroy(kv);
     ggufx_runtime_destroy(rt);

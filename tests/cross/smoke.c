@@ -51,13 +51,13 @@ static void tell(const ggufx_runtime *rt, const ggufx_file *file) {
     check(ggufx_model_info(&m, model, &error), "model info");
     check(ggufx_session_create(&session, model, NULL, &error), "session");
     float *logits = malloc(m.n_vocab * sizeof *logits);
-    ggufx_batch_item item = {
-        .struct_size = sizeof item, .flags = GGUFX_BATCH_LOGITS, .n_tokens = 1};
-    const ggufx_batch_options options = {
+    ggufx_decode_item item = {
+        .struct_size = sizeof item, .flags = GGUFX_DECODE_LOGITS, .n_tokens = 1};
+    const ggufx_decode_options options = {
         .struct_size = sizeof options, .logits = logits, .n_logits = m.n_vocab};
     for (int32_t step = 0, id = 1; step < 24; step++) {
         item.tokens = &id;
-        check(ggufx_session_decode_batch(session, &item, 1, &options, &error), "decode");
+        check(ggufx_session_decode(session, &item, 1, &options, &error), "decode");
         for (uint32_t i = 1, best = 0; i < m.n_vocab; i++)
             if (logits[i] > logits[best]) id = (int32_t)(best = i);
         printf("%d %016" PRIx64 "\n", (int)id, hash(logits, m.n_vocab * sizeof *logits));
@@ -69,15 +69,15 @@ static void tell(const ggufx_runtime *rt, const ggufx_file *file) {
 
 static void shrink(const ggufx_runtime *rt, const ggufx_file *file, const char *path) {
     uint32_t type = 0;
-    ggufx_job_options options = {.struct_size = sizeof options};
-    ggufx_job *job = NULL;
+    ggufx_quantizer_options options = {.struct_size = sizeof options};
+    ggufx_quantizer *job = NULL;
     ggufx_file *small = NULL;
-    options.flags = GGUFX_JOB_ALLOW_REQUANTIZE;
-    check(ggufx_file_type_from_name(&type, "Q4_K_M", &error), "type");
-    check(ggufx_job_quantize(&job, rt, file, type, &options, &error), "job");
+    options.flags = GGUFX_QUANTIZER_ALLOW_REQUANTIZE;
+    check(ggufx_file_type_find(&type, "Q4_K_M", &error), "type");
+    check(ggufx_quantizer_create(&job, rt, file, type, &options, &error), "job");
     for (int again = 0; again < 2; again++) /* the second run replaces the first one's file */
-        check(ggufx_job_run(job, path, NULL, &error), "run");
-    ggufx_job_destroy(job);
+        check(ggufx_quantizer_run(job, path, NULL, &error), "run");
+    ggufx_quantizer_destroy(job);
     check(ggufx_open(&small, rt, path, NULL, &error), "open what was written");
     multiply(rt, small);
     ggufx_file_destroy(small);
@@ -97,9 +97,9 @@ static void remember(const ggufx_runtime *rt, const char *path) {
     }
     check(kv_attend_rows(out[0], 128, NULL, 0, kv, 0, 0, k[0], 128, 1, NULL, NULL, &error),
           "attend");
-    check(ggufx_kv_save_path(kv, 0, path, &error), "save");
+    check(ggufx_kv_save_file(kv, 0, path, &error), "save");
     check(ggufx_kv_clear(kv, &error), "clear");
-    check(ggufx_kv_load_path(kv, 0, path, &error), "load");
+    check(ggufx_kv_load_file(kv, 0, path, &error), "load");
     check(kv_attend_rows(back[0], 128, NULL, 0, kv, 0, 0, k[0], 128, 1, NULL, NULL, &error),
           "again");
     printf("kv %016" PRIx64 " %d\n", hash(out, sizeof out), memcmp(out, back, sizeof out));

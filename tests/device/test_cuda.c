@@ -356,7 +356,7 @@ static ggufx_status use_card(const ggufx_runtime *rt, const ggufx_tensor *w, con
     ggufx_status status = ggufx_device_open(&device, rt, "cuda:0", &options, error);
     if (status == GGUFX_OK) status = ggufx_tensor_upload(&there, device, w, NULL, error);
     if (status == GGUFX_OK) status = ggufx_matvec(y, 20, rt, there, x, 256, NULL, error);
-    if (status == GGUFX_OK) status = ggufx_tensor_word_sum(&sum, there, error);
+    if (status == GGUFX_OK) status = ggufx_tensor_checksum(&sum, there, error);
     ggufx_tensor_destroy(there);
     ggufx_device_destroy(device);
     return status;

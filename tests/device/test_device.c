@@ -184,7 +184,7 @@ static void test_rows_of_any_length_and_stride_are_taken(void **state) {
         fake->unmapped = unmapped;
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
             uint64_t row_bytes = 0;
-            OK(ggufx_row_bytes(&row_bytes, cases[i].type, cases[i].cols, ok_error()));
+            OK(ggufx_type_row_bytes(&row_bytes, cases[i].type, cases[i].cols, ok_error()));
             matrix m = random_matrix(cases[i].type, cases[i].rows, cases[i].cols,
                                      row_bytes ? row_bytes + cases[i].more : 0);
             ggufx_tensor *here = wrap_matrix(host.rt, &m), *there = upload(host.device, here);
@@ -286,12 +286,12 @@ static void test_work_of_a_launch_is_bounded_at_the_largest_sizes(void **state) 
                  {GGUFX_TYPE_Q8_0, 28672, 32}};
     static const uint64_t budgets[] = {1 << 20, 1 << 28, 1 << 30};
     static const size_t columns[] = {1, 3, 512};
-    static const uint32_t modes[] = {0, GGUFX_MATMUL_F32, GGUFX_MATMUL_PRECISE,
+    static const uint32_t modes[] = {0, GGUFX_MATMUL_F32, GGUFX_MATMUL_INT16,
                                      GGUFX_MATMUL_BATCH_INVARIANT};
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         const uint64_t ne[2] = {sizes[s].cols, sizes[s].rows};
         uint64_t row_bytes = 0;
-        OK(ggufx_row_bytes(&row_bytes, sizes[s].type, ne[0], ok_error()));
+        OK(ggufx_type_row_bytes(&row_bytes, sizes[s].type, ne[0], ok_error()));
         uint8_t *zeros = calloc((size_t)(row_bytes * ne[1]), 1);
         for (size_t b = 0; b < 3; b++) {
             if (test_step() > 1 && (s + b) % 3 != 2) continue;
@@ -329,13 +329,13 @@ static void test_words_of_a_part_of_rows_are_refused(void **state) {
     for (size_t i = 0; i < 3; i++) {
         ggufx_tensor *slice = NULL;
         OK(ggufx_tensor_slice(&slice, there, 0, parts[i][0], parts[i][1], ok_error()));
-        assert_int_equal(ggufx_tensor_word_sum(&sum, slice, &error), GGUFX_E_UNSUPPORTED);
+        assert_int_equal(ggufx_tensor_checksum(&sum, slice, &error), GGUFX_E_UNSUPPORTED);
         assert_non_null(strstr(error.message, "a part of each row"));
         ggufx_tensor_destroy(slice);
     }
-    assert_int_equal(ggufx_tensor_word_sum(&sum, here, NULL), GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_tensor_word_sum(NULL, there, NULL), GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_tensor_word_sum(&sum, NULL, NULL), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_tensor_checksum(&sum, here, NULL), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_tensor_checksum(NULL, there, NULL), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_tensor_checksum(&sum, NULL, NULL), GGUFX_E_ARGUMENT);
     assert_int_equal(sum, 7);
     ggufx_tensor_destroy(there);
     ggufx_tensor_destroy(here);

@@ -191,45 +191,45 @@ static void within_a_grammar(fixture *f, const ggufx_model *model, const ggufx_m
 static void side_by_side(fixture *f, const ggufx_model *model, const ggufx_model *here,
                          record *out) {
     (void)here;
-    static const uint32_t flags[] = {GGUFX_MATMUL_BATCH_INVARIANT, GGUFX_MATMUL_TILES, 0};
+    static const uint32_t flags[] = {GGUFX_MATMUL_BATCH_INVARIANT, GGUFX_MATMUL_TILED, 0};
     int32_t tokens[N];
     make_tokens(tokens, N);
     for (size_t way = 0; way < 3; way++) {
         ggufx_session *session = new_session(f, model, 0);
         float *logits = malloc(28 * TINY_VOCAB * sizeof *logits);
-        ggufx_batch_options options = {.struct_size = sizeof options};
-        options.flags = GGUFX_BATCH_MATMUL;
+        ggufx_decode_options options = {.struct_size = sizeof options};
+        options.flags = GGUFX_DECODE_HAS_MATMUL_FLAGS;
         options.matmul_flags = flags[way];
         options.logits = logits;
-        ggufx_batch_item items[3] = {{.struct_size = sizeof(ggufx_batch_item),
-                                      .sequence = 1,
-                                      .tokens = tokens,
-                                      .n_tokens = 17},
-                                     {.struct_size = sizeof(ggufx_batch_item),
-                                      .sequence = 0,
-                                      .tokens = tokens + 9,
-                                      .n_tokens = 1},
-                                     {.struct_size = sizeof(ggufx_batch_item),
-                                      .sequence = 2,
-                                      .tokens = tokens + 3,
-                                      .n_tokens = 9}};
-        for (size_t i = 0; i < 3; i++) items[i].flags = GGUFX_BATCH_ALL_LOGITS;
+        ggufx_decode_item items[3] = {{.struct_size = sizeof(ggufx_decode_item),
+                                       .sequence = 1,
+                                       .tokens = tokens,
+                                       .n_tokens = 17},
+                                      {.struct_size = sizeof(ggufx_decode_item),
+                                       .sequence = 0,
+                                       .tokens = tokens + 9,
+                                       .n_tokens = 1},
+                                      {.struct_size = sizeof(ggufx_decode_item),
+                                       .sequence = 2,
+                                       .tokens = tokens + 3,
+                                       .n_tokens = 9}};
+        for (size_t i = 0; i < 3; i++) items[i].flags = GGUFX_DECODE_ALL_LOGITS;
         options.n_logits = 27 * TINY_VOCAB;
-        MUST(f, ggufx_session_decode_batch(session, items, 3, &options, &f->error));
+        MUST(f, ggufx_session_decode(session, items, 3, &options, &f->error));
         (void)write_record(out, logits, (size_t)options.n_logits * sizeof *logits);
-        MUST(f, ggufx_session_sequence_truncate(session, 0, 0, &f->error));
-        MUST(f, ggufx_session_sequence_copy(session, 1, 0, 11, &f->error));
-        MUST(f, ggufx_session_sequence_truncate(session, 2, 4, &f->error));
+        MUST(f, ggufx_session_truncate(session, 0, 0, &f->error));
+        MUST(f, ggufx_session_copy(session, 1, 0, 11, &f->error));
+        MUST(f, ggufx_session_truncate(session, 2, 4, &f->error));
         for (size_t i = 0; i < 3; i++)
-            items[i] = (ggufx_batch_item){.struct_size = sizeof(ggufx_batch_item),
-                                          .sequence = (uint32_t)i,
-                                          .flags = GGUFX_BATCH_LOGITS,
-                                          .tokens = tokens + 20,
-                                          .n_tokens = 1};
+            items[i] = (ggufx_decode_item){.struct_size = sizeof(ggufx_decode_item),
+                                           .sequence = (uint32_t)i,
+                                           .flags = GGUFX_DECODE_LOGITS,
+                                           .tokens = tokens + 20,
+                                           .n_tokens = 1};
         options.n_logits = 3 * TINY_VOCAB;
-        MUST(f, ggufx_session_decode_batch(session, items, 3, &options, &f->error));
+        MUST(f, ggufx_session_decode(session, items, 3, &options, &f->error));
         (void)write_record(out, logits, (size_t)options.n_logits * sizeof *logits);
-        MUST(f, ggufx_session_save(session, GGUFX_SESSION_ALL, write_record, out, &f->error));
+        MUST(f, ggufx_session_save(session, GGUFX_ALL_SEQUENCES, write_record, out, &f->error));
         free(logits);
         ggufx_session_destroy(session);
     }
@@ -396,7 +396,7 @@ static void assert_goes_on_here(fixture *f, const ggufx_session *lost, const ggu
     record snapshot = {NULL, 0, 0}, never_failed = {NULL, 0, 0};
     ggufx_session *fresh = new_session(f, here, products), *loaded = new_session(f, here, products);
     begin_text(f, fresh, n_tokens);
-    assert_int_equal(ggufx_session_sequence_length(lost, 0), n_tokens);
+    assert_int_equal(ggufx_session_length(lost, 0), n_tokens);
     MUST(f, ggufx_session_save(lost, 0, write_record, &snapshot, &f->error));
     /* The snapshot has nothing of the failed call. */
     MUST(f, ggufx_session_save(fresh, 0, write_record, &never_failed, &f->error));
@@ -464,7 +464,7 @@ static void test_a_failure_within_drafts_leaves_the_session_as_before(void **sta
         const ggufx_status status = step(&d, NULL, &f.error);
         if (status != GGUFX_OK) {
             FAILS(&f, GGUFX_E_DEVICE, "a fault on command", status);
-            assert_goes_on_here(&f, d.session, here, N, GGUFX_MATMUL_TILES);
+            assert_goes_on_here(&f, d.session, here, N, GGUFX_MATMUL_TILED);
             FAILS(&f, GGUFX_E_DEVICE, "lost", step(&d, NULL, &f.error));
             n_lost++;
         }

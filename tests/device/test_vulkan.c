@@ -183,7 +183,7 @@ static void test_long_chains_are_not_cut(void **state) {
 static void test_a_processor_says_which_rows_are_too_long(void **state) {
     (void)state;
     host h = begin(0);
-    const bool processor = facts_of(h.device).flags & GGUFX_DEVICE_PROCESSOR;
+    const bool processor = facts_of(h.device).flags & GGUFX_DEVICE_SOFTWARE;
     const size_t cols = (1 << 17) + 32;
     matrix m = quantized_matrix(h.rt, GGUFX_TYPE_Q8_0, 2, cols, 0);
     ggufx_tensor *here = wrap_matrix(h.rt, &m), *there = upload(h.device, here);
@@ -396,8 +396,8 @@ static int print_times(void) {
         uint32_t flags;
     } ways[] = {{"dots", 1, 0},
                 {"chains", 16, 0},
-                {"dots of 15 bits", 1, GGUFX_MATMUL_PRECISE},
-                {"chains of 15 bits", 16, GGUFX_MATMUL_PRECISE},
+                {"dots of 15 bits", 1, GGUFX_MATMUL_INT16},
+                {"chains of 15 bits", 16, GGUFX_MATMUL_INT16},
                 {"dots of floats", 1, GGUFX_MATMUL_F32},
                 {"chains of floats", 16, GGUFX_MATMUL_F32}};
     for (size_t f = 0; f < 3; f++)

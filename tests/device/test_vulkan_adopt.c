@@ -28,7 +28,7 @@ static ggufx_device *adopt(const ggufx_runtime *rt, const ggufx_vulkan_options *
     const ggufx_device_options options = vulkan_options(flags);
     ggufx_device *device = NULL;
     ggufx_error error;
-    if (ggufx_device_adopt_vulkan(&device, rt, handles, &options, &error) != GGUFX_OK) {
+    if (ggufx_device_create_vulkan(&device, rt, handles, &options, &error) != GGUFX_OK) {
         fail_msg("adopt: %s", error.message);
     }
     return device;
@@ -223,18 +223,18 @@ static void test_handles_that_are_none_are_said(void **state) {
     ggufx_error error;
     ggufx_vulkan_options handles = engine_handles(&e, 0);
     handles.queue_family = 99;
-    assert_int_equal(ggufx_device_adopt_vulkan(&device, rt, &handles, &options, &error),
+    assert_int_equal(ggufx_device_create_vulkan(&device, rt, &handles, &options, &error),
                      GGUFX_E_UNSUPPORTED);
     assert_non_null(strstr(error.message, "family 99"));
     assert_null(device);
     options.plugin_path = "/nowhere";
     handles = engine_handles(&e, 0);
-    assert_int_equal(ggufx_device_adopt_vulkan(&device, rt, &handles, &options, &error),
+    assert_int_equal(ggufx_device_create_vulkan(&device, rt, &handles, &options, &error),
                      GGUFX_E_UNSUPPORTED);
     assert_non_null(strstr(error.message, "/nowhere"));
     /* fma with binary64, a feature that the engine did not enable */
     options = vulkan_options(GGUFX_DEVICE_FMA_F64);
-    assert_int_equal(ggufx_device_adopt_vulkan(&device, rt, &handles, &options, &error),
+    assert_int_equal(ggufx_device_create_vulkan(&device, rt, &handles, &options, &error),
                      GGUFX_E_UNSUPPORTED);
     assert_non_null(strstr(error.message, "fma"));
     engine_frame(&e); /* the failed call left the engine's device usable */

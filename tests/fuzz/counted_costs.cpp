@@ -130,7 +130,7 @@ std::string tensors_backwards(size_t n) {
     });
 }
 
-int32_t go_on(void *, const ggufx_finding *) {
+int32_t go_on(void *, const ggufx_finding_facts *) {
     return 0;
 }
 
@@ -151,8 +151,8 @@ int run_open(const std::string &bytes) {
 int run_validate(const std::string &bytes) {
     ggufx_file *file = nullptr;
     if (open(&file, bytes) != GGUFX_OK) abort();
-    const ggufx_status status = ggufx_validate(file, GGUFX_VALIDATE_DEEP | GGUFX_VALIDATE_STRICT,
-                                               go_on, nullptr, nullptr, nullptr);
+    const ggufx_status status = ggufx_file_validate(
+        file, GGUFX_VALIDATE_DEEP | GGUFX_VALIDATE_STRICT, go_on, nullptr, nullptr, nullptr);
     ggufx_file_destroy(file);
     return status;
 }
@@ -256,7 +256,7 @@ int run_journal(const std::string &bytes) {
     write_file(path, std::string(static_cast<size_t>(n), 'a'));
     write_file(path + ".patch", bytes);
     int32_t done = 0;
-    return ggufx_edit_recover(&done, runtime(), path.c_str(), nullptr);
+    return ggufx_file_recover_edit(&done, runtime(), path.c_str(), nullptr);
 }
 
 // ---- importance matrices -------------------------------------------------------------------------
@@ -394,7 +394,7 @@ template <bool kCut> std::string snapshot(size_t n) {
                         rows.data(), rows.size(), nullptr));
     for (size_t i = 0; kCut && 3 * i + 3 < n; i++) must(ggufx_kv_remove(kv, 0, i, 2, nullptr));
     must(ggufx_kv_copy(kv, 0, 1, 0, n / (kCut ? 6 : 2), nullptr));
-    must(ggufx_kv_save(kv, GGUFX_KV_ALL_SEQUENCES, write_piece, &out, nullptr));
+    must(ggufx_kv_save(kv, GGUFX_ALL_SEQUENCES, write_piece, &out, nullptr));
     ggufx_kv_destroy(kv);
     return out;
 }
@@ -402,8 +402,7 @@ template <bool kCut> std::string snapshot(size_t n) {
 int run_snapshot(const std::string &bytes) {
     ggufx_kv *const kv = cache();
     std::string_view rest = bytes;
-    const ggufx_status status =
-        ggufx_kv_load(kv, GGUFX_KV_ALL_SEQUENCES, read_piece, &rest, nullptr);
+    const ggufx_status status = ggufx_kv_load(kv, GGUFX_ALL_SEQUENCES, read_piece, &rest, nullptr);
     ggufx_kv_destroy(kv);
     return status;
 }
@@ -435,17 +434,17 @@ std::string saved_session(size_t n) { // n tokens in every sequence
     std::string out;
     std::vector<int32_t> tokens(n);
     for (size_t i = 0; i < n; i++) tokens[i] = static_cast<int32_t>(3 + i % 250);
-    ggufx_batch_options options = {};
+    ggufx_decode_options options = {};
     options.struct_size = sizeof options;
     for (uint32_t sequence = 0; sequence < 64; sequence++) {
-        ggufx_batch_item item = {};
+        ggufx_decode_item item = {};
         item.struct_size = sizeof item;
         item.sequence = sequence;
         item.tokens = tokens.data();
         item.n_tokens = n;
-        if (ggufx_session_decode_batch(one, &item, 1, &options, nullptr) != GGUFX_OK) abort();
+        if (ggufx_session_decode(one, &item, 1, &options, nullptr) != GGUFX_OK) abort();
     }
-    if (ggufx_session_save(one, GGUFX_KV_ALL_SEQUENCES, write_piece, &out, nullptr) != GGUFX_OK)
+    if (ggufx_session_save(one, GGUFX_ALL_SEQUENCES, write_piece, &out, nullptr) != GGUFX_OK)
         abort();
     ggufx_session_destroy(one);
     return out;
@@ -455,7 +454,7 @@ int run_session(const std::string &bytes) {
     ggufx_session *const one = session();
     std::string_view rest = bytes;
     const ggufx_status status =
-        ggufx_session_load(one, GGUFX_KV_ALL_SEQUENCES, read_piece, &rest, nullptr);
+        ggufx_session_load(one, GGUFX_ALL_SEQUENCES, read_piece, &rest, nullptr);
     ggufx_session_destroy(one);
     return status;
 }
@@ -463,12 +462,13 @@ int run_session(const std::string &bytes) {
 // ---- templates and grammars ----------------------------------------------------------------------
 
 int run_template(const std::string &text) {
-    ggufx_chat *chat = nullptr;
-    ggufx_chat_options options = {};
+    ggufx_chat_template *chat = nullptr;
+    ggufx_chat_template_options options = {};
     options.struct_size = sizeof options;
     options.text = {text.data(), text.size()};
-    const ggufx_status status = ggufx_chat_create(&chat, runtime(), nullptr, &options, nullptr);
-    ggufx_chat_destroy(chat);
+    const ggufx_status status =
+        ggufx_chat_template_create(&chat, runtime(), nullptr, &options, nullptr);
+    ggufx_chat_template_destroy(chat);
     return status;
 }
 

@@ -44,7 +44,7 @@ const size_t chat_seed_end_length = sizeof chat_seed_end - 1;
 
 static ggufx_runtime *rt;
 
-static void check_text(const char *text, size_t n, const ggufx_chat_run *runs, size_t n_runs) {
+static void check_text(const char *text, size_t n, const ggufx_chat_span *runs, size_t n_runs) {
     uint64_t at = 0;
     for (size_t i = 0; i < n_runs; i++) {
         if (runs[i].end <= at || runs[i].user > 1) abort();
@@ -68,15 +68,15 @@ static void check_text(const char *text, size_t n, const ggufx_chat_run *runs, s
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     ggufx_runtime_options options = {.struct_size = sizeof options};
-    ggufx_chat_options chat_options = {.struct_size = sizeof chat_options};
+    ggufx_chat_template_options chat_options = {.struct_size = sizeof chat_options};
     ggufx_chat_request request = {.struct_size = sizeof request};
-    ggufx_chat *chat = NULL;
+    ggufx_chat_template *chat = NULL;
     ggufx_error error;
     char *const exact = malloc(size ? size : 1); /* so that sanitizers detect reads past the end */
     const uint8_t *const zero = size ? memchr(data, 0, size) : NULL;
     const size_t n_template = zero ? (size_t)(zero - data) : size;
     static char text[1 << 20];
-    static ggufx_chat_run runs[1 << 16];
+    static ggufx_chat_span runs[1 << 16];
     size_t n = 0, n_runs = 0;
     options.threads = 1;
     if (!rt && ggufx_runtime_create(&rt, &options, NULL) != GGUFX_OK) abort();
@@ -90,18 +90,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     request.max_memory = 1 << 22;
     request.max_output = 1 << 20;
     if (zero) { request.variables = (ggufx_text){exact + n_template + 1, size - n_template - 1}; }
-    if (ggufx_chat_create(&chat, rt, NULL, &chat_options, &error) == GGUFX_OK) {
+    if (ggufx_chat_template_create(&chat, rt, NULL, &chat_options, &error) == GGUFX_OK) {
         const ggufx_status status =
-            ggufx_chat_render(text, sizeof text, &n, chat, &request, &error);
+            ggufx_chat_template_render(text, sizeof text, &n, chat, &request, &error);
         if (status == GGUFX_OK) {
-            if (ggufx_chat_runs(runs, 1 << 16, &n_runs, chat, &request, NULL)) abort();
+            if (ggufx_chat_template_spans(runs, 1 << 16, &n_runs, chat, &request, NULL)) abort();
             check_text(text, n, runs, n_runs);
         }
         if (status == GGUFX_E_INTERNAL || status == GGUFX_E_MEMORY) abort();
         if (status != GGUFX_OK && !error.message[0]) abort();
-        ggufx_chat_facts facts = {.struct_size = sizeof facts};
-        if (ggufx_chat_info(&facts, chat, NULL) != GGUFX_OK) abort();
-        ggufx_chat_destroy(chat);
+        ggufx_chat_template_facts facts = {.struct_size = sizeof facts};
+        if (ggufx_chat_template_info(&facts, chat, NULL) != GGUFX_OK) abort();
+        ggufx_chat_template_destroy(chat);
     } else if (!error.message[0] || error.status == GGUFX_E_INTERNAL) {
         abort();
     }

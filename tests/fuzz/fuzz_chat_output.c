@@ -83,7 +83,7 @@ const char chat_seed_end[] = "";
 const size_t chat_seed_end_length = 0;
 
 static ggufx_runtime *rt;
-static ggufx_chat *chats[N_FORMATS];
+static ggufx_chat_template *chats[N_FORMATS];
 
 /* Deltas of one kind and call, joined. */
 typedef struct told {
@@ -117,9 +117,9 @@ static void note(told *t, const ggufx_event *event) {
 static void make_chats(void) {
     if (ggufx_runtime_create(&rt, NULL, NULL) != GGUFX_OK) abort();
     for (size_t i = 0; i < N_FORMATS; i++) {
-        ggufx_chat_options options = {.struct_size = sizeof options};
+        ggufx_chat_template_options options = {.struct_size = sizeof options};
         options.text = text_of(formats[i]);
-        if (ggufx_chat_create(&chats[i], rt, NULL, &options, NULL) != GGUFX_OK) abort();
+        if (ggufx_chat_template_create(&chats[i], rt, NULL, &options, NULL) != GGUFX_OK) abort();
     }
 }
 

@@ -186,7 +186,7 @@ static void call_fork(uint32_t from, uint32_t to, bytes *in) {
     all[to] = NULL;
     options[to] = options[from];
     options[to].sequence = to;
-    (void)ggufx_session_sequence_truncate(session, to, 0, NULL);
+    (void)ggufx_session_truncate(session, to, 0, NULL);
     if (ggufx_generator_fork(&all[to], all[from], &of, NULL) != GGUFX_OK)
         (void)ggufx_generator_create(&all[to], session, &options[to], NULL);
 }
@@ -207,7 +207,7 @@ static void call_one(bytes *in) {
     if (what == 12) call_load(a, in);
     if (what == 13) ggufx_generator_cancel(all[a]);
     if (what == 14) take_events();
-    if (what == 15) (void)ggufx_session_sequence_truncate(session, b, n, NULL); /* by hand */
+    if (what == 15) (void)ggufx_session_truncate(session, b, n, NULL); /* by hand */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -18,7 +18,7 @@ static void look(const ggufx_imatrix *imatrix) {
     if (ggufx_imatrix_info(&facts, imatrix, NULL) != GGUFX_OK) abort();
     for (size_t i = 0; i < facts.n_entries; i++) {
         size_t at = 0;
-        if (ggufx_imatrix_at(&entry, imatrix, i, NULL) != GGUFX_OK) abort();
+        if (ggufx_imatrix_entry_at(&entry, imatrix, i, NULL) != GGUFX_OK) abort();
         if (ggufx_imatrix_find(&at, imatrix, entry.name.data, entry.name.size, NULL) != GGUFX_OK ||
             at != i)
             abort();

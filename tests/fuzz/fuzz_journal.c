@@ -178,7 +178,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     write_file(path, e.now, e.n_file);
     write_file(journal_path, e.journal, e.n_journal);
     error.message[0] = 0;
-    const ggufx_status status = ggufx_edit_recover(&done, rt, path, &error);
+    const ggufx_status status = ggufx_file_recover_edit(&done, rt, path, &error);
     if (status == GGUFX_OK) {
         must(done == 1 && access(journal_path, F_OK) != 0, "a journal that was used is gone");
         must(apply(&e, want) && file_is(want, e.n_file), "the file is what the journal says");

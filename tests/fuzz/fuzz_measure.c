@@ -78,13 +78,13 @@ static ggufx_session *tiny(void) {
     return session;
 }
 
-static ggufx_status measure(ggufx_measure_facts *facts, ggufx_session *session,
-                            const ggufx_measure_options *options, ggufx_error *error) {
+static ggufx_status measure(ggufx_eval_facts *facts, ggufx_session *session,
+                            const ggufx_eval_options *options, ggufx_error *error) {
     int32_t tokens[N];
     for (int i = 0; i < N; i++) tokens[i] = (i * i * 17 + 3 * i + 9) % TINY_VOCAB;
     memset(facts, 0, sizeof *facts);
     facts->struct_size = sizeof *facts;
-    return ggufx_measure(facts, session, tokens, N, CHUNK, TINY_BOS, options, error);
+    return ggufx_eval_perplexity(facts, session, tokens, N, CHUNK, TINY_BOS, options, error);
 }
 
 /* CRC-64 (ECMA-182, reflected) of all bytes before it. */
@@ -97,7 +97,7 @@ static void seal(saved_file *file, size_t end) {
     for (size_t i = 0; i < 8; i++) file->data[end + i] = (uint8_t)(~crc >> 8 * i);
 }
 
-static void check(const ggufx_measure_facts *facts) {
+static void check(const ggufx_eval_facts *facts) {
     const double *value = &facts->base_perplexity, *end = &facts->rms_dp_error;
     n_taken++;
     for (; value <= end; value++) must_be(*value == *value, "figures are numbers");
@@ -109,8 +109,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static ggufx_session *session;
     static saved_file whole;
     saved_file *file = malloc(sizeof *file);
-    ggufx_measure_options options = {.struct_size = sizeof options};
-    ggufx_measure_facts facts;
+    ggufx_eval_options options = {.struct_size = sizeof options};
+    ggufx_eval_facts facts;
     ggufx_error error;
     if (!session) {
         session = tiny();
@@ -137,7 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check(&facts);
     else
         must_be(error.message[0] && facts.n_chunks == 0, "a failure says why, and nothing else");
-    must_be(ggufx_session_sequence_length(session, 0) == 0, "the session is empty");
+    must_be(ggufx_session_length(session, 0) == 0, "the session is empty");
     free(file);
     return 0;
 }

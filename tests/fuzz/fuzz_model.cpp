@@ -71,11 +71,11 @@ void decode_twice(ggufx_session *session, uint32_t n_vocab) {
         const ggufx_status status = decode_ids(session, ids, 3, logits->data(), n_vocab, &error);
         if (!ok(status, error)) {
             must(status == GGUFX_E_VALUE, error.message);
-            must(ggufx_session_sequence_length(session, 0) == 0, "a failed decode left tokens");
+            must(ggufx_session_length(session, 0) == 0, "a failed decode left tokens");
             return;
         }
-        must(ggufx_session_sequence_length(session, 0) == 3, "three tokens");
-        must(ok(ggufx_session_sequence_truncate(session, 0, 0, &error), error), "truncate");
+        must(ggufx_session_length(session, 0) == 3, "three tokens");
+        must(ok(ggufx_session_truncate(session, 0, 0, &error), error), "truncate");
     }
     must(memcmp(first.data(), second.data(), n_vocab * sizeof(float)) == 0, "other bits");
     g_decoded++;
@@ -89,10 +89,10 @@ void use_model(const ggufx_model *model) {
     for (uint32_t i = 0; i < facts.n_layers; i++) {
         ggufx_layer_facts layer = {};
         layer.struct_size = sizeof layer;
-        must(ok(ggufx_model_layer(&layer, model, i, &error), error), "layer info");
+        must(ok(ggufx_model_layer_info(&layer, model, i, &error), error), "layer info");
         must(layer.reads_layer < facts.n_layers, "a layer of another's keys");
     }
-    must(ggufx_model_layer(nullptr, model, 0, &error) == GGUFX_E_ARGUMENT, "no out");
+    must(ggufx_model_layer_info(nullptr, model, 0, &error) == GGUFX_E_ARGUMENT, "no out");
     ggufx_session_options options = {};
     options.struct_size = sizeof options;
     options.n_context = 16;
@@ -176,7 +176,7 @@ void use_file(const ggufx_runtime *rt, const ggufx_file *file) {
     const bool by_layers =
         ggufx_file_meta_find(&layers, file, key, sizeof key - 1, nullptr) == GGUFX_OK;
     Echo group(static_cast<uint32_t>(rank), is_rank ? static_cast<uint32_t>(size) : 1,
-               by_layers ? GGUFX_GROUP_LAYERS : 0);
+               by_layers ? GGUFX_GROUP_PIPELINE : 0);
     if (is_rank) options.group = group.options();
     ggufx_model *model = nullptr;
     if (ok(ggufx_model_create(&model, rt, file, &options, &error), error)) {
@@ -191,7 +191,7 @@ void look(const ggufx_runtime *rt, const ggufx_file *file) {
     ggufx_error error;
     char text[256];
     size_t needed = 0;
-    const ggufx_status shown = ggufx_file_graph(text, sizeof text, &needed, file, &error);
+    const ggufx_status shown = ggufx_model_describe_graph(text, sizeof text, &needed, file, &error);
     if (shown != GGUFX_E_CAPACITY) ok(shown, error);
     ggufx_estimate_options options = {};
     options.struct_size = sizeof options;
@@ -200,8 +200,9 @@ void look(const ggufx_runtime *rt, const ggufx_file *file) {
     ggufx_estimate_facts facts = {};
     facts.struct_size = sizeof facts;
     ok(ggufx_estimate(&facts, rt, file, &options, &error), error);
-    ggufx_job *job = nullptr;
-    if (ok(ggufx_job_quantize(&job, rt, file, 7, nullptr, &error), error)) ggufx_job_destroy(job);
+    ggufx_quantizer *job = nullptr;
+    if (ok(ggufx_quantizer_create(&job, rt, file, 7, nullptr, &error), error))
+        ggufx_quantizer_destroy(job);
 }
 
 } // namespace
@@ -284,7 +285,7 @@ std::vector<uint8_t> of_rank(const uint8_t *data, size_t n, uint32_t rank, uint3
                  GGUFX_OK &&
              ggufx_writer_create(&writer, rt, nullptr, nullptr) == GGUFX_OK,
          "a model that cannot be opened");
-    if (ggufx_writer_copy_rank(writer, file, rank, size, nullptr, flags, nullptr) == GGUFX_OK)
+    if (ggufx_writer_copy_shard(writer, file, rank, size, nullptr, flags, nullptr) == GGUFX_OK)
         must(ggufx_writer_write_stream(writer, write, &out, nullptr, nullptr) == GGUFX_OK, "write");
     ggufx_writer_destroy(writer);
     ggufx_file_destroy(file);
@@ -295,7 +296,7 @@ std::vector<uint8_t> of_rank(const uint8_t *data, size_t n, uint32_t rank, uint3
 void run_model(const uint8_t *data, size_t n, const char *name, long first, long count) {
     run_changes(data, n, name, first, count);
     for (uint32_t size = 2; size <= 4; size++) { // size 4: pipeline parallelism
-        const uint32_t flags = size == 4 ? GGUFX_GROUP_LAYERS : 0;
+        const uint32_t flags = size == 4 ? GGUFX_GROUP_PIPELINE : 0;
         const std::vector<uint8_t> part = of_rank(data, n, size - 1, size, flags);
         if (!part.empty()) run_changes(part.data(), part.size(), name, first, (count + 3) / 4);
     }

@@ -96,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     ggufx_type_facts facts = {.struct_size = sizeof facts};
     r.type = take(&in) % 64;
     const uint32_t how = take(&in);
-    const int32_t mode = how % 2 ? GGUFX_QUANTIZE_REFERENCE : GGUFX_QUANTIZE_BEST;
+    const int32_t mode = how % 2 ? GGUFX_QUANTIZE_REFERENCE : GGUFX_QUANTIZE_REFINED;
     if (begins_with_tables(r.type) && how % 16 >= 2) return 0;
     if (ggufx_type_info(&facts, r.type, NULL) != GGUFX_OK || !facts.block_values) return 0;
     const size_t most = facts.block_values < 256 ? MOST_VALUES / 4 : MOST_VALUES;

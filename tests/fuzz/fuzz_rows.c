@@ -86,10 +86,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const uint32_t modes[] = {0,
                                      GGUFX_MATMUL_F32,
                                      GGUFX_MATMUL_BATCH_INVARIANT,
-                                     GGUFX_MATMUL_PRECISE,
-                                     GGUFX_MATMUL_TILES,
+                                     GGUFX_MATMUL_INT16,
+                                     GGUFX_MATMUL_TILED,
                                      GGUFX_MATMUL_F32 | GGUFX_MATMUL_BATCH_INVARIANT,
-                                     GGUFX_MATMUL_PRECISE | GGUFX_MATMUL_TILES};
+                                     GGUFX_MATMUL_INT16 | GGUFX_MATMUL_TILED};
     bytes in = {data, size};
     product p;
     ggufx_type_facts facts = {.struct_size = sizeof facts};

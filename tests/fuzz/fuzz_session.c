@@ -135,14 +135,14 @@ static void call_load(ggufx_session *session, bytes *in) {
     const uint32_t from = take(in, SEQUENCES), to = take(in, SEQUENCES);
     snapshot_file file = {NULL, 0, 0};
     ggufx_error error;
-    const uint64_t n = ggufx_session_sequence_length(session, from);
-    const uint64_t before = ggufx_session_sequence_length(session, to);
+    const uint64_t n = ggufx_session_length(session, from);
+    const uint64_t before = ggufx_session_length(session, to);
     must_be(ggufx_session_save(session, from, write_piece, &file, NULL) == GGUFX_OK, "a save");
     const uint32_t n_changes = take(in, 3);
     for (uint32_t i = 0; i < n_changes; i++) change(&file, n, in);
     error.message[0] = 0;
     const ggufx_status status = ggufx_session_load(session, to, read_piece, &file, &error);
-    const uint64_t after = ggufx_session_sequence_length(session, to);
+    const uint64_t after = ggufx_session_length(session, to);
     n_loaded += status == GGUFX_OK && n > 0;
     must_be(n_changes > 0 || status == GGUFX_E_CAPACITY || (status == GGUFX_OK && after == n),
             "what was saved is loaded");
@@ -161,8 +161,8 @@ static int32_t stop_after(void *user, uint64_t done, uint64_t total) {
 static void call_decode(ggufx_session *session, bytes *in) {
     static float logits[ROWS * TINY_VOCAB], hidden[ROWS * TINY_EMBD], rows[30 * TINY_EMBD];
     static int32_t tokens[2 * TINY_CONTEXT], positions[SEQUENCES + 1][30];
-    ggufx_batch_item items[SEQUENCES + 1];
-    ggufx_batch_options options = {.struct_size = sizeof options};
+    ggufx_decode_item items[SEQUENCES + 1];
+    ggufx_decode_options options = {.struct_size = sizeof options};
     uint64_t before[SEQUENCES];
     int polls = 1 + (int)take(in, 30);
     const ggufx_progress progress = {.user = &polls, .report = stop_after};
@@ -172,15 +172,15 @@ static void call_decode(ggufx_session *session, bytes *in) {
     if (take(in, 16) == 0) tokens[take(in, TINY_CONTEXT)] = (int32_t)take(in, 512) - 100;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t flags = take(in, 33), sequence = take(in, 8);
-        items[i] = (ggufx_batch_item){.struct_size = sizeof(ggufx_batch_item),
-                                      .sequence = sequence < 7 ? sequence % SEQUENCES : UINT32_MAX,
-                                      .flags = flags,
-                                      .tokens = tokens + take(in, TINY_CONTEXT),
-                                      .n_tokens = take(in, 30)};
-        n_rows += flags & GGUFX_BATCH_ALL_LOGITS ? items[i].n_tokens : flags & GGUFX_BATCH_LOGITS;
-        n_hidden += flags & GGUFX_BATCH_ALL_EMBED ? items[i].n_tokens
-                    : flags & GGUFX_BATCH_EMBED   ? 1
-                                                  : 0;
+        items[i] = (ggufx_decode_item){.struct_size = sizeof(ggufx_decode_item),
+                                       .sequence = sequence < 7 ? sequence % SEQUENCES : UINT32_MAX,
+                                       .flags = flags,
+                                       .tokens = tokens + take(in, TINY_CONTEXT),
+                                       .n_tokens = take(in, 30)};
+        n_rows += flags & GGUFX_DECODE_ALL_LOGITS ? items[i].n_tokens : flags & GGUFX_DECODE_LOGITS;
+        n_hidden += flags & GGUFX_DECODE_ALL_HIDDEN ? items[i].n_tokens
+                    : flags & GGUFX_DECODE_HIDDEN   ? 1
+                                                    : 0;
         const uint32_t given = take(in, 64); /* most often tokens at the next positions */
         if (given % 8 == 0) {
             items[i].embeddings = rows;
@@ -201,12 +201,12 @@ static void call_decode(ggufx_session *session, bytes *in) {
     options.n_logits = n_rows * TINY_VOCAB;
     options.embeddings = hidden;
     options.n_embeddings = n_hidden * TINY_EMBD;
-    for (uint32_t i = 0; i < SEQUENCES; i++) before[i] = ggufx_session_sequence_length(session, i);
-    const ggufx_status status = ggufx_session_decode_batch(session, items, n, &options, NULL);
+    for (uint32_t i = 0; i < SEQUENCES; i++) before[i] = ggufx_session_length(session, i);
+    const ggufx_status status = ggufx_session_decode(session, items, n, &options, NULL);
     if (status == GGUFX_OK)
         for (uint32_t i = 0; i < n; i++) before[items[i].sequence] += items[i].n_tokens;
     for (uint32_t i = 0; i < SEQUENCES; i++)
-        must_be(ggufx_session_sequence_length(session, i) == before[i], "lengths after a batch");
+        must_be(ggufx_session_length(session, i) == before[i], "lengths after a batch");
 }
 
 static void call_one(ggufx_session *session, bytes *in) {
@@ -215,13 +215,12 @@ static void call_one(ggufx_session *session, bytes *in) {
     const uint32_t first = what > 7 ? take(in, TINY_CONTEXT + 2) : 0;
     if (what < 3) call_decode(session, in);
     if (what == 3 || what == 7) call_load(session, in);
-    if (what == 4) (void)ggufx_session_sequence_copy(session, a, b, n, NULL);
-    if (what == 5) (void)ggufx_session_sequence_truncate(session, a, 0, NULL);
-    if (what == 6) (void)ggufx_session_sequence_truncate(session, a, n, NULL);
-    if (what == 8) (void)ggufx_session_sequence_remove(session, a, first, n, NULL);
+    if (what == 4) (void)ggufx_session_copy(session, a, b, n, NULL);
+    if (what == 5) (void)ggufx_session_truncate(session, a, 0, NULL);
+    if (what == 6) (void)ggufx_session_truncate(session, a, n, NULL);
+    if (what == 8) (void)ggufx_session_remove(session, a, first, n, NULL);
     if (what == 9)
-        (void)ggufx_session_sequence_shift(session, a, first, n, (int32_t)take(in, 200) - 100,
-                                           NULL);
+        (void)ggufx_session_shift(session, a, first, n, (int32_t)take(in, 200) - 100, NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -251,21 +251,20 @@ static void call_sequences(ggufx_kv *kv, const ggufx_kv_options *o, uint32_t seq
 static void call_rebuild(ggufx_kv *kv, bytes *in) {
     const uint32_t *types = snapshot_types(), what = take(in, 3), type = take(in, 16);
     ggufx_kv_facts facts = {.struct_size = sizeof facts};
-    if (what == 0) (void)ggufx_kv_compact(kv, GGUFX_KV_ALL_SEQUENCES, NULL, NULL);
+    if (what == 0) (void)ggufx_kv_compact(kv, GGUFX_ALL_SEQUENCES, NULL, NULL);
     if (what == 1)
         (void)ggufx_kv_requantize(kv, GGUFX_KV_ALL_LAYERS, types[type], GGUFX_KV_KEEP_TYPE, NULL,
                                   NULL);
     if (what == 2) (void)ggufx_kv_reserve(kv, 0, take(in, 1000), NULL);
-    if (ggufx_kv_stats(&facts, kv, GGUFX_KV_ALL_LAYERS, NULL) != GGUFX_OK) abort();
+    if (ggufx_kv_info(&facts, kv, GGUFX_KV_ALL_LAYERS, NULL) != GGUFX_OK) abort();
 }
 
 /* A saved snapshot can be loaded by the same cache. */
 static void call_save(ggufx_kv *kv) {
     snapshot saved = {0};
     ggufx_error error;
-    if (ggufx_kv_save(kv, GGUFX_KV_ALL_SEQUENCES, snapshot_write, &saved, NULL) != GGUFX_OK)
-        abort();
-    if (ggufx_kv_load(kv, GGUFX_KV_ALL_SEQUENCES, snapshot_read, &saved, &error) != GGUFX_OK) {
+    if (ggufx_kv_save(kv, GGUFX_ALL_SEQUENCES, snapshot_write, &saved, NULL) != GGUFX_OK) abort();
+    if (ggufx_kv_load(kv, GGUFX_ALL_SEQUENCES, snapshot_read, &saved, &error) != GGUFX_OK) {
         fprintf(stderr, "%s\n", error.message);
         abort();
     }
@@ -281,7 +280,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     snapshot_seal(&s);
     ggufx_kv *kv = snapshot_cache(seed);
     error.message[0] = 0;
-    if (ggufx_kv_load(kv, GGUFX_KV_ALL_SEQUENCES, snapshot_read, &s, &error) == GGUFX_OK) {
+    if (ggufx_kv_load(kv, GGUFX_ALL_SEQUENCES, snapshot_read, &s, &error) == GGUFX_OK) {
         snapshot_loaded();
         for (uint32_t n = 0; in.n && n < 24; n++) {
             const uint32_t what = take(&in, 16), sequence = take(&in, seed->shape.n_sequences);

@@ -52,13 +52,13 @@ void use(const ggufx_tokenizer *tokenizer, const char *text, size_t length, uint
     std::string whole(needed, '\0'), parts;
     must(ggufx_detokenize(whole.data(), needed, &needed, tokenizer, ids.data(), n, how, nullptr) ==
          GGUFX_OK);
-    ggufx_detokenize_state state = {};
+    ggufx_detokenizer_state state = {};
     std::string part(whole.size() + 8, '\0');
     for (size_t i = 0; i <= n; i++) {
         const bool last = i == n;
-        state.flags = last ? how | GGUFX_DETOKENIZE_LAST : how;
-        must(ggufx_detokenize_part(part.data(), part.size(), &needed, &state, tokenizer,
-                                   ids.data() + i, last ? 0 : 1, nullptr) == GGUFX_OK);
+        state.flags = last ? how | GGUFX_DETOKENIZE_FLUSH : how;
+        must(ggufx_detokenize_stream(part.data(), part.size(), &needed, &state, tokenizer,
+                                     ids.data() + i, last ? 0 : 1, nullptr) == GGUFX_OK);
         parts.append(part, 0, needed);
     }
     must(parts == whole);
@@ -67,12 +67,12 @@ void use(const ggufx_tokenizer *tokenizer, const char *text, size_t length, uint
 // The text as a user's message in a chat template: only the template's own text gives control
 // tokens.
 void use_in_a_chat(const ggufx_tokenizer *tokenizer, const char *text, size_t length) {
-    static ggufx_chat *const chat = [] {
-        ggufx_chat *made = nullptr;
-        ggufx_chat_options options = {};
+    static ggufx_chat_template *const chat = [] {
+        ggufx_chat_template *made = nullptr;
+        ggufx_chat_template_options options = {};
         options.struct_size = sizeof options;
         options.text = text_of("{{ messages[0].content }}<|ctl|>{{ messages[0].content | trim }}");
-        must(ggufx_chat_create(&made, runtime(), nullptr, &options, nullptr) == GGUFX_OK);
+        must(ggufx_chat_template_create(&made, runtime(), nullptr, &options, nullptr) == GGUFX_OK);
         return made;
     }();
     ggufx_chat_message message = {};
@@ -85,8 +85,8 @@ void use_in_a_chat(const ggufx_tokenizer *tokenizer, const char *text, size_t le
     size_t n = 0;
     Ids ids(128 * length + 64);
     ggufx_error error;
-    const ggufx_status status =
-        ggufx_chat_tokenize(ids.data(), ids.size(), &n, chat, tokenizer, &request, 0, &error);
+    const ggufx_status status = ggufx_chat_template_tokenize(ids.data(), ids.size(), &n, chat,
+                                                             tokenizer, &request, 0, &error);
     if (status != GGUFX_OK) return must(error.message[0] != 0 && status != GGUFX_E_INTERNAL);
     ggufx_tokenizer_facts facts = {};
     facts.struct_size = sizeof facts;

@@ -243,7 +243,7 @@ static void edit(const file_bytes *b, bytes *in) {
     for (int i = 0; i < 3 && in->n; i++) call(w, in);
     unset_own(w, 1);
     const file_bytes want = written(w);
-    const ggufx_status status = ggufx_edit_write(&facts, w, file, path, NULL, &error);
+    const ggufx_status status = ggufx_writer_edit(&facts, w, file, path, NULL, &error);
     if (status != GGUFX_OK) must(0, error.message);
     ggufx_writer_destroy(w);
     ggufx_file_destroy(file);

@@ -164,7 +164,7 @@ static const ggufx_runtime *runtime(void) {
 }
 
 static void set_shape(snapshot_seed *seed, size_t index) {
-    static const uint32_t windows[] = {16, 0, 64, 10}, sinks[] = {0, GGUFX_KV_NO_SINKS, 4};
+    static const uint32_t windows[] = {16, 0, 64, 10}, sinks[] = {0, GGUFX_KV_NO_SINK_TOKENS, 4};
     static const double frequencies[] = {1.0, 0.3, 0.01, 0.002};
     ggufx_kv_options *o = &seed->shape;
     *o = (ggufx_kv_options){.struct_size = sizeof(ggufx_kv_options)};
@@ -177,7 +177,7 @@ static void set_shape(snapshot_seed *seed, size_t index) {
     o->type_v = kv_types[(index * 5 + index / kTypes) % kTypes];
     o->n_sequences = 2;
     o->n_sinks = sinks[index / 2 % 3];
-    o->rope_style = GGUFX_KV_ROPE_HALVES;
+    o->rope_style = GGUFX_ROPE_NEOX;
     o->max_tokens = index % 11 == 10 ? 600 : 0;
     if (index % 5 == 1) o->flags |= GGUFX_KV_CENTRE_ALL;
     if (index % 5 == 3) o->flags |= GGUFX_KV_FIT_TQ3_0;
@@ -193,7 +193,8 @@ static void set_shape(snapshot_seed *seed, size_t index) {
     }
     for (uint32_t l = 0; l < 2; l++) {
         const uint32_t window = windows[(index / 4 + l) % 4];
-        seed->layers[l] = (ggufx_kv_layer){0, 0, window, window ? (uint32_t)(index + l) % 3 : 0};
+        seed->layers[l] =
+            (ggufx_kv_layer_options){0, 0, window, window ? (uint32_t)(index + l) % 3 : 0};
     }
     o->layers = seed->layers;
     o->n_layer_options = 2;
@@ -232,7 +233,7 @@ const snapshot_seed *snapshot_seed_at(size_t index) {
     set_shape(seed, index % kSeeds);
     ggufx_kv *kv = snapshot_cache(seed);
     fill(kv, &seed->shape, index % kSeeds);
-    if (ggufx_kv_save(kv, GGUFX_KV_ALL_SEQUENCES, snapshot_write, &seed->saved, NULL) != GGUFX_OK)
+    if (ggufx_kv_save(kv, GGUFX_ALL_SEQUENCES, snapshot_write, &seed->saved, NULL) != GGUFX_OK)
         abort();
     ggufx_kv_destroy(kv);
     seed->saved.n_layers = 2;

@@ -29,7 +29,7 @@ typedef struct snapshot {
 
 typedef struct snapshot_seed {
     ggufx_kv_options shape;
-    ggufx_kv_layer layers[2];
+    ggufx_kv_layer_options layers[2];
     snapshot saved;
 } snapshot_seed;
 

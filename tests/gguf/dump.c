@@ -49,7 +49,7 @@ static void number(const ggufx_file *f, size_t index, uint64_t i, int32_t type) 
     }
 }
 
-static void value(const ggufx_file *f, size_t index, const ggufx_meta_entry *e) {
+static void value(const ggufx_file *f, size_t index, const ggufx_meta_facts *e) {
     ggufx_text text = {NULL, 0};
     size_t inner = 0;
     uint64_t i;
@@ -66,7 +66,7 @@ static void value(const ggufx_file *f, size_t index, const ggufx_meta_entry *e) 
                 check(ggufx_file_meta_array_string(&text, f, index, i, &error));
                 hex(text.data, text.size);
             } else if (e->element_type == GGUFX_VALUE_ARRAY) {
-                ggufx_meta_entry below = {.struct_size = sizeof below};
+                ggufx_meta_facts below = {.struct_size = sizeof below};
                 check(ggufx_file_meta_array_nested(&inner, f, index, i, &error));
                 check(ggufx_file_meta_at(&below, f, inner, &error));
                 value(f, inner, &below);
@@ -82,7 +82,7 @@ static void keys(const ggufx_file *f) {
     size_t i;
     printf("\"kv\":[");
     for (i = 0; i < ggufx_file_meta_count(f); i++) {
-        ggufx_meta_entry e = {.struct_size = sizeof e};
+        ggufx_meta_facts e = {.struct_size = sizeof e};
         check(ggufx_file_meta_at(&e, f, i, &error));
         printf("%s\n{\"key\":", i ? "," : "");
         hex(e.key.data, e.key.size);

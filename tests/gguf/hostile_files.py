@@ -60,8 +60,8 @@ def key_cases(cases):
         cases.reject("length", f"key_length_{name}", base.changed(("key", 1, "name"), "Q", n), LENGTH, at["key", 1, "name"])
         cases.reject("length", f"text_length_{name}", base.changed(("key", 1, "value"), "Q", n), LENGTH, at["key", 1, "value"])
     for kind in (13, 14, 63, 255, 0x7fffffff, 1 << 31, 2**32 - 1):
-        cases.reject("kv", f"value_type_{kind:x}", base.changed(("key", 1, "type"), "I", kind), "KVTYPE", at["key", 1, "type"])
-        cases.reject("array", f"element_type_{kind:x}", base.changed(("key", 2, "element"), "I", kind), "KVTYPE", None)
+        cases.reject("kv", f"value_type_{kind:x}", base.changed(("key", 1, "type"), "I", kind), "VALUE_TYPE", at["key", 1, "type"])
+        cases.reject("array", f"element_type_{kind:x}", base.changed(("key", 2, "element"), "I", kind), "VALUE_TYPE", None)
     for element, values in (("u8", [1]), ("u32", [1, 2]), ("f64", [1.5]), ("bool", [True]), ("str", ["a", "bc"])):
         one = File([NAME, ("list", "arr", (element, values))])
         for name, n in {**HUGE, "one_more": len(values) + 1}.items():
@@ -90,7 +90,7 @@ def alignment_cases(cases):
         cases.reject("alignment", f"alignment_{n}", one.data, "ALIGNMENT|BOUNDS|OVERFLOW", None)
     for kind, value in (("u16", 32), ("u64", 32), ("i32", 32), ("f32", 32.0), ("bool", True), ("str", "32"), ("arr", ("u32", [32]))):
         one = File([NAME, ("general.alignment", kind, value)], [("a", (8,), 0)])
-        cases.reject("alignment", f"alignment_type_{kind}", one.data, "KVTYPE|ALIGNMENT", None)
+        cases.reject("alignment", f"alignment_type_{kind}", one.data, "VALUE_TYPE|ALIGNMENT", None)
     for n in (8, 16, 128, 1024):
         two = [("a", (5,), 0), ("b", (7,), 0)]
         cases.accept("valid", f"alignment_{n}", File([NAME, ("general.alignment", "u32", n)], two, alignment=n).data)
@@ -260,7 +260,7 @@ def model_cases(cases):
                              ("blocks", "block_count", (0, 2**31, 2**32 - 1)), ("embedding", "embedding_length", (0, 2**32 - 1)),
                              ("context", "context_length", (0,))):
         for value in values:
-            refuse("HPARAM", f"{name}_{value}", model({"llama." + at: ("u32", value)}))
+            refuse("HYPERPARAMETER", f"{name}_{value}", model({"llama." + at: ("u32", value)}))
     refuse("MISSING", "no_tensors", model(leave_out=model_tensors()))
     for name in ("token_embd", "output_norm", "blk.1.attn_q", "blk.0.attn_v", "blk.1.ffn_down", "blk.0.ffn_norm"):
         refuse("MISSING", "without_" + name, model(leave_out=[name + ".weight"]))

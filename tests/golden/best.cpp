@@ -1,6 +1,6 @@
-// GGUFX_QUANTIZE_BEST on generated rows (bell-shaped, heavy-tailed, ties, rounding edge cases), and
-// on those of GGUFX_TEST_DATA if it exists. No block has a larger error than the reference's, and
-// for types with a choice the total error is smaller.
+// GGUFX_QUANTIZE_REFINED on generated rows (bell-shaped, heavy-tailed, ties, rounding edge cases),
+// and on those of GGUFX_TEST_DATA if it exists. No block has a larger error than the reference's,
+// and for types with a choice the total error is smaller.
 // SPDX-License-Identifier: MIT
 #include "base/cpu.hpp"
 #include "base/host.hpp"

@@ -39,12 +39,12 @@ void frames_of_blocks(frames *f, const ggufx_runtime *rt) {
         ggufx_type_facts type = {.struct_size = sizeof type};
         if (ggufx_type_info(&type, id, NULL) != GGUFX_OK) continue;
         if (!(type.flags & GGUFX_TYPE_HAS_QUANTIZE)) continue;
-        for (int32_t mode = 0; mode <= GGUFX_QUANTIZE_BEST; mode++) {
+        for (int32_t mode = 0; mode <= GGUFX_QUANTIZE_REFINED; mode++) {
             char name[64];
             e.type = id;
             e.mode = mode;
             e.imatrix = imatrix;
-            e.n_rows = mode == GGUFX_QUANTIZE_BEST ? 4 : kRows;
+            e.n_rows = mode == GGUFX_QUANTIZE_REFINED ? 4 : kRows;
             snprintf(name, sizeof name, "encode %s mode %d", type.name, (int)mode);
             frames_check(f, name, encode, &e);
         }

@@ -24,7 +24,7 @@ typedef struct play {
 
 static ggufx_status decode(void *user) {
     play *p = user;
-    const ggufx_status status = ggufx_session_sequence_truncate(p->session, 0, p->n_before, NULL);
+    const ggufx_status status = ggufx_session_truncate(p->session, 0, p->n_before, NULL);
     if (status != GGUFX_OK) return status;
     return decode_ids(p->session, p->ids, p->n, NULL, 0, NULL);
 }
@@ -36,30 +36,30 @@ static ggufx_status embed(void *user) {
     return ggufx_embed(out, 2 * 16, p->embedder, texts, 2, NULL, NULL);
 }
 
-static int32_t go_on(void *user, const ggufx_finding *finding) {
+static int32_t go_on(void *user, const ggufx_finding_facts *finding) {
     (void)user, (void)finding;
     return 0;
 }
 
 static ggufx_status validate(void *user) {
     const play *p = user;
-    return ggufx_validate(p->file, GGUFX_VALIDATE_DEEP, go_on, NULL, NULL, NULL);
+    return ggufx_file_validate(p->file, GGUFX_VALIDATE_DEEP, go_on, NULL, NULL, NULL);
 }
 
 static ggufx_status quantize(void *user) {
     const play *p = user;
     char path[] = "/tmp/ggufx-frames-XXXXXX";
     const int fd = mkstemp(path);
-    ggufx_job *job = NULL;
-    ggufx_job_options options = {.struct_size = sizeof options};
+    ggufx_quantizer *job = NULL;
+    ggufx_quantizer_options options = {.struct_size = sizeof options};
     uint32_t recipe = 0;
     if (fd < 0 || close(fd) != 0) return GGUFX_E_IO;
-    options.flags = GGUFX_JOB_ALLOW_REQUANTIZE;
-    ggufx_status status = ggufx_file_type_from_name(&recipe, "Q4_K_M", NULL);
+    options.flags = GGUFX_QUANTIZER_ALLOW_REQUANTIZE;
+    ggufx_status status = ggufx_file_type_find(&recipe, "Q4_K_M", NULL);
     if (status == GGUFX_OK)
-        status = ggufx_job_quantize(&job, p->rt, p->file, recipe, &options, NULL);
-    if (status == GGUFX_OK) status = ggufx_job_run(job, path, NULL, NULL);
-    ggufx_job_destroy(job);
+        status = ggufx_quantizer_create(&job, p->rt, p->file, recipe, &options, NULL);
+    if (status == GGUFX_OK) status = ggufx_quantizer_run(job, path, NULL, NULL);
+    ggufx_quantizer_destroy(job);
     unlink(path);
     return status;
 }

@@ -37,7 +37,7 @@ static ggufx_status decode(void *user) {
 static void wrap(product *p, const uint8_t *bytes, uint32_t type, size_t k, size_t n_rows) {
     const uint64_t shape[2] = {k, n_rows};
     uint64_t row_bytes = 0;
-    if (ggufx_row_bytes(&row_bytes, type, k, NULL) != GGUFX_OK) exit(1);
+    if (ggufx_type_row_bytes(&row_bytes, type, k, NULL) != GGUFX_OK) exit(1);
     if (n_rows * row_bytes > kMaxBytes) exit(1);
     p->k = k;
     p->n_rows = n_rows;
@@ -49,7 +49,7 @@ static void wrap(product *p, const uint8_t *bytes, uint32_t type, size_t k, size
 /* Returns a number of rows that fits the bytes and whose products with n columns take some ms. */
 static size_t rows_of(uint32_t type, size_t k, size_t n) {
     uint64_t row_bytes = 1;
-    if (ggufx_row_bytes(&row_bytes, type, k, NULL) != GGUFX_OK) exit(1);
+    if (ggufx_type_row_bytes(&row_bytes, type, k, NULL) != GGUFX_OK) exit(1);
     size_t n_rows = (size_t)(kMaxBytes / row_bytes);
     const size_t in_time = ((size_t)1 << 28) / (k * n);
     if (n_rows > in_time) n_rows = in_time;
@@ -58,7 +58,7 @@ static size_t rows_of(uint32_t type, size_t k, size_t n) {
 
 static void check_product(frames *f, product *p, const uint8_t *bytes,
                           const ggufx_type_facts *type) {
-    static const uint32_t modes[] = {0, GGUFX_MATMUL_PRECISE, GGUFX_MATMUL_F32};
+    static const uint32_t modes[] = {0, GGUFX_MATMUL_INT16, GGUFX_MATMUL_F32};
     static const struct {
         size_t k, n;
     } shapes[] = {{4096, 1}, {4096, 8}, {4096, kWide}, {16384, 3}};

@@ -94,12 +94,12 @@ static void edit(const ggufx_runtime *rt, const char *path, int as_new) {
     OK(ggufx_writer_copy_meta(writer, file, &error));
     OK(ggufx_writer_copy_tensors(writer, file, &error));
     OK(ggufx_writer_set_string(writer, "general.name", 12, name, strlen(name), &error));
-    OK(ggufx_edit_write(NULL, writer, file, path, &how, &error));
+    OK(ggufx_writer_edit(NULL, writer, file, path, &how, &error));
     ggufx_writer_destroy(writer);
     ggufx_file_destroy(file);
 }
 
-static int32_t no_finding(void *user, const ggufx_finding *finding) {
+static int32_t no_finding(void *user, const ggufx_finding_facts *finding) {
     (void)user;
     MUST(finding->severity != GGUFX_LOG_ERROR);
     return 0;
@@ -110,25 +110,25 @@ static uint64_t files(const ggufx_runtime *rt) {
     static const char *const kRecipes[] = {"Q4_K_M", "Q4_0", "IQ4_XS"};
     ggufx_error error;
     ggufx_file *file = NULL;
-    ggufx_job *job = NULL;
-    ggufx_job_options options = {.struct_size = sizeof options};
+    ggufx_quantizer *job = NULL;
+    ggufx_quantizer_options options = {.struct_size = sizeof options};
     uint64_t hash = 0;
     char path[256];
     snprintf(path, sizeof path, "%s/quantized.gguf", folder);
-    options.flags = GGUFX_JOB_ALLOW_REQUANTIZE;
+    options.flags = GGUFX_QUANTIZER_ALLOW_REQUANTIZE;
     options.reserve_bytes = 256;
     for (size_t i = 0; i < sizeof kRecipes / sizeof *kRecipes; i++) {
         uint32_t recipe = 0;
-        OK(ggufx_file_type_from_name(&recipe, kRecipes[i], &error));
+        OK(ggufx_file_type_find(&recipe, kRecipes[i], &error));
         OK(ggufx_open(&file, rt, model, NULL, &error));
-        OK(ggufx_job_quantize(&job, rt, file, recipe, &options, &error));
-        OK(ggufx_job_run(job, path, NULL, &error));
-        ggufx_job_destroy(job);
+        OK(ggufx_quantizer_create(&job, rt, file, recipe, &options, &error));
+        OK(ggufx_quantizer_run(job, path, NULL, &error));
+        ggufx_quantizer_destroy(job);
         ggufx_file_destroy(file);
         edit(rt, path, 0);
         edit(rt, path, 1);
         OK(ggufx_open(&file, rt, path, NULL, &error));
-        OK(ggufx_validate(file, 0, no_finding, NULL, NULL, &error));
+        OK(ggufx_file_validate(file, 0, no_finding, NULL, NULL, &error));
         hash = hash * 31 + hash_of_tensors(file);
         ggufx_file_destroy(file);
     }
@@ -163,10 +163,10 @@ static uint64_t talk(const ggufx_runtime *rt) {
         options.type_k = options.type_v = kTypes[i];
         OK(ggufx_session_create(&session, loaded, &options, &error));
         OK(decode_ids(session, ids, kPrompt, NULL, 0, &error));
-        OK(ggufx_session_save_path(session, 0, path, &error));
-        OK(ggufx_session_sequence_truncate(session, 0, kPrompt / 2, &error));
+        OK(ggufx_session_save_file(session, 0, path, &error));
+        OK(ggufx_session_truncate(session, 0, kPrompt / 2, &error));
         OK(decode_ids(session, ids, 5, NULL, 0, &error));
-        OK(ggufx_session_load_path(session, 0, path, &error));
+        OK(ggufx_session_load_file(session, 0, path, &error));
         OK(decode_ids(session, ids, 1, logits, facts.n_vocab, &error));
         hash = mix(hash, logits, facts.n_vocab * sizeof *logits);
         ggufx_session_destroy(session);

@@ -51,7 +51,7 @@ static ggufx_status hear(story *s, ggufx_session *session, const int32_t *ids, f
     status = exercise_decode(a, session, rest, n, logits, n_vocab, &progress, &s->error);
     if (status != GGUFX_E_CANCELLED) goto end;
     MUST(s->error.status == status && s->error.message[0] && s->n_polls == s->cancel_at);
-    MUST(a->session_sequence_length(session, 0) == kPast);
+    MUST(a->session_length(session, 0) == kPast);
     s->n_cancelled++;
     DO(exercise_decode(a, session, rest, n, logits, n_vocab, &progress, &s->error));
 end:

@@ -47,7 +47,7 @@ public:
             value =
                 static_cast<float>((static_cast<double>(random_.below(20001)) / 1e4 - 1) * size);
         ggufx_error error;
-        must(ggufx_row_bytes(&row_bytes, type, ne[0], &error), error, name.c_str());
+        must(ggufx_type_row_bytes(&row_bytes, type, ne[0], &error), error, name.c_str());
         data_.emplace_back(n_rows * row_bytes);
         if (type == GGUFX_TYPE_F32)
             memcpy(data_.back().data(), values.data(), data_.back().size());

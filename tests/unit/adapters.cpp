@@ -100,7 +100,7 @@ void test_bits(const TinyFile &file, const Opened &opened, const Machines &all) 
         const Adapter a(made.model, lora), b(made.model, control);
         const Uses uses = {{a.handle(), 0.5f, 0}, {b.handle(), 1.25f, 0}};
         std::vector<std::vector<float>> got;
-        for (const uint32_t flags : {0u, uint32_t{GGUFX_MATMUL_TILES}})
+        for (const uint32_t flags : {0u, uint32_t{GGUFX_MATMUL_TILED}})
             got.push_back(logits(made.model, uses, {.matmul_flags = flags}));
         if (want.empty()) want = got;
         for (size_t i = 0; i < got.size(); i++)
@@ -186,34 +186,34 @@ private:
         must(ggufx_session_create(&out, model_, &options, &error), error, name_.c_str());
         return out;
     }
-    static constexpr uint32_t kBoth = GGUFX_BATCH_ALL_LOGITS | GGUFX_BATCH_ALL_EMBED;
+    static constexpr uint32_t kBoth = GGUFX_DECODE_ALL_LOGITS | GGUFX_DECODE_ALL_HIDDEN;
     struct Item {
         uint32_t sequence;
         const int32_t *ids;
         size_t n;
-        uint32_t flags = GGUFX_BATCH_ALL_LOGITS;
+        uint32_t flags = GGUFX_DECODE_ALL_LOGITS;
     };
     // Returns logits; stores hidden states in *hidden, which may be null if no item requests them.
     std::vector<float> decode(ggufx_session *session, const std::vector<Item> &list,
                               std::vector<float> *hidden = nullptr) const {
-        std::vector<ggufx_batch_item> items;
+        std::vector<ggufx_decode_item> items;
         size_t n_logits = 0, n_hidden = 0;
         for (const Item &item : list) {
             items.push_back(make_item(item.sequence, item.flags, item.ids, item.n));
-            n_logits += item.flags & GGUFX_BATCH_ALL_LOGITS ? item.n : 0;
-            n_hidden += item.flags & GGUFX_BATCH_ALL_EMBED ? item.n : 0;
+            n_logits += item.flags & GGUFX_DECODE_ALL_LOGITS ? item.n : 0;
+            n_hidden += item.flags & GGUFX_DECODE_ALL_HIDDEN ? item.n : 0;
         }
         std::vector<float> out(n_logits * n_vocab_);
         if (hidden) hidden->resize(n_hidden * n_embd_);
-        ggufx_batch_options options = {};
+        ggufx_decode_options options = {};
         options.struct_size = sizeof options;
         options.logits = n_logits ? out.data() : nullptr;
         options.n_logits = out.size();
         options.embeddings = n_hidden ? hidden->data() : nullptr;
         options.n_embeddings = n_hidden * n_embd_;
         ggufx_error error;
-        must(ggufx_session_decode_batch(session, items.data(), items.size(), &options, &error),
-             error, name_.c_str());
+        must(ggufx_session_decode(session, items.data(), items.size(), &options, &error), error,
+             name_.c_str());
         return out;
     }
     void check(const Stream &stream, size_t from, const float *got, size_t n,
@@ -235,7 +235,8 @@ private:
             const Stream &s = streams_[i];
             const size_t n = random.below(2) ? 1 : 1 + random.below(30);
             if (random.below(4) == 0 || s.done + n > kLength) continue;
-            constexpr uint32_t kWanted[] = {GGUFX_BATCH_ALL_LOGITS, GGUFX_BATCH_ALL_EMBED, kBoth};
+            constexpr uint32_t kWanted[] = {GGUFX_DECODE_ALL_LOGITS, GGUFX_DECODE_ALL_HIDDEN,
+                                            kBoth};
             items.push_back({i, &s.ids[s.done], n, kWanted[random.below(3)]});
         }
         if (items.empty()) return;
@@ -244,11 +245,11 @@ private:
         const float *row = got.data(), *state = hidden.data();
         for (const Item &item : items) {
             Stream &s = streams_[item.sequence];
-            if (item.flags & GGUFX_BATCH_ALL_LOGITS) {
+            if (item.flags & GGUFX_DECODE_ALL_LOGITS) {
                 check(s, s.done, row, item.n, "in a batch");
                 row += item.n * n_vocab_;
             }
-            if (item.flags & GGUFX_BATCH_ALL_EMBED) {
+            if (item.flags & GGUFX_DECODE_ALL_HIDDEN) {
                 check_hidden(s, s.done, state, item.n);
                 state += item.n * n_embd_;
             }
@@ -261,7 +262,7 @@ private:
     }
     void truncate(uint32_t i, size_t n) {
         ggufx_error error;
-        must(ggufx_session_sequence_truncate(session_, i, n, &error), error, name_.c_str());
+        must(ggufx_session_truncate(session_, i, n, &error), error, name_.c_str());
         streams_[i].done = n;
     }
     void expect(ggufx_status got, ggufx_status want, const ggufx_error &error, const char *what) {
@@ -279,8 +280,7 @@ private:
                 truncate(to, 0);
                 const bool same = strncmp(streams_[from].name, streams_[to].name, 1) == 0 &&
                                   streams_[from].uses.size() == streams_[to].uses.size();
-                const ggufx_status status =
-                    ggufx_session_sequence_copy(session_, from, to, 37, &error);
+                const ggufx_status status = ggufx_session_copy(session_, from, to, 37, &error);
                 expect(status, same ? GGUFX_OK : GGUFX_E_MISMATCH, error, "copy");
                 CHECK(same || std::string(error.message).find(text) != std::string::npos,
                       "%s: \"%s\"", name_.c_str(), error.message);
@@ -312,16 +312,17 @@ private:
         for (uint32_t i = 0; i < n; i++) refill(i, 10 + i);
         std::string bytes;
         ggufx_error error;
-        must(ggufx_session_save(session_, GGUFX_SESSION_ALL, write, &bytes, &error), error, "save");
+        must(ggufx_session_save(session_, GGUFX_ALL_SEQUENCES, write, &bytes, &error), error,
+             "save");
         ggufx_session *turned = make_session(n);
         for (uint32_t i = 0; i < n; i++) give(turned, i, streams_[(i + 1) % n].uses);
         In in = {bytes, 0};
-        expect(ggufx_session_load(turned, GGUFX_SESSION_ALL, read, &in, &error), GGUFX_E_MISMATCH,
+        expect(ggufx_session_load(turned, GGUFX_ALL_SEQUENCES, read, &in, &error), GGUFX_E_MISMATCH,
                error, "load of all into other adapters");
         ggufx_session_destroy(turned);
         for (uint32_t i = 0; i < n; i++) truncate(i, 0);
         in.at = 0;
-        must(ggufx_session_load(session_, GGUFX_SESSION_ALL, read, &in, &error), error, "load");
+        must(ggufx_session_load(session_, GGUFX_ALL_SEQUENCES, read, &in, &error), error, "load");
         for (uint32_t i = 0; i < n; i++) {
             streams_[i].done = 10 + i;
             go_on(i, "after a snapshot of all");
@@ -371,8 +372,8 @@ void test_sequences(const TinyFile &file, const Opened &opened) {
                     lora_bytes(opened.file, {.seed = 12, .rank = 7, .only = "blk.1"}));
     const Adapter control(opened.model, control_bytes(opened.model, 13));
     for (const uint32_t flags :
-         {uint32_t{GGUFX_MATMUL_BATCH_INVARIANT}, uint32_t{GGUFX_MATMUL_TILES}})
-        Crowd(opened.model, file.name + (flags == GGUFX_MATMUL_TILES ? ", tiles" : ", rows"), flags,
+         {uint32_t{GGUFX_MATMUL_BATCH_INVARIANT}, uint32_t{GGUFX_MATMUL_TILED}})
+        Crowd(opened.model, file.name + (flags == GGUFX_MATMUL_TILED ? ", tiles" : ", rows"), flags,
               a, b, control)
             .run(flags);
 }
@@ -386,24 +387,24 @@ std::vector<float> given_rows(const ggufx_model *model, const Uses &uses) {
     of_session.struct_size = sizeof of_session;
     of_session.n_context = 8;
     of_session.n_sequences = 2;
-    of_session.matmul_flags = GGUFX_MATMUL_TILES;
+    of_session.matmul_flags = GGUFX_MATMUL_TILED;
     ggufx_session *session = nullptr;
     ggufx_error error;
     must(ggufx_session_create(&session, model, &of_session, &error), error, "rows");
-    give(session, GGUFX_ADAPTER_ALL_SEQUENCES, uses);
+    give(session, GGUFX_ALL_SEQUENCES, uses);
     std::vector<float> rows(n * width), out(2 * n * width);
     Random random = {50};
     for (float &v : rows) v = static_cast<float>(random.below(2001)) / 1000 - 1;
     const int32_t ids[] = {5, 7, 11};
-    ggufx_batch_item items[] = {make_item(0, GGUFX_BATCH_ALL_EMBED, nullptr, n),
-                                make_item(1, GGUFX_BATCH_ALL_EMBED, ids, n)};
+    ggufx_decode_item items[] = {make_item(0, GGUFX_DECODE_ALL_HIDDEN, nullptr, n),
+                                 make_item(1, GGUFX_DECODE_ALL_HIDDEN, ids, n)};
     items[0].embeddings = rows.data();
     items[0].n_embeddings = rows.size();
-    ggufx_batch_options options = {};
+    ggufx_decode_options options = {};
     options.struct_size = sizeof options;
     options.embeddings = out.data();
     options.n_embeddings = out.size();
-    must(ggufx_session_decode_batch(session, items, 2, &options, &error), error, "rows");
+    must(ggufx_session_decode(session, items, 2, &options, &error), error, "rows");
     ggufx_session_destroy(session);
     return out;
 }

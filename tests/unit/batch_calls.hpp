@@ -28,9 +28,9 @@ inline ggufx_session *make_session(const ggufx_model *model, const CrowdMode &mo
     return ggufx_session_create(&session, model, &options, error) == GGUFX_OK ? session : nullptr;
 }
 
-inline ggufx_batch_item make_item(uint32_t sequence, uint32_t flags, const int32_t *tokens,
-                                  size_t n) {
-    ggufx_batch_item item = {};
+inline ggufx_decode_item make_item(uint32_t sequence, uint32_t flags, const int32_t *tokens,
+                                   size_t n) {
+    ggufx_decode_item item = {};
     item.struct_size = sizeof item;
     item.sequence = sequence;
     item.flags = flags;
@@ -41,32 +41,32 @@ inline ggufx_batch_item make_item(uint32_t sequence, uint32_t flags, const int32
 
 // Inputs and results of a decode_batch call.
 struct Call {
-    std::vector<ggufx_batch_item> items;
+    std::vector<ggufx_decode_item> items;
     uint32_t flags = 0; // product flags
     std::vector<float> logits, hidden;
 
     size_t rows(uint32_t last, uint32_t all) const {
         size_t n = 0;
-        for (const ggufx_batch_item &item : items) n += rows_of(item, last, all);
+        for (const ggufx_decode_item &item : items) n += rows_of(item, last, all);
         return n;
     }
-    static size_t rows_of(const ggufx_batch_item &item, uint32_t last, uint32_t all) {
+    static size_t rows_of(const ggufx_decode_item &item, uint32_t last, uint32_t all) {
         return item.flags & all ? item.n_tokens : item.flags & last ? 1 : 0;
     }
     ggufx_status run(ggufx_session *session, const ggufx_model_facts &model,
                      const ggufx_progress *progress, ggufx_error *error) {
-        logits.assign(rows(GGUFX_BATCH_LOGITS, GGUFX_BATCH_ALL_LOGITS) * model.n_vocab, -1);
-        hidden.assign(rows(GGUFX_BATCH_EMBED, GGUFX_BATCH_ALL_EMBED) * model.n_embedding, -1);
-        ggufx_batch_options options = {};
+        logits.assign(rows(GGUFX_DECODE_LOGITS, GGUFX_DECODE_ALL_LOGITS) * model.n_vocab, -1);
+        hidden.assign(rows(GGUFX_DECODE_HIDDEN, GGUFX_DECODE_ALL_HIDDEN) * model.n_embedding, -1);
+        ggufx_decode_options options = {};
         options.struct_size = sizeof options;
-        options.flags = GGUFX_BATCH_MATMUL;
+        options.flags = GGUFX_DECODE_HAS_MATMUL_FLAGS;
         options.matmul_flags = flags;
         options.progress = progress;
         options.logits = logits.empty() ? nullptr : logits.data();
         options.n_logits = logits.size();
         options.embeddings = hidden.empty() ? nullptr : hidden.data();
         options.n_embeddings = hidden.size();
-        return ggufx_session_decode_batch(session, items.data(), items.size(), &options, error);
+        return ggufx_session_decode(session, items.data(), items.size(), &options, error);
     }
 };
 

@@ -65,17 +65,18 @@ std::vector<Scenario> scenarios() {
 class Chat {
 public:
     explicit Chat(const std::string &text) {
-        ggufx_chat_options options = {};
+        ggufx_chat_template_options options = {};
         options.struct_size = sizeof options;
         options.text = {text.data(), text.size()};
         options.bos_token = text_of("<BOS>");
         options.eos_token = text_of("<EOS>");
         ggufx_error error;
-        must(ggufx_chat_create(&chat_, g_runtime, nullptr, &options, &error), error, "template");
+        must(ggufx_chat_template_create(&chat_, g_runtime, nullptr, &options, &error), error,
+             "template");
         facts.struct_size = sizeof facts;
-        must(ggufx_chat_info(&facts, chat_, &error), error, "facts");
+        must(ggufx_chat_template_info(&facts, chat_, &error), error, "facts");
     }
-    ~Chat() { ggufx_chat_destroy(chat_); }
+    ~Chat() { ggufx_chat_template_destroy(chat_); }
     Chat(const Chat &) = delete;
     Chat &operator=(const Chat &) = delete;
 
@@ -91,16 +92,16 @@ public:
         size_t n = 0;
         out.resize(1 << 18);
         const ggufx_status status =
-            ggufx_chat_render(out.data(), out.size(), &n, chat_, &request, &error);
+            ggufx_chat_template_render(out.data(), out.size(), &n, chat_, &request, &error);
         if (why) *why = error.message;
         out.resize(status == GGUFX_OK ? n : 0);
         return status == GGUFX_OK;
     }
-    const ggufx_chat *get() const { return chat_; }
-    ggufx_chat_facts facts = {};
+    const ggufx_chat_template *get() const { return chat_; }
+    ggufx_chat_template_facts facts = {};
 
 private:
-    ggufx_chat *chat_ = nullptr;
+    ggufx_chat_template *chat_ = nullptr;
 };
 
 struct Parsed {

@@ -20,24 +20,24 @@ int chat_teardown(void **state) {
 
 rendered render_with(const char *text, const ggufx_chat_request *request) {
     rendered r = {0};
-    ggufx_chat_options options = {.struct_size = sizeof options};
+    ggufx_chat_template_options options = {.struct_size = sizeof options};
     ggufx_chat_request none = {.struct_size = sizeof none};
-    ggufx_chat *chat = NULL;
+    ggufx_chat_template *chat = NULL;
     options.text = text_of(text);
     options.bos_token = text_of("<s>");
-    r.status = ggufx_chat_create(&chat, chat_rt, NULL, &options, &r.error);
+    r.status = ggufx_chat_template_create(&chat, chat_rt, NULL, &options, &r.error);
     if (r.status != GGUFX_OK) return r;
     if (!request) request = &none;
-    r.status = ggufx_chat_render(NULL, 0, &r.length, chat, request, &r.error);
+    r.status = ggufx_chat_template_render(NULL, 0, &r.length, chat, request, &r.error);
     if (r.status == GGUFX_E_CAPACITY || r.status == GGUFX_OK) {
         const size_t n = r.length;
         r.text = calloc(n + 1, 1);
-        r.status = ggufx_chat_render(r.text, n, &r.length, chat, request, &r.error);
+        r.status = ggufx_chat_template_render(r.text, n, &r.length, chat, request, &r.error);
         if (r.status == GGUFX_OK)
-            r.status = ggufx_chat_runs(r.runs, 256, &r.n_runs, chat, request, &r.error);
+            r.status = ggufx_chat_template_spans(r.runs, 256, &r.n_runs, chat, request, &r.error);
         assert_int_equal(r.length, n);
     }
-    ggufx_chat_destroy(chat);
+    ggufx_chat_template_destroy(chat);
     return r;
 }
 

@@ -18,7 +18,7 @@ typedef struct rendered {
     ggufx_error error;
     char *text; /* NUL-terminated */
     size_t length;
-    ggufx_chat_run runs[256];
+    ggufx_chat_span runs[256];
     size_t n_runs;
 } rendered;
 

@@ -43,7 +43,7 @@ void set(const char *&text, size_t &length, const std::string &value) {
 }
 
 Result render(const Case &c) {
-    ggufx_chat_options options;
+    ggufx_chat_template_options options;
     ggufx_chat_request request;
     options = {};
     options.struct_size = sizeof options;
@@ -59,19 +59,19 @@ Result render(const Case &c) {
     set(request.variables.data, request.variables.size, c.variables);
     request.flags = GGUFX_CHAT_CLOCK | (c.generate ? GGUFX_CHAT_GENERATE : 0);
     request.clock = c.clock;
-    ggufx_chat *chat = nullptr;
+    ggufx_chat_template *chat = nullptr;
     ggufx_error error = {};
     Result out;
-    out.status = ggufx_chat_create(&chat, g_runtime, nullptr, &options, &error);
+    out.status = ggufx_chat_template_create(&chat, g_runtime, nullptr, &options, &error);
     size_t n = 0;
     if (out.status == GGUFX_OK) {
         out.text.resize(1 << 18);
-        out.status =
-            ggufx_chat_render(out.text.data(), out.text.size(), &n, chat, &request, &error);
+        out.status = ggufx_chat_template_render(out.text.data(), out.text.size(), &n, chat,
+                                                &request, &error);
         out.text.resize(out.status == GGUFX_OK ? n : 0);
     }
     if (out.status != GGUFX_OK) out.text = error.message;
-    ggufx_chat_destroy(chat);
+    ggufx_chat_template_destroy(chat);
     return out;
 }
 
@@ -216,10 +216,10 @@ const char *const kConversations[] = {
 // Returns lines "format conversation hash", with a "+" for a generation prompt. FNV-1a.
 std::string hashes_of_formats() {
     std::string out;
-    for (size_t i = 0; ggufx_chat_format_name(i); i++) {
+    for (size_t i = 0; ggufx_chat_template_builtin_name(i); i++) {
         for (int k = 0; k < 6; k++) {
             Case c;
-            c.format = ggufx_chat_format_name(i);
+            c.format = ggufx_chat_template_builtin_name(i);
             c.generate = k % 2 == 1;
             c.messages = kConversations[k / 2];
             const Result result = render(c);

@@ -94,15 +94,15 @@ struct Made {
 };
 
 struct Chat {
-    ggufx_chat *chat = nullptr;
+    ggufx_chat_template *chat = nullptr;
     explicit Chat(const std::string &text, const ggufx_runtime *rt = g_runtime) {
-        ggufx_chat_options options = {};
+        ggufx_chat_template_options options = {};
         options.struct_size = sizeof options;
         options.text = {text.c_str(), text.size()};
-        ggufx_chat_create(&chat, rt, nullptr, &options, nullptr);
+        ggufx_chat_template_create(&chat, rt, nullptr, &options, nullptr);
     }
     Chat(const Chat &) = delete;
-    ~Chat() { ggufx_chat_destroy(chat); }
+    ~Chat() { ggufx_chat_template_destroy(chat); }
 };
 
 struct Said {
@@ -122,12 +122,12 @@ Said tokens_of(const Chat &chat, const Made &made, const std::string &content, u
     request.messages = &message;
     request.n_messages = 1;
     size_t n = 0;
-    out.status =
-        ggufx_chat_tokenize(nullptr, 0, &n, chat.chat, made.tokenizer, &request, flags, &out.error);
+    out.status = ggufx_chat_template_tokenize(nullptr, 0, &n, chat.chat, made.tokenizer, &request,
+                                              flags, &out.error);
     if (out.status != GGUFX_E_CAPACITY) return out;
     out.ids.resize(n);
-    out.status = ggufx_chat_tokenize(out.ids.data(), n, &n, chat.chat, made.tokenizer, &request,
-                                     flags, &out.error);
+    out.status = ggufx_chat_template_tokenize(out.ids.data(), n, &n, chat.chat, made.tokenizer,
+                                              &request, flags, &out.error);
     CHECK(n == out.ids.size(), "%zu ids, then %zu", out.ids.size(), n);
     return out;
 }
@@ -332,9 +332,9 @@ void test_what_is_refused() {
     request.struct_size = sizeof request;
     int32_t id = 7;
     size_t n = 9;
-    const auto status = [&](size_t *needed, const ggufx_chat *c, const ggufx_tokenizer *t,
+    const auto status = [&](size_t *needed, const ggufx_chat_template *c, const ggufx_tokenizer *t,
                             const ggufx_chat_request *r, uint32_t flags) {
-        return ggufx_chat_tokenize(&id, 1, needed, c, t, r, flags, nullptr);
+        return ggufx_chat_template_tokenize(&id, 1, needed, c, t, r, flags, nullptr);
     };
     CHECK(status(nullptr, chat.chat, made.tokenizer, &request, 0) == GGUFX_E_ARGUMENT, "needed");
     CHECK(status(&n, nullptr, made.tokenizer, &request, 0) == GGUFX_E_ARGUMENT, "chat");
@@ -362,12 +362,12 @@ ggufx_status use(void *context, ggufx_runtime *rt, ggufx_error *error) {
     const Made made(*static_cast<const MadeVocab *>(context), rt);
     *error = made.error;
     if (made.status != GGUFX_OK) return made.status;
-    ggufx_chat_options options;
-    ggufx_chat *chat = nullptr;
+    ggufx_chat_template_options options;
+    ggufx_chat_template *chat = nullptr;
     options = {};
     options.struct_size = sizeof options;
     options.text = text_of("<|ctl|><|tool>{{ messages[0].content }} <|end|><think>");
-    ggufx_status status = ggufx_chat_create(&chat, rt, nullptr, &options, error);
+    ggufx_status status = ggufx_chat_template_create(&chat, rt, nullptr, &options, error);
     if (status != GGUFX_OK) return status;
     ggufx_chat_request request = {};
     request.struct_size = sizeof request;
@@ -375,9 +375,9 @@ ggufx_status use(void *context, ggufx_runtime *rt, ggufx_error *error) {
         R"([{"content":"abc abcabc <|ctl|> <|tool> <think> aaaaaaaaaaaaaaaaaaaaaaaaaaa"}])");
     int32_t ids[256];
     size_t n = 0;
-    status = ggufx_chat_tokenize(ids, 256, &n, chat, made.tokenizer, &request,
-                                 GGUFX_TOKENIZE_ADD_SPECIAL, error);
-    ggufx_chat_destroy(chat);
+    status = ggufx_chat_template_tokenize(ids, 256, &n, chat, made.tokenizer, &request,
+                                          GGUFX_TOKENIZE_ADD_SPECIAL, error);
+    ggufx_chat_template_destroy(chat);
     return status;
 }
 
@@ -408,8 +408,10 @@ void test_a_progress_hook_ends_the_tokenization() {
         request.n_messages = 1;
         request.progress = &progress;
         size_t n = 0;
-        if (!tokenizes) return ggufx_chat_render(nullptr, 0, &n, chat.chat, &request, nullptr);
-        return ggufx_chat_tokenize(nullptr, 0, &n, chat.chat, made.tokenizer, &request, 0, nullptr);
+        if (!tokenizes)
+            return ggufx_chat_template_render(nullptr, 0, &n, chat.chat, &request, nullptr);
+        return ggufx_chat_template_tokenize(nullptr, 0, &n, chat.chat, made.tokenizer, &request, 0,
+                                            nullptr);
     };
     Polls render = {}, all = {};
     CHECK(run(render, false) == GGUFX_E_CAPACITY, "rendered");
@@ -492,7 +494,8 @@ int test_marks(const std::string &path) {
     for (uint32_t i = 0; i < made.facts.n_tokens && n < 300; i++) {
         const auto id = static_cast<int32_t>(i);
         const std::string text = made.text(id);
-        const bool user = (made.token(id).flags & GGUFX_TOKEN_USER) != 0 && !steers(made, id);
+        const bool user =
+            (made.token(id).flags & GGUFX_TOKEN_USER_DEFINED) != 0 && !steers(made, id);
         if (!user || made.plain(text, 0) != Ids{id}) continue;
         if (text.find('{') != std::string::npos) continue; // template syntax
         const Said free = tokens_of(plain, made, text);

@@ -396,12 +396,12 @@ double measure(ggufx_runtime *rt, const Row &row) {
                              std::string("{% for j in range(9999) %}{% for i in range(9999) %}") +
                              body + "{% endfor %}{% endfor %}";
     const std::string variables = request_variables();
-    ggufx_chat_options options = {};
+    ggufx_chat_template_options options = {};
     options.struct_size = sizeof options;
     options.text = {text.data(), text.size()};
-    ggufx_chat *chat = nullptr;
+    ggufx_chat_template *chat = nullptr;
     ggufx_error error = {};
-    if (ggufx_chat_create(&chat, rt, nullptr, &options, &error) != GGUFX_OK) {
+    if (ggufx_chat_template_create(&chat, rt, nullptr, &options, &error) != GGUFX_OK) {
         std::fprintf(stderr, "%s: %s\n", row.text, error.message);
         std::exit(1);
     }
@@ -420,7 +420,8 @@ double measure(ggufx_runtime *rt, const Row &row) {
         progress.user = &begin;
         progress.report = stop_late;
         request.progress = &progress;
-        const ggufx_status status = ggufx_chat_render(nullptr, 0, &needed, chat, &request, &error);
+        const ggufx_status status =
+            ggufx_chat_template_render(nullptr, 0, &needed, chat, &request, &error);
         const double ns = 1e9 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
         if (status != GGUFX_E_LIMIT || !std::strstr(error.message, "steps")) {
             std::fprintf(stderr, "%s: %s: %s\n", row.text, ggufx_status_name(status),
@@ -429,7 +430,7 @@ double measure(ggufx_runtime *rt, const Row &row) {
         }
         least = std::min(least, ns / kSteps);
     }
-    ggufx_chat_destroy(chat);
+    ggufx_chat_template_destroy(chat);
     return least;
 }
 

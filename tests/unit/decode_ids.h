@@ -11,10 +11,10 @@
 
 /* Decodes n ids with flags of an item. more: NULL, or other options; sizes are set here. */
 static inline ggufx_status decode_with(ggufx_session *session, const int32_t *ids, size_t n,
-                                       ggufx_batch_flags flags, const ggufx_batch_options *more,
+                                       ggufx_decode_flags flags, const ggufx_decode_options *more,
                                        ggufx_error *error) {
-    ggufx_batch_item item;
-    ggufx_batch_options options;
+    ggufx_decode_item item;
+    ggufx_decode_options options;
     memset(&item, 0, sizeof item);
     memset(&options, 0, sizeof options);
     if (more) options = *more;
@@ -23,27 +23,27 @@ static inline ggufx_status decode_with(ggufx_session *session, const int32_t *id
     item.flags = flags;
     item.tokens = ids;
     item.n_tokens = n;
-    return ggufx_session_decode_batch(session, &item, 1, &options, error);
+    return ggufx_session_decode(session, &item, 1, &options, error);
 }
 
 /* Decodes n ids. logits: NULL, or those after the last id: n_logits is the vocabulary. */
 static inline ggufx_status decode_ids(ggufx_session *session, const int32_t *ids, size_t n,
                                       float *logits, size_t n_logits, ggufx_error *error) {
-    ggufx_batch_options options;
+    ggufx_decode_options options;
     memset(&options, 0, sizeof options);
     options.logits = logits;
     options.n_logits = n_logits;
-    return decode_with(session, ids, n, logits ? GGUFX_BATCH_LOGITS : 0, &options, error);
+    return decode_with(session, ids, n, logits ? GGUFX_DECODE_LOGITS : 0, &options, error);
 }
 
 /* The same with the logits after each id: n_logits is n times the vocabulary. */
 static inline ggufx_status decode_all(ggufx_session *session, const int32_t *ids, size_t n,
                                       float *logits, size_t n_logits, ggufx_error *error) {
-    ggufx_batch_options options;
+    ggufx_decode_options options;
     memset(&options, 0, sizeof options);
     options.logits = logits;
     options.n_logits = n_logits;
-    return decode_with(session, ids, n, GGUFX_BATCH_ALL_LOGITS, &options, error);
+    return decode_with(session, ids, n, GGUFX_DECODE_ALL_LOGITS, &options, error);
 }
 
 #endif

@@ -66,7 +66,7 @@ void assert_text(const ggufx_file *f, const char *key, const char *want) {
 }
 
 uint64_t reserve_of(const ggufx_file *f) {
-    ggufx_meta_entry entry = {.struct_size = sizeof entry};
+    ggufx_meta_facts entry = {.struct_size = sizeof entry};
     size_t index = 0;
     if (ggufx_file_meta_find(&index, f, S("ggufx.reserve"), NULL) != GGUFX_OK) return UINT64_MAX;
     OK(ggufx_file_meta_at(&entry, f, index, ok_error()));
@@ -80,8 +80,8 @@ ggufx_edit_facts rename_model(const char *name, uint32_t flags) {
     ggufx_edit_facts plan = {.struct_size = sizeof plan}, done = {.struct_size = sizeof done};
     how.flags = flags;
     OK(ggufx_writer_set_string(w, S("general.name"), name, strlen(name), ok_error()));
-    OK(ggufx_edit_info(&plan, w, f, &how, ok_error()));
-    OK(ggufx_edit_write(&done, w, f, path, &how, ok_error()));
+    OK(ggufx_writer_edit_info(&plan, w, f, &how, ok_error()));
+    OK(ggufx_writer_edit(&done, w, f, path, &how, ok_error()));
     assert_int_equal(plan.in_place, done.in_place);
     assert_int_equal(plan.n_bytes, done.n_bytes);
     assert_int_equal(plan.reserve_bytes, done.reserve_bytes);

@@ -207,7 +207,7 @@ void test_cut(const TinyFile &file) {
     const Ids text = random_ids(40, vocabulary_of(opened.model), 8);
     const Ids kept(text.begin(), text.begin() + 21);
     for (const uint32_t pooling : {GGUFX_POOLING_DEFAULT + 0u, GGUFX_POOLING_NONE + 0u}) {
-        const EmbedMode mode = {.pooling = pooling, .n_context = 21, .flags = GGUFX_EMBED_CUT};
+        const EmbedMode mode = {.pooling = pooling, .n_context = 21, .flags = GGUFX_EMBED_TRUNCATE};
         Embedder embedder(opened.model, mode);
         CHECK(equal(embedder.embed({text, {3}, text}), embedder.embed({kept, {3}, kept})),
               "%s: a text is not cut to its first tokens", file.name.c_str());

@@ -44,7 +44,7 @@ void test_options() {
         {{.pooling = GGUFX_POOLING_RANK}, GGUFX_E_UNSUPPORTED, "cls.output.weight"},
         {{.pooling = 6}, GGUFX_E_ARGUMENT, "pooling is 6"},
         {{.matmul_flags = 64}, GGUFX_E_ARGUMENT, "matmul_flags: unknown flags 0x40"},
-        {{.matmul_flags = GGUFX_MATMUL_F32 | GGUFX_MATMUL_PRECISE}, GGUFX_E_ARGUMENT, "exclude"},
+        {{.matmul_flags = GGUFX_MATMUL_F32 | GGUFX_MATMUL_INT16}, GGUFX_E_ARGUMENT, "exclude"},
         {{.flags = 4}, GGUFX_E_ARGUMENT, "0x4"},
     };
     for (const Case &c : cases) {
@@ -280,7 +280,7 @@ void set_u32(Rewrite &copy, const char *key, uint64_t value) {
 }
 
 const Wrong kWrong[] = {
-    {kBert, [](Rewrite &c) { set_u32(c, "bert.pooling_type", 77); }, GGUFX_E_HPARAM,
+    {kBert, [](Rewrite &c) { set_u32(c, "bert.pooling_type", 77); }, GGUFX_E_HYPERPARAMETER,
      "bert.pooling_type is 77, the limits are 0 to 4"},
     {kBert, [](Rewrite &c) { set_u32(c, "bert.pooling_type", 4); }, GGUFX_E_MISSING,
      "\"cls.output.weight\" is missing"},
@@ -329,8 +329,8 @@ const Wrong kWrong[] = {
      GGUFX_E_UNSUPPORTED, "\"dense_3.bias\" is not part"},
     {kGemma, [](Rewrite &c) { set_u32(c, "gemma-embedding.dense_2_feat_out", 95); }, GGUFX_E_SHAPE,
      "\"dense_2.weight\" is [64, 96, 1, 1], the model needs [64, 95]"},
-    {kGemma, [](Rewrite &c) { set_u32(c, "gemma-embedding.dense_2_feat_out", 0); }, GGUFX_E_HPARAM,
-     "gemma-embedding.dense_2_feat_out is 0"},
+    {kGemma, [](Rewrite &c) { set_u32(c, "gemma-embedding.dense_2_feat_out", 0); },
+     GGUFX_E_HYPERPARAMETER, "gemma-embedding.dense_2_feat_out is 0"},
 };
 
 void test_wrong_files() {

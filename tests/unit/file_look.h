@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 static void look_at_key(const ggufx_file *f, size_t index, int depth) {
-    ggufx_meta_entry e = {.struct_size = sizeof e};
+    ggufx_meta_facts e = {.struct_size = sizeof e};
     uint64_t u, i;
     int64_t s;
     double d;
@@ -60,7 +60,7 @@ static void look_at_tensor(const ggufx_file *f, size_t index, const ggufx_runtim
     free(x);
 }
 
-static int32_t look_at_finding(void *user, const ggufx_finding *finding) {
+static int32_t look_at_finding(void *user, const ggufx_finding_facts *finding) {
     (void)user;
     return finding->text == NULL;
 }
@@ -71,9 +71,9 @@ static void look_at_file(const ggufx_file *f, const ggufx_runtime *rt) {
     if (ggufx_file_info(&facts, f, NULL) != GGUFX_OK) abort();
     for (i = 0; i < ggufx_file_meta_count(f); i++) look_at_key(f, i, 0);
     for (i = 0; i < ggufx_file_tensor_count(f); i++) look_at_tensor(f, i, rt);
-    (void)ggufx_validate(f, GGUFX_VALIDATE_DEEP | GGUFX_VALIDATE_STRICT, look_at_finding, NULL,
-                         NULL, NULL);
-    (void)ggufx_validate(f, 0, look_at_finding, NULL, NULL, NULL);
+    (void)ggufx_file_validate(f, GGUFX_VALIDATE_DEEP | GGUFX_VALIDATE_STRICT, look_at_finding, NULL,
+                              NULL, NULL);
+    (void)ggufx_file_validate(f, 0, look_at_finding, NULL, NULL, NULL);
 }
 
 #endif

@@ -18,7 +18,7 @@ struct GeneratorMode {
     std::vector<std::string> stops = {};
     const ggufx_tokenizer *tokenizer = nullptr;
     const ggufx_grammar *grammar = nullptr;
-    const ggufx_chat *chat = nullptr;
+    const ggufx_chat_template *chat = nullptr;
     const ggufx_sampler *sampler = nullptr; // in place of temperature
     const ggufx_draft_options *draft = nullptr;
 };

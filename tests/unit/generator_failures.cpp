@@ -22,7 +22,7 @@ struct Demo {
     ggufx_model *model = nullptr;
     ggufx_tokenizer *tokenizer = nullptr;
     ggufx_grammar *grammar = nullptr;
-    ggufx_chat *chat = nullptr;
+    ggufx_chat_template *chat = nullptr;
     uint32_t n_vocab = 0;
 };
 Demo g;
@@ -39,8 +39,8 @@ ggufx_session *new_crowd(uint32_t n_sequences = 2) {
 std::vector<uint8_t> saved(const ggufx_session *session) {
     SnapshotFile file;
     ggufx_error error;
-    must(ggufx_session_save(session, GGUFX_SESSION_ALL, SnapshotFile::write, &file, &error), error,
-         "save");
+    must(ggufx_session_save(session, GGUFX_ALL_SEQUENCES, SnapshotFile::write, &file, &error),
+         error, "save");
     return file.bytes;
 }
 
@@ -271,11 +271,11 @@ void make_parts() {
     options.text = text_of(schema);
     must(ggufx_grammar_create(&g.grammar, g_runtime, g.tokenizer, &options, &error), error,
          "grammar");
-    ggufx_chat_options of;
+    ggufx_chat_template_options of;
     of = {};
     of.struct_size = sizeof of;
     of.format = text_of("chatml");
-    must(ggufx_chat_create(&g.chat, g_runtime, nullptr, &of, &error), error, "chat");
+    must(ggufx_chat_template_create(&g.chat, g_runtime, nullptr, &of, &error), error, "chat");
 }
 
 } // namespace
@@ -296,7 +296,7 @@ int main(int argc, char **argv) {
         test_edits(of);
     }
     test_damage();
-    ggufx_chat_destroy(g.chat);
+    ggufx_chat_template_destroy(g.chat);
     ggufx_grammar_destroy(g.grammar);
     ggufx_tokenizer_destroy(g.tokenizer);
     ggufx_model_destroy(g.model);

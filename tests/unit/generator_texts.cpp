@@ -49,21 +49,22 @@ uint32_t flags_of(int32_t id) {
 }
 
 bool is_special(int32_t id) {
-    return (flags_of(id) & (GGUFX_TOKEN_CONTROL | GGUFX_TOKEN_UNKNOWN | GGUFX_TOKEN_END)) != 0;
+    return (flags_of(id) & (GGUFX_TOKEN_CONTROL | GGUFX_TOKEN_UNKNOWN | GGUFX_TOKEN_EOG)) != 0;
 }
 
 // ---- the same by hand
 
 // The bytes of a token after others, control tokens included.
-std::string piece(ggufx_detokenize_state &state, const int32_t *id) {
+std::string piece(ggufx_detokenizer_state &state, const int32_t *id) {
     char text[512];
     size_t n = 0;
     ggufx_error error;
     const uint32_t flags = GGUFX_DETOKENIZE_KEEP_SPECIAL | GGUFX_DETOKENIZE_KEEP_SPACE |
-                           (id ? 0 : GGUFX_DETOKENIZE_LAST);
+                           (id ? 0 : GGUFX_DETOKENIZE_FLUSH);
     state.flags = flags;
-    must(ggufx_detokenize_part(text, sizeof text, &n, &state, g.tokenizer, id, id ? 1 : 0, &error),
-         error, "detokenize");
+    must(
+        ggufx_detokenize_stream(text, sizeof text, &n, &state, g.tokenizer, id, id ? 1 : 0, &error),
+        error, "detokenize");
     return {text, n};
 }
 
@@ -94,16 +95,16 @@ Wanted by_hand(const Ids &ids, const std::vector<std::string> &stops, uint32_t f
     Wanted out;
     std::string raw;
     std::vector<bool> hidden; // for each byte
-    ggufx_detokenize_state state = {};
+    ggufx_detokenizer_state state = {};
     size_t cut = std::string::npos;
     for (const int32_t id : ids) {
         out.n_tokens++;
-        if ((flags_of(id) & GGUFX_TOKEN_END) && !(flags & GGUFX_GENERATOR_IGNORE_EOG)) break;
+        if ((flags_of(id) & GGUFX_TOKEN_EOG) && !(flags & GGUFX_GENERATOR_IGNORE_EOG)) break;
         const size_t before = raw.size();
         raw += piece(state, &id);
         hidden.resize(raw.size(), false);
         if (is_special(id) && !(flags & GGUFX_GENERATOR_SPECIAL_TOKENS)) {
-            ggufx_detokenize_state fresh = {};
+            ggufx_detokenizer_state fresh = {};
             const size_t own = piece(fresh, &id).size();
             std::fill(hidden.end() - static_cast<ptrdiff_t>(std::min(own, raw.size() - before)),
                       hidden.end(), true);
@@ -152,7 +153,7 @@ Ids random_script(Random &random, bool special) {
 
 std::vector<std::string> random_stops(Random &random, const Ids &script) {
     std::string all;
-    ggufx_detokenize_state state = {};
+    ggufx_detokenizer_state state = {};
     for (const int32_t id : script) all += piece(state, &id);
     std::vector<std::string> out;
     for (size_t n = random.below(4); n > 0 && all.size() > 8; n--) {
@@ -189,7 +190,7 @@ void check_script(const Ids &script, const std::vector<std::string> &stops, uint
           wanted.end, wanted.stop);
     CHECK(one.facts().n_tokens ==
               wanted.n_tokens + (wanted.end == GGUFX_END_EOG && wanted.n_tokens == script.size() &&
-                                 (script.empty() || !(flags_of(script.back()) & GGUFX_TOKEN_END))),
+                                 (script.empty() || !(flags_of(script.back()) & GGUFX_TOKEN_EOG))),
           "script %s: %zu tokens instead of %zu", show(script).c_str(),
           static_cast<size_t>(one.facts().n_tokens), wanted.n_tokens);
 }
@@ -286,14 +287,14 @@ struct Loop {
     explicit Loop(const Ids &prompt) {
         ggufx_error error;
         session = make_session(g.model, {.n_context = kContext, .matmul_flags = 0}, &error);
-        feed(prompt, GGUFX_MATMUL_TILES);
+        feed(prompt, GGUFX_MATMUL_TILED);
     }
     ~Loop() { ggufx_session_destroy(session); }
     Loop(const Loop &) = delete;
     void feed(const Ids &ids, uint32_t flags) {
         Call call;
         call.flags = flags;
-        call.items.push_back(make_item(0, GGUFX_BATCH_ALL_LOGITS, ids.data(), ids.size()));
+        call.items.push_back(make_item(0, GGUFX_DECODE_ALL_LOGITS, ids.data(), ids.size()));
         ggufx_error error;
         must(call.run(session, facts_of(g.model), nullptr, &error), error, "decode");
         logits = call.logits;
@@ -520,7 +521,7 @@ void test_shares() {
         std::vector<std::unique_ptr<Gen>> all;
         std::vector<ggufx_step_item> items;
         for (uint32_t i = 0; i < 3; i++) {
-            must(ggufx_session_sequence_truncate(session, i, 0, &error), error, "empty");
+            must(ggufx_session_truncate(session, i, 0, &error), error, "empty");
             all.push_back(std::make_unique<Gen>(session, g.n_vocab, GeneratorMode{.sequence = i}));
             all.back()->prompt(prompt);
             items.push_back(all.back()->item(row.asked[i]));
@@ -582,13 +583,13 @@ constexpr const char *kTemplate =
     "\"f\", \"arguments\": {}}</tool_call> #}{% if tools %}{{ tools }}{% endif %}";
 
 void test_messages() {
-    ggufx_chat_options of;
+    ggufx_chat_template_options of;
     of = {};
     of.struct_size = sizeof of;
     of.text = text_of(kTemplate);
-    ggufx_chat *chat = nullptr;
+    ggufx_chat_template *chat = nullptr;
     ggufx_error error;
-    must(ggufx_chat_create(&chat, g_runtime, nullptr, &of, &error), error, "chat");
+    must(ggufx_chat_template_create(&chat, g_runtime, nullptr, &of, &error), error, "chat");
     const char messages[] = R"([{"role":"user","content":"Hello"}])";
     const char tools[] = R"([{"type":"function","function":{"name":"f","parameters":)"
                          R"({"type":"object","properties":{"x":{"type":"integer"}}}}}])";
@@ -624,7 +625,7 @@ void test_messages() {
         CHECK(one.facts().n_reasoning > 3, "%zu tokens of reasoning",
               static_cast<size_t>(one.facts().n_reasoning));
     }
-    ggufx_chat_destroy(chat);
+    ggufx_chat_template_destroy(chat);
 }
 
 // The output of a script as an answer to messages.
@@ -642,12 +643,12 @@ void run_messages(Gen &one, const char *messages, uint32_t flags) {
 }
 
 void test_reasoning() {
-    ggufx_chat_options of = {};
+    ggufx_chat_template_options of = {};
     of.struct_size = sizeof of;
     of.text = text_of(kTemplate);
-    ggufx_chat *chat = nullptr;
+    ggufx_chat_template *chat = nullptr;
     ggufx_error error;
-    must(ggufx_chat_create(&chat, g_runtime, nullptr, &of, &error), error, "chat");
+    must(ggufx_chat_template_create(&chat, g_runtime, nullptr, &of, &error), error, "chat");
     const char hello[] = R"([{"role":"user","content":"Hello"}])";
     const std::string said = "<think>a dog and a cat and a sun and a bed</think>It is one.";
     Script given = {tokenize(g.tokenizer, said, 0)};
@@ -687,7 +688,7 @@ void test_reasoning() {
         CHECK(one.text(GGUFX_EVENT_REASONING) == " sure" && one.text() == "Yes", "\"%s\", \"%s\"",
               one.text(GGUFX_EVENT_REASONING).c_str(), one.text().c_str());
     }
-    ggufx_chat_destroy(chat);
+    ggufx_chat_template_destroy(chat);
 }
 
 } // namespace

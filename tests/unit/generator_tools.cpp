@@ -37,18 +37,19 @@ const char kTools[] = R"([
 
 struct Template {
     explicit Template(const std::string &text) {
-        ggufx_chat_options options = {};
+        ggufx_chat_template_options options = {};
         options.struct_size = sizeof options;
         options.text = {text.data(), text.size()};
         ggufx_error error;
-        must(ggufx_chat_create(&handle, g_runtime, nullptr, &options, &error), error, "template");
+        must(ggufx_chat_template_create(&handle, g_runtime, nullptr, &options, &error), error,
+             "template");
         facts.struct_size = sizeof facts;
-        must(ggufx_chat_info(&facts, handle, &error), error, "facts");
+        must(ggufx_chat_template_info(&facts, handle, &error), error, "facts");
     }
-    ~Template() { ggufx_chat_destroy(handle); }
+    ~Template() { ggufx_chat_template_destroy(handle); }
     Template(const Template &) = delete;
-    ggufx_chat *handle = nullptr;
-    ggufx_chat_facts facts = {};
+    ggufx_chat_template *handle = nullptr;
+    ggufx_chat_template_facts facts = {};
 };
 
 struct Wanted {
@@ -277,7 +278,7 @@ void test_same_bits(const Json &forms) {
                 const std::string before = gen.told();
                 CHECK(before + other.run() == whole, "%s: a fork after %zu tokens", name, n_forks);
             }
-            must(ggufx_session_sequence_truncate(g.session, 1, 0, &error), error, "empty");
+            must(ggufx_session_truncate(g.session, 1, 0, &error), error, "empty");
             must(ggufx_generator_suspend(gen.handle(), &error), error, "suspend");
             must(ggufx_generator_resume(nullptr, gen.handle(), 0, &error), error, "resume");
             const ggufx_step_item item = gen.item();

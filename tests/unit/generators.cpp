@@ -106,7 +106,7 @@ void test_prefix(const Model &model) {
             must(ggufx_generator_next(&event, one.handle(), nullptr, &error), error, "next");
             one.take(event);
         }
-        must(ggufx_session_sequence_truncate(other, 0, 2, &error), error, "truncate");
+        must(ggufx_session_truncate(other, 0, 2, &error), error, "truncate");
         CHECK(one.run() == wanted, "%s: another output after a truncation", model.name.c_str());
     }
     ggufx_session_destroy(session);
@@ -165,8 +165,7 @@ void test_snapshots(const Model &model, const std::vector<std::string> &wanted, 
     const std::string told = interrupted(model, 1, session, [&](Gen &one) {
         SnapshotFile file{one.saved()};
         one.replace(nullptr);
-        if (n++ % 2)
-            must(ggufx_session_sequence_truncate(session, 0, 0, &error), error, "truncate");
+        if (n++ % 2) must(ggufx_session_truncate(session, 0, 0, &error), error, "truncate");
         const GeneratorOptions options(model.n_vocab, model.mode(1));
         ggufx_generator *loaded = nullptr;
         ggufx_session *const into = n / 2 % 2 ? other : session;
@@ -193,7 +192,7 @@ void test_forks(const Model &model, const std::vector<std::string> &wanted) {
         options.struct_size = sizeof options;
         options.sequence = 1;
         ggufx_generator *made = nullptr;
-        must(ggufx_session_sequence_truncate(session, 1, 0, &error), error, "truncate");
+        must(ggufx_session_truncate(session, 1, 0, &error), error, "truncate");
         must(ggufx_generator_fork(&made, one.handle(), &options, &error), error, "fork");
         Gen fork(made);
         const std::string all = one.told() + fork.run();
@@ -299,7 +298,7 @@ void test_scores(const Model &model) {
         CHECK(n == ids.size() && size_t(std::count(scores.begin(), scores.end(), '@')) == n,
               "%s: scores of %zu tokens: %s", model.name.c_str(), n, scores.c_str());
     }
-    must(ggufx_session_sequence_truncate(session, 0, 0, &error), error, "truncate");
+    must(ggufx_session_truncate(session, 0, 0, &error), error, "truncate");
     {
         Gen other(session, model.n_vocab, [&] {
             GeneratorMode plain = model.mode(1);

@@ -26,7 +26,7 @@ static inline int32_t kv_countdown(void *user, uint64_t done, uint64_t total) {
 /* Fails the k-th allocation (or poll) of the call, for every k until it succeeds. Returns the
  * number of failures. */
 static inline long kv_fail_each(ggufx_kv *kv, kv_memory *memory, kv_call *call, int polls) {
-    kv_bytes held = kv_saved(kv, GGUFX_KV_ALL_SEQUENCES);
+    kv_bytes held = kv_saved(kv, GGUFX_ALL_SEQUENCES);
     const long live = memory->live;
     ggufx_progress progress = {.report = kv_countdown};
     long k = 1;
@@ -42,7 +42,7 @@ static inline long kv_fail_each(ggufx_kv *kv, kv_memory *memory, kv_call *call, 
         assert_int_equal(error.status, status);
         assert_true(error.message[0] != 0);
         assert_int_equal(memory->live, live);
-        kv_bytes now = kv_saved(kv, GGUFX_KV_ALL_SEQUENCES);
+        kv_bytes now = kv_saved(kv, GGUFX_ALL_SEQUENCES);
         kv_assert_same(&held, &now);
         free(now.data);
     }

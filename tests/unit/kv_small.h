@@ -12,7 +12,7 @@ enum { kDim = 32, kHeads = 2, kRow = kDim * kHeads };
 static inline ggufx_kv_options shape_of(uint32_t type_k, uint32_t type_v, uint32_t n_sequences) {
     ggufx_kv_options shape = kv_shape(kHeads, 2 * kHeads, kDim, kDim, type_k, type_v);
     shape.n_sequences = n_sequences;
-    shape.rope_style = GGUFX_KV_ROPE_HALVES;
+    shape.rope_style = GGUFX_ROPE_NEOX;
     return shape;
 }
 
@@ -31,7 +31,7 @@ static inline uint64_t length_of(const ggufx_kv *kv, uint32_t sequence) {
 
 static inline ggufx_kv_facts facts_of(const ggufx_kv *kv) {
     ggufx_kv_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_kv_stats(&facts, kv, GGUFX_KV_ALL_LAYERS, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_kv_info(&facts, kv, GGUFX_KV_ALL_LAYERS, NULL), GGUFX_OK);
     return facts;
 }
 

@@ -60,7 +60,7 @@ matrix random_matrix(uint32_t type, uint64_t n_rows, uint64_t n_cols, uint64_t s
     size_t offsets[2];
     uint64_t state = 77u + type;
     OK(ggufx_type_info(&facts, type, ok_error()));
-    OK(ggufx_row_bytes(&m.row_bytes, type, n_cols, ok_error()));
+    OK(ggufx_type_row_bytes(&m.row_bytes, type, n_cols, ok_error()));
     if (stride == 0) m.stride = m.row_bytes;
     m.n_bytes = n_rows ? m.stride * (n_rows - 1) + m.row_bytes : 0;
     m.data = malloc(m.n_bytes ? (size_t)m.n_bytes : 1);
@@ -181,14 +181,13 @@ const uint32_t product_types[N_PRODUCT_TYPES] = {GGUFX_TYPE_F32,  GGUFX_TYPE_F16
 
 const uint32_t product_modes[N_PRODUCT_MODES] = {0,
                                                  GGUFX_MATMUL_F32,
-                                                 GGUFX_MATMUL_PRECISE,
+                                                 GGUFX_MATMUL_INT16,
                                                  GGUFX_MATMUL_BATCH_INVARIANT,
                                                  GGUFX_MATMUL_BATCH_INVARIANT | GGUFX_MATMUL_F32,
-                                                 GGUFX_MATMUL_BATCH_INVARIANT |
-                                                     GGUFX_MATMUL_PRECISE,
-                                                 GGUFX_MATMUL_TILES,
-                                                 GGUFX_MATMUL_TILES | GGUFX_MATMUL_F32,
-                                                 GGUFX_MATMUL_TILES | GGUFX_MATMUL_PRECISE};
+                                                 GGUFX_MATMUL_BATCH_INVARIANT | GGUFX_MATMUL_INT16,
+                                                 GGUFX_MATMUL_TILED,
+                                                 GGUFX_MATMUL_TILED | GGUFX_MATMUL_F32,
+                                                 GGUFX_MATMUL_TILED | GGUFX_MATMUL_INT16};
 
 float *product(const ggufx_runtime *rt, const matrix *m, const float *x, size_t n, uint32_t flags) {
     const ggufx_matmul_options options = options_with(flags, NULL, NULL);

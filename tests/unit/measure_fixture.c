@@ -41,19 +41,19 @@ void begin_rows(fixture *f, const tiny_options *model, uint32_t n_batch) {
     MUST(f, ggufx_session_create(&f->session, f->model, &options, &f->error));
 }
 
-ggufx_status measure(fixture *f, ggufx_measure_facts *facts, size_t n, int32_t bos,
-                     const ggufx_measure_options *options) {
+ggufx_status measure(fixture *f, ggufx_eval_facts *facts, size_t n, int32_t bos,
+                     const ggufx_eval_options *options) {
     int32_t tokens[N];
     make_tokens(tokens);
     memset(facts, 0, sizeof *facts);
     facts->struct_size = sizeof *facts;
-    return ggufx_measure(facts, f->session, tokens, n, CHUNK, bos, options, &f->error);
+    return ggufx_eval_perplexity(facts, f->session, tokens, n, CHUNK, bos, options, &f->error);
 }
 
 saved_file *save(uint32_t stride) {
     saved_file *file = calloc(1, sizeof *file);
-    ggufx_measure_options options = {.struct_size = sizeof options};
-    ggufx_measure_facts facts;
+    ggufx_eval_options options = {.struct_size = sizeof options};
+    ggufx_eval_facts facts;
     fixture f;
     begin_rows(&f, NULL, 0);
     options.stride = stride;

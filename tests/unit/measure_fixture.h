@@ -23,8 +23,8 @@ ggufx_status read_piece(void *user, void *data, size_t n);
 /* Creates a batch-invariant session of f's model. */
 void begin_rows(fixture *f, const tiny_options *model, uint32_t n_batch);
 /* Measures the first n tokens. */
-ggufx_status measure(fixture *f, ggufx_measure_facts *facts, size_t n, int32_t bos,
-                     const ggufx_measure_options *options);
+ggufx_status measure(fixture *f, ggufx_eval_facts *facts, size_t n, int32_t bos,
+                     const ggufx_eval_options *options);
 /* Saves the logits of the plain model over N tokens in chunks. */
 saved_file *save(uint32_t stride);
 

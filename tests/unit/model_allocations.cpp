@@ -36,7 +36,7 @@ ggufx_session_options session_options(const ggufx_estimate_options &from) {
 bool has_windows(const ggufx_model *model) {
     ggufx_layer_facts facts = {};
     facts.struct_size = sizeof facts;
-    for (uint32_t i = 0; ggufx_model_layer(&facts, model, i, nullptr) == GGUFX_OK; i++)
+    for (uint32_t i = 0; ggufx_model_layer_info(&facts, model, i, nullptr) == GGUFX_OK; i++)
         if (facts.window) return true;
     return false;
 }
@@ -47,7 +47,7 @@ ggufx_estimate_facts estimate(const ggufx_runtime *rt, const ggufx_file *file,
     facts.struct_size = sizeof facts;
     ggufx_error error;
     must(ggufx_estimate(&facts, rt, file, &options, &error), error, "estimate");
-    CHECK(!(facts.flags & GGUFX_ESTIMATE_NO_GRAPH), "estimated without the program");
+    CHECK(!(facts.flags & GGUFX_ESTIMATE_UNSUPPORTED), "estimated without the program");
     return facts;
 }
 
@@ -61,8 +61,7 @@ void use_session(ggufx_session *session, size_t n_vocab, const Subject &subject,
     for (const int percent : kPercent) {
         const size_t n = ids.size() * static_cast<size_t>(percent) / 100;
         if (n <= length) {
-            must(ggufx_session_sequence_truncate(session, 0, n, &error), error,
-                 subject.name.c_str());
+            must(ggufx_session_truncate(session, 0, n, &error), error, subject.name.c_str());
         } else {
             must(
                 decode_ids(session, &ids[length], n - length, logits.data(), logits.size(), &error),

@@ -40,8 +40,8 @@ struct Way {
 };
 constexpr Way kWays[] = {
     {"rows", GGUFX_MATMUL_BATCH_INVARIANT, GGUFX_MATMUL_BATCH_INVARIANT},
-    {"tiles", GGUFX_MATMUL_TILES, GGUFX_MATMUL_TILES},
-    {"both", GGUFX_MATMUL_TILES | GGUFX_MATMUL_PRECISE, GGUFX_MATMUL_BATCH_INVARIANT},
+    {"tiles", GGUFX_MATMUL_TILED, GGUFX_MATMUL_TILED},
+    {"both", GGUFX_MATMUL_TILED | GGUFX_MATMUL_INT16, GGUFX_MATMUL_BATCH_INVARIANT},
 };
 
 // Number of operations for each type and mode. By default a model runs each type once, and each
@@ -121,7 +121,7 @@ Crowd::Rows Crowd::alone(const Ids &ids) {
     for (size_t at = 0; at < kContext; at = way_.end(at)) {
         Call call;
         call.flags = way_.at(at);
-        call.items.push_back(make_item(0, GGUFX_BATCH_ALL_LOGITS | GGUFX_BATCH_ALL_EMBED,
+        call.items.push_back(make_item(0, GGUFX_DECODE_ALL_LOGITS | GGUFX_DECODE_ALL_HIDDEN,
                                        ids.data() + at, way_.end(at) - at));
         must(call.run(session, facts_, nullptr, &error), error, name_.c_str());
         out.logits.insert(out.logits.end(), call.logits.begin(), call.logits.end());
@@ -144,12 +144,12 @@ Call Crowd::random_call(bool many) {
         call.flags = way_.at(s.length);
         const size_t most = way_.end(s.length) - s.length;
         const size_t n = many && random_.below(3) == 0 ? 1 + random_.below(most) : 1;
-        static constexpr uint32_t kFlags[] = {GGUFX_BATCH_LOGITS,
-                                              GGUFX_BATCH_LOGITS | GGUFX_BATCH_ALL_EMBED,
+        static constexpr uint32_t kFlags[] = {GGUFX_DECODE_LOGITS,
+                                              GGUFX_DECODE_LOGITS | GGUFX_DECODE_ALL_HIDDEN,
                                               0,
-                                              GGUFX_BATCH_ALL_LOGITS | GGUFX_BATCH_EMBED,
-                                              GGUFX_BATCH_EMBED,
-                                              GGUFX_BATCH_LOGITS | GGUFX_BATCH_MARK};
+                                              GGUFX_DECODE_ALL_LOGITS | GGUFX_DECODE_HIDDEN,
+                                              GGUFX_DECODE_HIDDEN,
+                                              GGUFX_DECODE_LOGITS | GGUFX_DECODE_CHECKPOINT};
         call.items.push_back(make_item(i, kFlags[random_.below(std::size(kFlags))],
                                        streams_[s.stream].data() + s.length, n));
     }
@@ -158,7 +158,7 @@ Call Crowd::random_call(bool many) {
 
 void Crowd::check_lengths(const char *how) {
     for (uint32_t i = 0; i < kSequences; i++) {
-        const uint64_t n = ggufx_session_sequence_length(session_, i);
+        const uint64_t n = ggufx_session_length(session_, i);
         CHECK(n == sequences_[i].length, "%s, %s: sequence %u has %llu tokens, not %zu",
               name_.c_str(), how, i, static_cast<unsigned long long>(n), sequences_[i].length);
     }
@@ -167,7 +167,7 @@ void Crowd::check_lengths(const char *how) {
 void Crowd::check(const Call &call, const std::vector<size_t> &before) {
     const float *logits = call.logits.data(), *hidden = call.hidden.data();
     for (size_t i = 0; i < call.items.size(); i++) {
-        const ggufx_batch_item &item = call.items[i];
+        const ggufx_decode_item &item = call.items[i];
         const size_t stream = sequences_[item.sequence].stream, end = before[i] + item.n_tokens;
         const auto same = [&](const float *&got, const std::vector<float> &all, size_t n,
                               size_t width) {
@@ -176,8 +176,8 @@ void Crowd::check(const Call &call, const std::vector<size_t> &before) {
             got += n * width;
             return is;
         };
-        const size_t n = Call::rows_of(item, GGUFX_BATCH_LOGITS, GGUFX_BATCH_ALL_LOGITS);
-        const size_t n_hidden = Call::rows_of(item, GGUFX_BATCH_EMBED, GGUFX_BATCH_ALL_EMBED);
+        const size_t n = Call::rows_of(item, GGUFX_DECODE_LOGITS, GGUFX_DECODE_ALL_LOGITS);
+        const size_t n_hidden = Call::rows_of(item, GGUFX_DECODE_HIDDEN, GGUFX_DECODE_ALL_HIDDEN);
         const bool equal = same(logits, want_[stream], n, n_vocab_);
         CHECK(same(hidden, want_hidden_[stream], n_hidden, facts_.n_embedding) && equal,
               "%s: item %zu of %zu: other bits of sequence %u, tokens %zu to %zu", name_.c_str(), i,
@@ -196,7 +196,7 @@ void Crowd::decode(bool cancel) {
     n_cancelled_ += status != GGUFX_OK;
     if (status != GGUFX_OK) return check_lengths("cancelled");
     std::vector<size_t> before;
-    for (const ggufx_batch_item &item : call.items) {
+    for (const ggufx_decode_item &item : call.items) {
         before.push_back(sequences_[item.sequence].length);
         sequences_[item.sequence].length += item.n_tokens;
     }
@@ -209,7 +209,7 @@ void Crowd::truncate() {
     Sequence &s = sequences_[i];
     const size_t n = random_.below(3) ? random_.below(s.length + 1) : 0;
     ggufx_error error = {};
-    must(ggufx_session_sequence_truncate(session_, i, n, &error), error, name_.c_str());
+    must(ggufx_session_truncate(session_, i, n, &error), error, name_.c_str());
     s.length = n;
     if (n <= kShared) s.stream = s.stream / kFamily * kFamily + random_.below(kFamily);
     if (n == 0) s.stream = random_.below(kStreams);
@@ -222,10 +222,10 @@ void Crowd::copy() {
         random_.below(2) ? sequences_[from].length : random_.below(sequences_[from].length + 1);
     ggufx_error error = {};
     if (from != to && random_.below(4)) { // few sequences are empty
-        must(ggufx_session_sequence_truncate(session_, to, 0, &error), error, name_.c_str());
+        must(ggufx_session_truncate(session_, to, 0, &error), error, name_.c_str());
         sequences_[to].length = 0;
     }
-    const ggufx_status status = ggufx_session_sequence_copy(session_, from, to, n, &error);
+    const ggufx_status status = ggufx_session_copy(session_, from, to, n, &error);
     const bool fits = from != to && sequences_[to].length == 0;
     CHECK(status == (fits ? GGUFX_OK : GGUFX_E_STATE), "%s: copy %u to %u: %s", name_.c_str(), from,
           to, error.message);
@@ -240,13 +240,13 @@ void Crowd::save_and_load() {
     const std::vector<Sequence> before(sequences_, sequences_ + kSequences);
     SnapshotFile file;
     ggufx_error error = {};
-    must(ggufx_session_save(session_, all ? GGUFX_SESSION_ALL : from, SnapshotFile::write, &file,
+    must(ggufx_session_save(session_, all ? GGUFX_ALL_SEQUENCES : from, SnapshotFile::write, &file,
                             &error),
          error, name_.c_str());
     const bool cut = random_.below(4) == 0;
     if (cut) file.bytes.resize(random_.below(file.bytes.size()));
     if (all) decode(false); // the load reverts it
-    const ggufx_status status = ggufx_session_load(session_, all ? GGUFX_SESSION_ALL : to,
+    const ggufx_status status = ggufx_session_load(session_, all ? GGUFX_ALL_SEQUENCES : to,
                                                    SnapshotFile::read, &file, &error);
     CHECK(status == (cut ? GGUFX_E_TRUNCATED : GGUFX_OK), "%s: load: %s", name_.c_str(),
           error.message);

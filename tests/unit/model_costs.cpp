@@ -66,7 +66,7 @@ struct RankWork {
     std::string bytes, part;
     ggufx_file *file = nullptr;
     bool reads = false;
-    uint32_t flags = 0; // GGUFX_GROUP_LAYERS
+    uint32_t flags = 0; // GGUFX_GROUP_PIPELINE
 };
 
 void make_part(RankWork *w) {
@@ -78,7 +78,7 @@ void make_part(RankWork *w) {
         return GGUFX_OK;
     };
     must(ggufx_writer_create(&writer, g_runtime, nullptr, &error), error, "writer");
-    must(ggufx_writer_copy_rank(writer, w->file, 1, 3, nullptr, w->flags, &error), error, "rank");
+    must(ggufx_writer_copy_shard(writer, w->file, 1, 3, nullptr, w->flags, &error), error, "rank");
     must(ggufx_writer_write_stream(writer, write, w, nullptr, &error), error, "write");
     ggufx_writer_destroy(writer);
 }
@@ -117,7 +117,7 @@ void test_ranks(const char *path, const char *architecture) {
     const Opened opened(path);
     g_from = opened.file;
     g_architecture = architecture;
-    constexpr uint32_t kLayers = GGUFX_GROUP_LAYERS;
+    constexpr uint32_t kLayers = GGUFX_GROUP_PIPELINE;
     const cost_case cases[] = {
         {"file of a rank, made", 100, [](size_t n) { return prepare_rank(n, false, 0); }, run_rank,
          finish_rank, 16384},

@@ -141,15 +141,15 @@ void Cuts::go_on(Session &session, size_t first, size_t end, const char *how) {
 }
 
 void Cuts::check_unchanged(Session &session, size_t n, const char *how) {
-    CHECK(ggufx_session_sequence_length(session.handle(), 0) == n, "%s, %s: %llu tokens, not %zu",
+    CHECK(ggufx_session_length(session.handle(), 0) == n, "%s, %s: %llu tokens, not %zu",
           name_.c_str(), how,
-          static_cast<unsigned long long>(ggufx_session_sequence_length(session.handle(), 0)), n);
+          static_cast<unsigned long long>(ggufx_session_length(session.handle(), 0)), n);
 }
 
 void Cuts::back_to(Session &session, size_t n, const char *how) {
     ggufx_error error = {};
-    const ggufx_status status = ggufx_session_sequence_truncate(session.handle(), 0, n, &error);
-    const uint64_t left = ggufx_session_sequence_length(session.handle(), 0);
+    const ggufx_status status = ggufx_session_truncate(session.handle(), 0, n, &error);
+    const uint64_t left = ggufx_session_length(session.handle(), 0);
     CHECK(status == GGUFX_OK && left == n, "%s, %s, to %zu: %llu tokens are left: %s",
           name_.c_str(), how, n, static_cast<unsigned long long>(left), error.message);
 }
@@ -165,7 +165,7 @@ void Cuts::lose_a_call(Session &session, size_t done, Random &random) {
     ggufx_progress progress = {};
     progress.user = &polls;
     progress.report = countdown;
-    ggufx_batch_options options = {};
+    ggufx_decode_options options = {};
     options.progress = &progress;
     const size_t n = 1 + random.below(others_.size());
     ggufx_error error;
@@ -211,7 +211,7 @@ void Cuts::cancelled() {
     ggufx_progress progress = {};
     progress.user = &stop;
     progress.report = stop_after;
-    ggufx_batch_options options = {};
+    ggufx_decode_options options = {};
     options.progress = &progress;
     ggufx_error error = {};
     const ggufx_status status =
@@ -295,12 +295,12 @@ void Cuts::replay_is_cancelled() {
         ggufx_progress progress = {};
         progress.user = &left;
         progress.report = countdown;
-        ggufx_batch_options options = {};
+        ggufx_decode_options options = {};
         options.struct_size = sizeof options;
         options.progress = &progress;
         status = decode_with(session.handle(), &tokens_[n], 3, 0, &options, nullptr);
         CHECK(status == GGUFX_OK || status == GGUFX_E_CANCELLED, "%s: %d", name_.c_str(), status);
-        const uint64_t have = ggufx_session_sequence_length(session.handle(), 0);
+        const uint64_t have = ggufx_session_length(session.handle(), 0);
         CHECK(have == (status == GGUFX_OK ? n + 3 : n), "%s: %llu tokens after a cancelled replay",
               name_.c_str(), static_cast<unsigned long long>(have));
     }
@@ -322,7 +322,7 @@ void Cuts::replay_fails() {
             decode_ids(session.handle(), &tokens_[n], 40, nullptr, 0, nullptr);
         executor_.fail_at = 0;
         n_failed += status != GGUFX_OK;
-        const uint64_t have = ggufx_session_sequence_length(session.handle(), 0);
+        const uint64_t have = ggufx_session_length(session.handle(), 0);
         CHECK(have == (status == GGUFX_OK ? n + 40 : n), "%s: %llu tokens after a failed replay",
               name_.c_str(), static_cast<unsigned long long>(have));
         if (status != GGUFX_OK) go_on(session, n, n + 40, "after a failed replay");
@@ -369,7 +369,7 @@ void Cuts::replay_is_not_shown() {
         hook.struct_size = sizeof hook;
         hook.user = &shown;
         hook.layer = Shown::layer;
-        ggufx_batch_options options = {};
+        ggufx_decode_options options = {};
         options.struct_size = sizeof options;
         options.progress = &progress;
         options.attention = &hook;
@@ -392,7 +392,7 @@ void Cuts::replay_is_not_shown() {
 bool Cuts::has_windows() const {
     ggufx_layer_facts facts = {};
     facts.struct_size = sizeof facts;
-    for (uint32_t i = 0; ggufx_model_layer(&facts, model_, i, nullptr) == GGUFX_OK; i++)
+    for (uint32_t i = 0; ggufx_model_layer_info(&facts, model_, i, nullptr) == GGUFX_OK; i++)
         if (facts.window) return true;
     return false;
 }

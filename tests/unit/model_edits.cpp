@@ -24,7 +24,7 @@ constexpr size_t kOperations = 60;
 constexpr const char *kFiles[] = {"deepseek2-lite", "gemma3", "gemma4",        "gpt-oss", "llama3",
                                   "llama4",         "qwen35", "granitehybrid", "mamba2"};
 constexpr uint32_t kTypes[] = {GGUFX_KV_F16, GGUFX_KV_Q8_0, GGUFX_KV_GX4};
-constexpr uint32_t kWays[] = {GGUFX_MATMUL_BATCH_INVARIANT, GGUFX_MATMUL_TILES};
+constexpr uint32_t kWays[] = {GGUFX_MATMUL_BATCH_INVARIANT, GGUFX_MATMUL_TILED};
 
 // Returns the factor of a model's embeddings.
 float factor_of(const TinyFile &file, uint32_t width) {
@@ -64,10 +64,10 @@ void test_equal_ways(const TinyFile &file, const Opened &opened, uint32_t type) 
     Ids positions(ids.size());
     for (size_t i = 0; i < positions.size(); i++) positions[i] = static_cast<int32_t>(i);
     Call call;
-    call.flags = GGUFX_MATMUL_TILES;
+    call.flags = GGUFX_MATMUL_TILED;
     for (uint32_t s = 0; s < 3; s++)
-        call.items.push_back(
-            make_item(s, GGUFX_BATCH_ALL_LOGITS | GGUFX_BATCH_ALL_EMBED, ids.data(), ids.size()));
+        call.items.push_back(make_item(s, GGUFX_DECODE_ALL_LOGITS | GGUFX_DECODE_ALL_HIDDEN,
+                                       ids.data(), ids.size()));
     call.items[1].embeddings = rows.data();
     call.items[1].n_embeddings = rows.size();
     call.items[2].positions = positions.data();
@@ -86,7 +86,7 @@ void test_equal_ways(const TinyFile &file, const Opened &opened, uint32_t type) 
     if (type != GGUFX_KV_F32) return;
     Embedder embedder(
         opened.model,
-        {.matmul_flags = GGUFX_MATMUL_TILES, .pooling = GGUFX_POOLING_NONE, .n_context = 120});
+        {.matmul_flags = GGUFX_MATMUL_TILED, .pooling = GGUFX_POOLING_NONE, .n_context = 120});
     // The number of an expert's columns depends on the tokens that select it; an embedder computes
     // them one by one.
     const std::vector<float> want = embedder.embed({ids});
@@ -137,13 +137,13 @@ private:
         return session;
     }
     uint64_t length(size_t i) const {
-        return ggufx_session_sequence_length(crowd_, static_cast<uint32_t>(i));
+        return ggufx_session_length(crowd_, static_cast<uint32_t>(i));
     }
     Ids positions(const ggufx_session *session, uint32_t sequence) const;
     Text text(size_t sequence, size_t n);
     void step();
     void decode();
-    void decode_alone(size_t sequence, ggufx_batch_item item, const float *&logits,
+    void decode_alone(size_t sequence, ggufx_decode_item item, const float *&logits,
                       const float *&hidden);
     void remove();
     void shift();
@@ -161,11 +161,10 @@ private:
 };
 
 Ids Pairs::positions(const ggufx_session *session, uint32_t sequence) const {
-    Ids out(ggufx_session_sequence_length(session, sequence));
+    Ids out(ggufx_session_length(session, sequence));
     ggufx_error error;
-    must(ggufx_session_sequence_tokens(nullptr, out.data(), session, sequence, 0, out.size(),
-                                       &error),
-         error, name_.c_str());
+    must(ggufx_session_tokens(nullptr, out.data(), session, sequence, 0, out.size(), &error), error,
+         name_.c_str());
     return out;
 }
 
@@ -192,7 +191,7 @@ Pairs::Text Pairs::text(size_t sequence, size_t n) {
     return out;
 }
 
-void Pairs::decode_alone(size_t sequence, ggufx_batch_item item, const float *&logits,
+void Pairs::decode_alone(size_t sequence, ggufx_decode_item item, const float *&logits,
                          const float *&hidden) {
     Call call;
     call.flags = flags_;
@@ -220,8 +219,8 @@ void Pairs::decode() {
         const size_t n = random_.below(2) ? 1 : 1 + random_.below(std::min<size_t>(room, 150));
         texts[i] = text(i, n);
         const Text &t = texts[i];
-        ggufx_batch_item item =
-            make_item(i, GGUFX_BATCH_LOGITS | (random_.below(2) ? GGUFX_BATCH_ALL_EMBED : 0),
+        ggufx_decode_item item =
+            make_item(i, GGUFX_DECODE_LOGITS | (random_.below(2) ? GGUFX_DECODE_ALL_HIDDEN : 0),
                       t.rows.empty() || n % 2 ? t.ids.data() : nullptr, n);
         item.embeddings = t.rows.empty() ? nullptr : t.rows.data();
         item.n_embeddings = t.rows.size();
@@ -239,7 +238,7 @@ void Pairs::decode() {
           "%s: %s", name_.c_str(), error.message);
     if (status != GGUFX_OK) return check_same("not decoded");
     const float *logits = call.logits.data(), *hidden = call.hidden.data();
-    for (const ggufx_batch_item &item : call.items) {
+    for (const ggufx_decode_item &item : call.items) {
         decode_alone(item.sequence, item, logits, hidden);
         cut_[item.sequence] = false;
     }
@@ -253,8 +252,8 @@ void Pairs::remove() {
     const uint64_t first = random_.below(length(i) + 1),
                    n = random_.below(length(i) - first + 1) / (1 + random_.below(3));
     if (cut_[i] || (edited_[i] && first + n == length(i))) return;
-    const ggufx_status status = ggufx_session_sequence_remove(crowd_, i, first, n, nullptr);
-    const ggufx_status other = ggufx_session_sequence_remove(alone_[i], 0, first, n, nullptr);
+    const ggufx_status status = ggufx_session_remove(crowd_, i, first, n, nullptr);
+    const ggufx_status other = ggufx_session_remove(alone_[i], 0, first, n, nullptr);
     CHECK(status == other, "%s: remove %d, %d", name_.c_str(), status, other);
     const bool tail = first + n == length(i) + n;
     edited_[i] |= status == GGUFX_OK && n > 0 && !tail;
@@ -274,9 +273,9 @@ void Pairs::shift() {
     if (first == p.size()) return;
     const int32_t delta = (first ? p[first - 1] + 1 : 0) - p[first];
     const ggufx_status status =
-        ggufx_session_sequence_shift(crowd_, i, first, p.size() - first, delta, nullptr);
+        ggufx_session_shift(crowd_, i, first, p.size() - first, delta, nullptr);
     const ggufx_status other =
-        ggufx_session_sequence_shift(alone_[i], 0, first, p.size() - first, delta, nullptr);
+        ggufx_session_shift(alone_[i], 0, first, p.size() - first, delta, nullptr);
     CHECK(status == other, "%s: shift %d, %d", name_.c_str(), status, other);
     CHECK(status == GGUFX_OK || status == GGUFX_E_STATE, "%s: shift %d", name_.c_str(), status);
     edited_[i] |= status == GGUFX_OK;
@@ -288,8 +287,8 @@ void Pairs::truncate() {
     const auto i = static_cast<uint32_t>(random_.below(kSequences));
     const uint64_t n = edited_[i] || random_.below(3) == 0 ? 0 : random_.below(length(i) + 1);
     ggufx_error error;
-    must(ggufx_session_sequence_truncate(crowd_, i, n, &error), error, name_.c_str());
-    must(ggufx_session_sequence_truncate(alone_[i], 0, n, &error), error, name_.c_str());
+    must(ggufx_session_truncate(crowd_, i, n, &error), error, name_.c_str());
+    must(ggufx_session_truncate(alone_[i], 0, n, &error), error, name_.c_str());
     cut_[i] = true;
     if (n == 0) edited_[i] = false;
 }
@@ -297,14 +296,14 @@ void Pairs::truncate() {
 void Pairs::save_and_load() {
     const bool all = random_.below(2) == 0;
     const auto i = static_cast<uint32_t>(random_.below(kSequences));
-    const uint32_t which = all ? GGUFX_SESSION_ALL : i;
+    const uint32_t which = all ? GGUFX_ALL_SEQUENCES : i;
     SnapshotFile file;
     ggufx_error error = {};
     must(ggufx_session_save(crowd_, which, SnapshotFile::write, &file, &error), error,
          name_.c_str());
     for (uint32_t s = 0; s < kSequences; s++)
         if (all || s == i)
-            must(ggufx_session_sequence_truncate(crowd_, s, length(s) / 3, &error), error, "cut");
+            must(ggufx_session_truncate(crowd_, s, length(s) / 3, &error), error, "cut");
     must(ggufx_session_load(crowd_, which, SnapshotFile::read, &file, &error), error,
          name_.c_str());
     check_same("loaded");

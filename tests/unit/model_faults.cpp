@@ -141,7 +141,7 @@ bool embeds_only(const ggufx_model *model) {
     facts.struct_size = sizeof facts;
     ggufx_error error;
     must(ggufx_model_info(&facts, model, &error), error, "info");
-    return (facts.flags & GGUFX_MODEL_EMBEDS_ONLY) != 0;
+    return (facts.flags & GGUFX_MODEL_EMBEDDING_ONLY) != 0;
 }
 
 Outcome outcome_of(const std::string &bytes) {

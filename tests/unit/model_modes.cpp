@@ -35,7 +35,7 @@ struct NamedMode {
 };
 const NamedMode kModes[] = {
     {"F32", {GGUFX_MATMUL_F32, GGUFX_KV_F32, GGUFX_KV_F32}},
-    {"PRECISE", {GGUFX_MATMUL_PRECISE, GGUFX_KV_F32, GGUFX_KV_F32}},
+    {"PRECISE", {GGUFX_MATMUL_INT16, GGUFX_KV_F32, GGUFX_KV_F32}},
     {"int8", {0, GGUFX_KV_F32, GGUFX_KV_F32}},
     {"F16 cache", {0, GGUFX_KV_F16, GGUFX_KV_F16}},
     {"Q8_0 cache", {0, GGUFX_KV_Q8_0, GGUFX_KV_Q8_0}},
@@ -51,16 +51,16 @@ std::string quantized(const TinyFile &from) {
     const Opened opened(from.path);
     char path[TEMPORARY_PATH];
     temporary_path(path, "q8.gguf");
-    ggufx_job *job = nullptr;
+    ggufx_quantizer *job = nullptr;
     ggufx_error error;
-    must(ggufx_job_quantize(&job, g_runtime, opened.file, kQ8, nullptr, &error), error, "job");
-    ggufx_job_facts facts = {};
+    must(ggufx_quantizer_create(&job, g_runtime, opened.file, kQ8, nullptr, &error), error, "job");
+    ggufx_quantizer_facts facts = {};
     facts.struct_size = sizeof facts;
-    must(ggufx_job_info(&facts, job, &error), error, "job");
+    must(ggufx_quantizer_info(&facts, job, &error), error, "job");
     CHECK((facts.n_fallbacks > 0) == has_short_rows(from), "%s: %llu fallbacks", from.name.c_str(),
           static_cast<unsigned long long>(facts.n_fallbacks));
-    must(ggufx_job_run(job, path, nullptr, &error), error, "quantize");
-    ggufx_job_destroy(job);
+    must(ggufx_quantizer_run(job, path, nullptr, &error), error, "quantize");
+    ggufx_quantizer_destroy(job);
     return path;
 }
 
@@ -93,7 +93,7 @@ public:
         const int32_t *next = tokens.data();
         for (const size_t n : lengths) {
             Call call;
-            call.items = {make_item(0, GGUFX_BATCH_LOGITS | GGUFX_BATCH_ALL_EMBED, next, n)};
+            call.items = {make_item(0, GGUFX_DECODE_LOGITS | GGUFX_DECODE_ALL_HIDDEN, next, n)};
             call.flags = mode.matmul_flags;
             ggufx_error error;
             must(call.run(all.handle(), facts_of(model_), nullptr, &error), error, "decode_batch");
@@ -157,7 +157,7 @@ void test_accuracy(const TinyFile &file, const Quantized &model) {
 }
 
 void test_last_rows(const TinyFile &file, const Quantized &model) {
-    constexpr uint32_t kProducts[] = {GGUFX_MATMUL_F32, 0, GGUFX_MATMUL_TILES,
+    constexpr uint32_t kProducts[] = {GGUFX_MATMUL_F32, 0, GGUFX_MATMUL_TILED,
                                       GGUFX_MATMUL_BATCH_INVARIANT};
     for (const uint32_t flags : kProducts)
         CHECK(model.last_rows_agree({flags, GGUFX_KV_F32, GGUFX_KV_F32}),

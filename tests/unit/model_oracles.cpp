@@ -143,19 +143,19 @@ void test_perplexity(const Expected &e) {
     const Ids ids = tokenize(opened.tokenizer, read_bytes(std::string("/data/") + e.text),
                              GGUFX_TOKENIZE_ADD_SPECIAL);
     ggufx_session *session = new_session(opened.model);
-    ggufx_measure_facts facts = {};
+    ggufx_eval_facts facts = {};
     facts.struct_size = sizeof facts;
     std::vector<double> running;
-    ggufx_measure_options options = {};
+    ggufx_eval_options options = {};
     options.struct_size = sizeof options;
     options.report_user = &running;
-    options.report = [](void *user, const ggufx_measure_facts *f) {
+    options.report = [](void *user, const ggufx_eval_facts *f) {
         static_cast<std::vector<double> *>(user)->push_back(f->perplexity);
         return int32_t{0};
     };
     ggufx_error error;
-    must(ggufx_measure(&facts, session, ids.data(), ids.size(), 512, 1, &options, &error), error,
-         "perplexity");
+    must(ggufx_eval_perplexity(&facts, session, ids.data(), ids.size(), 512, 1, &options, &error),
+         error, "perplexity");
     printf("%s: perplexity %.4f +- %.4f, %llu chunks\n", e.file, facts.perplexity,
            facts.standard_error, static_cast<unsigned long long>(facts.n_chunks));
     CHECK(fabs(facts.perplexity - e.perplexity) <= e.tolerance, "%s: perplexity %.5f", e.file,

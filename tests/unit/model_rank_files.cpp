@@ -22,7 +22,7 @@ namespace {
 constexpr uint32_t kMostRanks = 5, kContext = 96; // more than most models have KV heads
 constexpr size_t kTokens = 33 + 5 + 2;
 constexpr uint32_t kSpeeds[kMostRanks] = {3, 7, 2, 5, 1};
-constexpr uint32_t kFlags[] = {0, GGUFX_MATMUL_PRECISE, GGUFX_MATMUL_F32,
+constexpr uint32_t kFlags[] = {0, GGUFX_MATMUL_INT16, GGUFX_MATMUL_F32,
                                GGUFX_MATMUL_BATCH_INVARIANT};
 
 using Floats = std::vector<float>;
@@ -134,7 +134,7 @@ void check_model(const std::string &name, const std::string &path, size_t number
     m.read_bytes = facts_of(alone.model()).weight_bytes;
     for (uint32_t n = 2; n <= kMostRanks; n++) {
         const uint32_t *const speeds = (number + n) % 2 ? kSpeeds : nullptr;
-        for (const uint32_t flags : {0u, GGUFX_GROUP_LAYERS}) {
+        for (const uint32_t flags : {0u, GGUFX_GROUP_PIPELINE}) {
             const RankFiles files(path, "part-" + name, n, speeds, flags);
             check_sizes(m, files, n, speeds, flags);
             check_group(m, files, n, speeds, flags, [](uint32_t) { return true; });

@@ -29,10 +29,10 @@ struct Way {
 };
 constexpr Way kWays[] = {
     {"8 bit", 0, GGUFX_KV_F16, GGUFX_KV_F16, 0},
-    {"15 bit", GGUFX_MATMUL_PRECISE, GGUFX_KV_Q8_0, GGUFX_KV_Q5_1, 300},
+    {"15 bit", GGUFX_MATMUL_INT16, GGUFX_KV_Q8_0, GGUFX_KV_Q5_1, 300},
     {"f32", GGUFX_MATMUL_F32, GGUFX_KV_F32, GGUFX_KV_F32, 139},
     {"8 bit by rows", GGUFX_MATMUL_BATCH_INVARIANT, GGUFX_KV_Q4_0, GGUFX_KV_IQ4_NL, 150},
-    {"15 bit in tiles", GGUFX_MATMUL_PRECISE | GGUFX_MATMUL_TILES, GGUFX_KV_F16, GGUFX_KV_Q8_0, 0},
+    {"15 bit in tiles", GGUFX_MATMUL_INT16 | GGUFX_MATMUL_TILED, GGUFX_KV_F16, GGUFX_KV_Q8_0, 0},
 };
 
 using Floats = std::vector<float>;
@@ -73,10 +73,10 @@ public:
         bool is_embedded = false;
     };
     void decode(std::initializer_list<Item> list) {
-        std::vector<ggufx_batch_item> items;
+        std::vector<ggufx_decode_item> items;
         size_t n_logits = 0, n_hidden = 0;
         for (const Item &one : list) {
-            ggufx_batch_item item = {};
+            ggufx_decode_item item = {};
             item.struct_size = sizeof item;
             item.sequence = one.sequence;
             item.flags = one.flags;
@@ -88,26 +88,28 @@ public:
                 item.tokens = ids_.data() + one.sequence * 5;
             }
             items.push_back(item);
-            n_logits += one.flags & GGUFX_BATCH_ALL_LOGITS ? one.n : one.flags & GGUFX_BATCH_LOGITS;
-            n_hidden += one.flags & GGUFX_BATCH_ALL_EMBED ? one.n : one.flags / GGUFX_BATCH_EMBED;
+            n_logits +=
+                one.flags & GGUFX_DECODE_ALL_LOGITS ? one.n : one.flags & GGUFX_DECODE_LOGITS;
+            n_hidden +=
+                one.flags & GGUFX_DECODE_ALL_HIDDEN ? one.n : one.flags / GGUFX_DECODE_HIDDEN;
         }
         Floats logits(n_logits * n_vocab_), hidden(n_hidden * n_embd_);
-        ggufx_batch_options how = {};
+        ggufx_decode_options how = {};
         how.struct_size = sizeof how;
         how.logits = logits.empty() ? nullptr : logits.data();
         how.n_logits = logits.size();
         how.embeddings = hidden.empty() ? nullptr : hidden.data();
         how.n_embeddings = hidden.size();
-        must(ggufx_session_decode_batch(session_, items.data(), items.size(), &how, &error_),
-             error_, "batch");
+        must(ggufx_session_decode(session_, items.data(), items.size(), &how, &error_), error_,
+             "batch");
         out_.insert(out_.end(), logits.begin(), logits.end());
         out_.insert(out_.end(), hidden.begin(), hidden.end());
     }
     void truncate(uint32_t sequence, uint64_t n) {
-        must(ggufx_session_sequence_truncate(session_, sequence, n, &error_), error_, "truncate");
+        must(ggufx_session_truncate(session_, sequence, n, &error_), error_, "truncate");
     }
     void copy(uint32_t from, uint32_t to, uint64_t n) {
-        must(ggufx_session_sequence_copy(session_, from, to, n, &error_), error_, "copy");
+        must(ggufx_session_copy(session_, from, to, n, &error_), error_, "copy");
     }
     const Floats &results() const { return out_; }
 
@@ -122,8 +124,8 @@ private:
 // Prompts of 128 tokens and more, and shorter ones: one sequence, sequences that cross slice
 // boundaries, requested rows in one slice or in all.
 Floats run_calls(const ggufx_model *model, const Way &way, const Ids &ids) {
-    constexpr uint32_t kLast = GGUFX_BATCH_LOGITS, kAll = GGUFX_BATCH_ALL_LOGITS,
-                       kHidden = GGUFX_BATCH_EMBED, kAllHidden = GGUFX_BATCH_ALL_EMBED;
+    constexpr uint32_t kLast = GGUFX_DECODE_LOGITS, kAll = GGUFX_DECODE_ALL_LOGITS,
+                       kHidden = GGUFX_DECODE_HIDDEN, kAllHidden = GGUFX_DECODE_ALL_HIDDEN;
     Calls calls(model, way, ids);
     calls.decode({{0, 300, kLast}});
     calls.decode({{0, 1, kLast}});
@@ -144,11 +146,11 @@ Floats run_calls(const ggufx_model *model, const Way &way, const Ids &ids) {
 
 Floats perplexity_of(const ggufx_model *model, const Way &way, const Ids &ids) {
     Session session(model, {way.flags, GGUFX_KV_F16, GGUFX_KV_F16, 160, 0});
-    ggufx_measure_facts facts = {};
+    ggufx_eval_facts facts = {};
     facts.struct_size = sizeof facts;
     ggufx_error error;
-    must(ggufx_measure(&facts, session.handle(), ids.data(), 320, 160, -1, nullptr, &error), error,
-         "perplexity");
+    must(ggufx_eval_perplexity(&facts, session.handle(), ids.data(), 320, 160, -1, nullptr, &error),
+         error, "perplexity");
     return {static_cast<float>(facts.perplexity), static_cast<float>(facts.standard_error)};
 }
 
@@ -192,7 +194,7 @@ void check_file(const std::string &name, const std::string &path, size_t number,
             cases.push_back({kWays[w], run_calls(alone.model(), kWays[w], ids),
                              perplexity_of(alone.model(), kWays[w], ids)});
     for (uint32_t n = 2; n <= kMostRanks; n++) check_ranks(name, path, n, 0, cases, ids);
-    check_ranks(name, path, all_ways ? 3 : 2, GGUFX_GROUP_LAYERS, cases, ids);
+    check_ranks(name, path, all_ways ? 3 : 2, GGUFX_GROUP_PIPELINE, cases, ids);
 }
 
 // Returns the number of messages of two ranks for the logits of n tokens, without the one that
@@ -222,7 +224,7 @@ void check_number_of_slices(const std::string &path, uint32_t flags, size_t leas
     const uint64_t n = messages_of(path, flags, 300);
     CHECK(one > 1 && n == n_slices * one + 1, "%s: %llu messages, %llu of one token", path.c_str(),
           static_cast<unsigned long long>(n), static_cast<unsigned long long>(one));
-    const uint64_t there = messages_of(path, flags, 300, GGUFX_GROUP_ONE_MACHINE);
+    const uint64_t there = messages_of(path, flags, 300, GGUFX_GROUP_SHARED_MEMORY);
     CHECK(n_slices == 2 ? there < 2 * one : there == n, "%s: %llu messages on one machine",
           path.c_str(), static_cast<unsigned long long>(there));
 }
@@ -237,7 +239,7 @@ int main() {
         const std::string path = quantized(file.path, file.name);
         if (file.name == "llama3") {
             check_number_of_slices(path, 0, 128, 2);
-            check_number_of_slices(path, GGUFX_GROUP_LAYERS, 64, 8);
+            check_number_of_slices(path, GGUFX_GROUP_PIPELINE, 64, 8);
         }
         const char *const whole[] = {"llama3",  "mixtral", "gemma3",
                                      "gpt-oss", "qwen35",  "deepseek2-v3"};

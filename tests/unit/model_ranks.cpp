@@ -28,10 +28,10 @@ struct Way {
 };
 constexpr Way kWays[] = {
     {"8 bit", 0},
-    {"15 bit", GGUFX_MATMUL_PRECISE},
+    {"15 bit", GGUFX_MATMUL_INT16},
     {"f32", GGUFX_MATMUL_F32},
     {"8 bit by rows", GGUFX_MATMUL_BATCH_INVARIANT},
-    {"15 bit in tiles", GGUFX_MATMUL_PRECISE | GGUFX_MATMUL_TILES},
+    {"15 bit in tiles", GGUFX_MATMUL_INT16 | GGUFX_MATMUL_TILED},
 };
 constexpr uint32_t kSpeeds[kMostRanks + 1] = {3, 7, 2, 5, 4};
 
@@ -93,29 +93,29 @@ Floats decode_batches(const ggufx_model *model, uint32_t type, const Ids &ids) {
     const size_t n_vocab = vocabulary_of(model);
     Floats out;
     const auto call = [&](std::initializer_list<std::pair<uint32_t, size_t>> list) {
-        std::vector<ggufx_batch_item> items;
+        std::vector<ggufx_decode_item> items;
         for (const auto &[sequence, n] : list) {
-            ggufx_batch_item item = {};
+            ggufx_decode_item item = {};
             item.struct_size = sizeof item;
             item.sequence = sequence;
-            item.flags = GGUFX_BATCH_LOGITS;
+            item.flags = GGUFX_DECODE_LOGITS;
             item.tokens = ids.data() + sequence;
             item.n_tokens = n;
             items.push_back(item);
         }
         Floats logits(items.size() * n_vocab);
-        ggufx_batch_options how = {};
+        ggufx_decode_options how = {};
         how.struct_size = sizeof how;
         how.logits = logits.data();
         how.n_logits = logits.size();
-        must(ggufx_session_decode_batch(session, items.data(), items.size(), &how, &error), error,
+        must(ggufx_session_decode(session, items.data(), items.size(), &how, &error), error,
              "batch");
         out.insert(out.end(), logits.begin(), logits.end());
     };
     call({{0, 50}, {1, 3}});
     call({{0, 1}, {1, 1}, {2, 30}});
-    must(ggufx_session_sequence_truncate(session, 0, 20, &error), error, "truncate");
-    must(ggufx_session_sequence_copy(session, 2, 3, 17, &error), error, "copy");
+    must(ggufx_session_truncate(session, 0, 20, &error), error, "truncate");
+    must(ggufx_session_copy(session, 2, 3, 17, &error), error, "copy");
     call({{3, 2}, {0, 1}, {2, 1}, {1, 9}});
     ggufx_session_destroy(session);
     return out;
@@ -139,29 +139,29 @@ Floats decode_edits(const ggufx_model *model, const Ids &ids) {
     for (size_t i = 0; i < rows.size(); i++)
         rows[i] = static_cast<float>(ids[i % ids.size()] % 31) / 16 - 1;
     const auto call = [&](size_t n, const float *embeddings) {
-        ggufx_batch_item item = {};
+        ggufx_decode_item item = {};
         item.struct_size = sizeof item;
-        item.flags = GGUFX_BATCH_ALL_EMBED | (embeddings ? 0 : GGUFX_BATCH_LOGITS);
+        item.flags = GGUFX_DECODE_ALL_HIDDEN | (embeddings ? 0 : GGUFX_DECODE_LOGITS);
         item.tokens = embeddings ? nullptr : ids.data();
         item.n_tokens = n;
         item.embeddings = embeddings;
         item.n_embeddings = embeddings ? n * facts.n_embedding : 0;
         Floats logits(embeddings ? 0 : facts.n_vocab), hidden(n * facts.n_embedding);
-        ggufx_batch_options how = {};
+        ggufx_decode_options how = {};
         how.struct_size = sizeof how;
         how.logits = logits.empty() ? nullptr : logits.data();
         how.n_logits = logits.size();
         how.embeddings = hidden.data();
         how.n_embeddings = hidden.size();
-        must(ggufx_session_decode_batch(session, &item, 1, &how, &error), error, "batch");
+        must(ggufx_session_decode(session, &item, 1, &how, &error), error, "batch");
         out.insert(out.end(), logits.begin(), logits.end());
         out.insert(out.end(), hidden.begin(), hidden.end());
     };
     call(30, nullptr);
     call(5, rows.data());
     // Some models refuse: recurrent layers, windows, learned positions.
-    if (ggufx_session_sequence_remove(session, 0, 3, 7, &error) == GGUFX_OK) call(2, nullptr);
-    if (ggufx_session_sequence_shift(session, 0, 3, 27, -7, &error) == GGUFX_OK) call(1, nullptr);
+    if (ggufx_session_remove(session, 0, 3, 7, &error) == GGUFX_OK) call(2, nullptr);
+    if (ggufx_session_shift(session, 0, 3, 27, -7, &error) == GGUFX_OK) call(1, nullptr);
     ggufx_session_destroy(session);
     return out;
 }
@@ -171,7 +171,7 @@ constexpr size_t kSaved = 41; // tokens of a snapshot
 // A batch-invariant mode, because recomputed tokens are in other batches.
 uint32_t flags_of(const Types &types) {
     return types.k == types.v ? GGUFX_MATMUL_BATCH_INVARIANT
-                              : GGUFX_MATMUL_TILES | GGUFX_MATMUL_PRECISE;
+                              : GGUFX_MATMUL_TILED | GGUFX_MATMUL_INT16;
 }
 
 std::string saved(const ggufx_model *model, const Types &types, const Ids &ids) {
@@ -219,10 +219,11 @@ Floats go_on(const ggufx_model *model, const Types &types, const Ids &ids,
 
 double perplexity_of(const ggufx_model *model, const Ids &ids) {
     Session session(model, {0, GGUFX_KV_F16, GGUFX_KV_F16, 24, 0});
-    ggufx_measure_facts facts = {};
+    ggufx_eval_facts facts = {};
     facts.struct_size = sizeof facts;
     ggufx_error error;
-    must(ggufx_measure(&facts, session.handle(), ids.data(), ids.size(), 24, -1, nullptr, &error),
+    must(ggufx_eval_perplexity(&facts, session.handle(), ids.data(), ids.size(), 24, -1, nullptr,
+                               &error),
          error, "perplexity");
     return facts.perplexity;
 }
@@ -312,7 +313,8 @@ void check_file(const std::string &name, const std::string &path, size_t number,
         check_group(alone, want, n, (number + n) % 3 == 0 ? kSpeeds : nullptr, 0);
     // More ranks than most models have layers.
     for (uint32_t n = everywhere ? 1 : 2; n <= kMostRanks + 1; n++)
-        check_group(alone, want, n, (number + n) % 3 == 1 ? kSpeeds : nullptr, GGUFX_GROUP_LAYERS);
+        check_group(alone, want, n, (number + n) % 3 == 1 ? kSpeeds : nullptr,
+                    GGUFX_GROUP_PIPELINE);
 }
 
 } // namespace

@@ -62,11 +62,11 @@ std::vector<float> edited(const ggufx_model *model, uint32_t type, Edit edit, co
     Session session(model, mode_of(type));
     session.decode(ids.data(), kTokens);
     if (edit != Edit::none &&
-        ggufx_session_sequence_remove(session.handle(), 0, kFirst, kRemoved, error) != GGUFX_OK)
+        ggufx_session_remove(session.handle(), 0, kFirst, kRemoved, error) != GGUFX_OK)
         return {};
     if (edit == Edit::shift &&
-        ggufx_session_sequence_shift(session.handle(), 0, kFirst, kTokens - kRemoved - kFirst,
-                                     -static_cast<int32_t>(kRemoved), error) != GGUFX_OK)
+        ggufx_session_shift(session.handle(), 0, kFirst, kTokens - kRemoved - kFirst,
+                            -static_cast<int32_t>(kRemoved), error) != GGUFX_OK)
         return {};
     return session.decode(ids.data() + kTokens, kMore);
 }
@@ -113,8 +113,7 @@ void test_refusal(const TinyFile &tiny, const ggufx_model *model, const CacheTyp
     session.decode(ids.data(), kTokens);
     other.decode(ids.data(), kTokens);
     ggufx_error error = {};
-    const ggufx_status status =
-        ggufx_session_sequence_remove(session.handle(), 0, kFirst, kRemoved, &error);
+    const ggufx_status status = ggufx_session_remove(session.handle(), 0, kFirst, kRemoved, &error);
     const std::string text = "cannot remove tokens before others of a " + tiny.architecture +
                              " model: its recurrent layers remember all of them as one state";
     CHECK(status == GGUFX_E_UNSUPPORTED && text == error.message, "%s, %s: %d, %s",

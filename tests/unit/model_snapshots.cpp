@@ -122,18 +122,17 @@ void Subject::goes_on() {
         CHECK(load(to, file, &failure) == Status::ok, "%s: %s", name_.c_str(), failure.message);
         CHECK(file.at == file.bytes.size() && file.ends == 1, "%s: %zu of %zu bytes, %ld ends",
               name_.c_str(), file.at, file.bytes.size(), file.ends);
-        CHECK(ggufx_session_sequence_length(to.handle(), 0) == n, "%s: another length",
-              name_.c_str());
+        CHECK(ggufx_session_length(to.handle(), 0) == n, "%s: another length", name_.c_str());
         MemoryFile again = saved(to);
         CHECK(again.bytes == file.bytes, "%s: another snapshot", name_.c_str());
         CHECK(load(third, again, &failure) == Status::ok, "%s: %s", name_.c_str(), failure.message);
         decode(to, n, n + 7, "after a load");
         decode(from, n, n + 7, "after a save");
-        CHECK(ggufx_session_sequence_truncate(to.handle(), 0, n / 2, nullptr) == GGUFX_OK,
-              "%s: truncate", name_.c_str());
+        CHECK(ggufx_session_truncate(to.handle(), 0, n / 2, nullptr) == GGUFX_OK, "%s: truncate",
+              name_.c_str());
         decode(to, n / 2, n / 2 + 5, "cut after a load");
-        CHECK(ggufx_session_sequence_truncate(third.handle(), 0, 0, nullptr) == GGUFX_OK,
-              "%s: truncate", name_.c_str());
+        CHECK(ggufx_session_truncate(third.handle(), 0, 0, nullptr) == GGUFX_OK, "%s: truncate",
+              name_.c_str());
         if (n > 64) decode(third, 0, std::min(n, size_t{200}), "emptied after a load");
     }
 }
@@ -142,13 +141,12 @@ void Subject::goes_on() {
 void Subject::goes_on_where_it_was_cut() {
     Session from(model_, mode_), to(model_, mode_);
     decode(from, 0, 300, "before a cut");
-    CHECK(ggufx_session_sequence_truncate(from.handle(), 0, 205, nullptr) == GGUFX_OK,
-          "%s: truncate", name_.c_str());
+    CHECK(ggufx_session_truncate(from.handle(), 0, 205, nullptr) == GGUFX_OK, "%s: truncate",
+          name_.c_str());
     MemoryFile file = saved(from);
     Failure failure{};
     CHECK(load(to, file, &failure) == Status::ok, "%s: %s", name_.c_str(), failure.message);
-    CHECK(ggufx_session_sequence_length(to.handle(), 0) == 205, "%s: another length",
-          name_.c_str());
+    CHECK(ggufx_session_length(to.handle(), 0) == 205, "%s: another length", name_.c_str());
     decode(to, 205, 240, "cut, saved and loaded");
 }
 
@@ -185,8 +183,7 @@ void Subject::other_parts_are_refused() {
     decode(shorter, 0, 149, "before a save");
     const auto part = [&](const Session &session, bool caches) {
         MemoryFile all = saved(session), rest;
-        const size_t head =
-            8 + 4 + 4 + 8 + 8 + 9 * ggufx_session_sequence_length(session.handle(), 0) + 8;
+        const size_t head = 8 + 4 + 4 + 8 + 8 + 9 * ggufx_session_length(session.handle(), 0) + 8;
         rest.bytes.assign(all.bytes.begin() + (caches ? static_cast<ptrdiff_t>(head) : 0),
                           caches ? all.bytes.end()
                                  : all.bytes.begin() + static_cast<ptrdiff_t>(head));
@@ -322,10 +319,9 @@ void test_memory(const TinyFile &tiny, uint32_t type) {
             CHECK(n > least && n < 1000, "%s: %ld allocations", tiny.name.c_str(), n);
             fault_reset(&memory);
             for (const size_t cut : {450u, 490u, 200u, 499u, 10u, 480u}) {
-                const size_t length = ggufx_session_sequence_length(to.handle(), 0);
+                const size_t length = ggufx_session_length(to.handle(), 0);
                 if (cut < length)
-                    must(ggufx_session_sequence_truncate(to.handle(), 0, cut, &error), error,
-                         "truncate");
+                    must(ggufx_session_truncate(to.handle(), 0, cut, &error), error, "truncate");
                 else if (cut > length)
                     must(decode_ids(to.handle(), &ids[length], cut - length, nullptr, 0, &error),
                          error, "decode");

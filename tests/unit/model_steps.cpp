@@ -30,7 +30,7 @@ using ggufx::model::StepOptions;
 
 constexpr uint32_t kSequences = 4, kContext = 128, kBatch = 12;
 constexpr uint32_t kTypes[] = {GGUFX_KV_F16, GGUFX_KV_Q8_0, GGUFX_KV_GX4};
-constexpr uint32_t kFlags[] = {GGUFX_MATMUL_BATCH_INVARIANT, GGUFX_MATMUL_TILES, 0};
+constexpr uint32_t kFlags[] = {GGUFX_MATMUL_BATCH_INVARIANT, GGUFX_MATMUL_TILED, 0};
 constexpr uint64_t kMicrosecond = 1000;
 
 ggufx::model::Session &inner(const ggufx_session *session) {
@@ -82,13 +82,13 @@ struct Look {
     explicit Look(const ggufx_session *session) : snapshot(saved(session)) {
         const auto &caches = inner(session).caches();
         for (uint32_t i = 0; i < kSequences; i++) {
-            lengths.push_back(ggufx_session_sequence_length(session, i));
+            lengths.push_back(ggufx_session_length(session, i));
             for (uint64_t n = 0; n <= caches.length(i); n++)
                 lengths.push_back(caches.nearest(i, n));
         }
         memory.struct_size = sizeof memory;
         ggufx_error error;
-        must(ggufx_session_memory(&memory, session, &error), error, "memory");
+        must(ggufx_session_memory_info(&memory, session, &error), error, "memory");
         memory.cache_bytes = memory.n_pages = 0; // with free pages, which may stay allocated
     }
     // Returns the part that differs, or null.
@@ -238,7 +238,7 @@ ggufx_session *Steps::prepared(bool in_steps) const {
         (void)prefix.decode(session);
     }
     must(decode_ids(session, &ids_[179], 1, nullptr, 0, &error), error, "decode");
-    must(ggufx_session_sequence_truncate(session, 1, 9, &error), error, "truncate");
+    must(ggufx_session_truncate(session, 1, 9, &error), error, "truncate");
     return session;
 }
 
@@ -268,8 +268,8 @@ std::vector<float> Steps::after(ggufx_session *session) const {
             next.add({.sequence = i, .tokens = &ids_[at + i], .n = 1, .n_logits = 1});
         (void)next.decode(session);
         out.insert(out.end(), next.logits.begin(), next.logits.end());
-        must(ggufx_session_sequence_truncate(session, 3, 65, &error), error, "truncate");
-        must(ggufx_session_sequence_truncate(session, 1, 12, &error), error, "truncate");
+        must(ggufx_session_truncate(session, 3, 65, &error), error, "truncate");
+        must(ggufx_session_truncate(session, 1, 12, &error), error, "truncate");
     }
     return out;
 }
@@ -353,7 +353,7 @@ void refuses(Status got, const Failure &failure, const char *call) {
     } while (0)
 
 void test_calls_beside_a_step(const ggufx_model *model) {
-    const Steps steps(model, "calls", {GGUFX_KV_F16, GGUFX_MATMUL_TILES, true});
+    const Steps steps(model, "calls", {GGUFX_KV_F16, GGUFX_MATMUL_TILED, true});
     ggufx_session *const session = steps.prepared(true);
     const Look before(session);
     Inputs got = steps.inputs();
@@ -368,17 +368,17 @@ void test_calls_beside_a_step(const ggufx_model *model) {
     const int32_t ids[] = {1, 2};
     SnapshotFile file;
     Call call;
-    call.items.push_back(make_item(2, GGUFX_BATCH_LOGITS, ids, 2));
+    call.items.push_back(make_item(2, GGUFX_DECODE_LOGITS, ids, 2));
     REFUSES(call.run(session, steps.facts(), nullptr, error));
-    REFUSES(ggufx_session_sequence_truncate(session, 2, 0, error));
-    REFUSES(ggufx_session_sequence_copy(session, 0, 2, 1, error));
-    REFUSES(ggufx_session_sequence_remove(session, 0, 1, 2, error));
-    REFUSES(ggufx_session_sequence_shift(session, 0, 1, 19, 1, error));
+    REFUSES(ggufx_session_truncate(session, 2, 0, error));
+    REFUSES(ggufx_session_copy(session, 0, 2, 1, error));
+    REFUSES(ggufx_session_remove(session, 0, 1, 2, error));
+    REFUSES(ggufx_session_shift(session, 0, 1, 19, 1, error));
     REFUSES(ggufx_session_save(session, 0, SnapshotFile::write, &file, error));
     REFUSES(ggufx_session_load(session, 0, SnapshotFile::read, &file, error));
-    REFUSES(ggufx_session_save_path(session, 0, "/nonexistent/x", error));
-    REFUSES(ggufx_session_load_path(session, 0, "/nonexistent/x", error));
-    REFUSES(ggufx_session_set_adapters(session, GGUFX_ADAPTER_ALL_SEQUENCES, nullptr, 0, error));
+    REFUSES(ggufx_session_save_file(session, 0, "/nonexistent/x", error));
+    REFUSES(ggufx_session_load_file(session, 0, "/nonexistent/x", error));
+    REFUSES(ggufx_session_set_adapters(session, GGUFX_ALL_SEQUENCES, nullptr, 0, error));
     failure = {};
     refuses(inner(session).open_step(got.items.data(), 1, {}, &failure), failure, "open_step");
     failure = {};
@@ -386,7 +386,7 @@ void test_calls_beside_a_step(const ggufx_model *model) {
     failure = {};
     std::vector<float> logits(steps.facts().n_vocab);
     refuses(inner(session).project(logits.data(), 0, 1, &failure), failure, "project");
-    CHECK(ggufx_session_sequence_length(session, 1) == 9, "another length beside a step");
+    CHECK(ggufx_session_length(session, 1) == 9, "another length beside a step");
     CHECK(file.bytes.empty(), "something was saved");
     inner(session).abandon_step();
     CHECK(Look(session) == before, "changed beside a step");
@@ -396,7 +396,7 @@ void test_calls_beside_a_step(const ggufx_model *model) {
 // Cancelled at the first polls of a progress callback and at some of thousands, in the second part
 // of a step.
 void test_cancelled_steps(const ggufx_model *model) {
-    const Steps steps(model, "cancelled", {GGUFX_KV_Q8_0, GGUFX_MATMUL_TILES, false});
+    const Steps steps(model, "cancelled", {GGUFX_KV_Q8_0, GGUFX_MATMUL_TILED, false});
     ggufx_session *const session = steps.prepared(true);
     const Look before(session);
     int polls = 0;
@@ -433,7 +433,7 @@ void test_memory(const TinyFile &tiny, bool shares) {
         ggufx_model *model = nullptr;
         must(ggufx_open(&file, rt, (g_root + tiny.path).c_str(), nullptr, &error), error, "open");
         must(ggufx_model_create(&model, rt, file, nullptr, &error), error, "model");
-        const Steps steps(model, tiny.name, {GGUFX_KV_Q8_0, GGUFX_MATMUL_TILES, shares});
+        const Steps steps(model, tiny.name, {GGUFX_KV_Q8_0, GGUFX_MATMUL_TILED, shares});
         ggufx_session *const session = steps.prepared(true);
         const Look before(session);
         Inputs got = steps.inputs();

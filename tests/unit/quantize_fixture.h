@@ -1,5 +1,5 @@
 /*
- * Shared by the tests of ggufx_quantize_blocks.
+ * Shared by the tests of ggufx_quantize.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_TESTS_QUANTIZE_FIXTURE_H
@@ -11,7 +11,7 @@ enum { kColumns = 1024 };
 
 static inline uint64_t row_bytes_of(uint32_t type, uint64_t n) {
     uint64_t bytes = 0;
-    assert_int_equal(ggufx_row_bytes(&bytes, type, n, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_type_row_bytes(&bytes, type, n, NULL), GGUFX_OK);
     return bytes;
 }
 

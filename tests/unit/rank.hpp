@@ -14,7 +14,7 @@ struct RankOptions {
     const uint32_t *speeds = nullptr;
     uint32_t timeout_ms = 20000; // enough for sanitizers
     const ggufx_allocator *allocator = nullptr;
-    uint32_t flags = 0; // GGUFX_GROUP_LAYERS
+    uint32_t flags = 0; // GGUFX_GROUP_PIPELINE
     const ggufx_executor *executor = nullptr;
     uint32_t group_flags = 0;
 };

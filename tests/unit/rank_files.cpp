@@ -26,7 +26,7 @@ RankFiles::RankFiles(const std::string &path, const std::string &name, uint32_t 
         temporary_path(out, (name + "-" + std::to_string(rank) + ".gguf").c_str());
         ggufx_writer *writer = nullptr;
         must_do(ggufx_writer_create(&writer, rt, nullptr, &error), error);
-        must_do(ggufx_writer_copy_rank(writer, file, rank, n, speeds, flags, &error), error);
+        must_do(ggufx_writer_copy_shard(writer, file, rank, n, speeds, flags, &error), error);
         must_do(ggufx_writer_write(writer, out, nullptr, &error), error);
         ggufx_writer_destroy(writer);
         paths_.emplace_back(out);

@@ -64,7 +64,7 @@ void check_rank(ThreadGroup &group, uint32_t rank, const uint32_t *speeds, uint3
     ggufx_group_options how = {};
     how.struct_size = sizeof how;
     how.group = &hooks;
-    how.flags = by_layers ? GGUFX_GROUP_LAYERS : 0;
+    how.flags = by_layers ? GGUFX_GROUP_PIPELINE : 0;
     how.speeds = speeds;
     how.timeout_ms = how.start_timeout_ms = 60000;
     ggufx_model_options options = {};

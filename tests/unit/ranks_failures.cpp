@@ -22,7 +22,7 @@ extern "C" {
 namespace {
 
 std::string g_model;
-uint32_t g_flags; // group flags: 0 or GGUFX_GROUP_LAYERS
+uint32_t g_flags; // group flags: 0 or GGUFX_GROUP_PIPELINE
 size_t g_width;   // width of hidden states
 size_t g_n_vocab; // tokens of the vocabulary
 
@@ -156,11 +156,11 @@ void what_differs_is_named() {
                g_flags ? "rank 1: takes rows of each matrix, rank 0 whole layers"
                        : "rank 1: takes whole layers, rank 0 rows of each matrix",
                [&](uint32_t rank, std::string &, RankOptions &options) {
-                   if (rank == 1) options.flags ^= GGUFX_GROUP_LAYERS;
+                   if (rank == 1) options.flags ^= GGUFX_GROUP_PIPELINE;
                });
     all_refuse(GGUFX_E_MISMATCH, "rank 2: other options",
                [&](uint32_t rank, std::string &, RankOptions &options) {
-                   if (rank == 2) options.group_flags = GGUFX_GROUP_ONE_MACHINE;
+                   if (rank == 2) options.group_flags = GGUFX_GROUP_SHARED_MEMORY;
                });
     // The first message has the version at byte 16.
     const auto lies = [](uint32_t rank, uint64_t call, std::vector<uint8_t> &sent) {
@@ -256,11 +256,11 @@ void calls_that_one_rank_cannot_begin() {
                error, "unknown flags 0x80000000");
         options.matmul_flags = 0;
         expect(ggufx_session_create(&session, part.model(), &options, &error), GGUFX_OK, error, "");
-        ggufx_measure_facts facts = {};
+        ggufx_eval_facts facts = {};
         facts.struct_size = sizeof facts;
         if (rank == 1) failing.left = 0;
         const ggufx_status status =
-            ggufx_measure(&facts, session, kIds, kTokens, 8, -1, nullptr, &error);
+            ggufx_eval_perplexity(&facts, session, kIds, kTokens, 8, -1, nullptr, &error);
         failing.left = 1 << 30;
         expect(status, rank == 1 ? GGUFX_E_MEMORY : GGUFX_E_IO, error, "memory");
         ggufx_session_destroy(session);
@@ -294,24 +294,24 @@ using Call = ggufx_status (*)(ggufx_session *session, const ggufx_progress *prog
 ggufx_status with_logits(ggufx_session *session, const ggufx_progress *progress,
                          ggufx_error *error) {
     std::vector<float> logits(g_n_vocab);
-    ggufx_batch_options options = {};
+    ggufx_decode_options options = {};
     options.progress = progress;
     options.logits = logits.data();
     options.n_logits = logits.size();
-    return decode_with(session, kIds + 6, 6, GGUFX_BATCH_LOGITS, &options, error);
+    return decode_with(session, kIds + 6, 6, GGUFX_DECODE_LOGITS, &options, error);
 }
 
-ggufx_status batch(ggufx_session *session, ggufx_batch_item item, const ggufx_progress *progress,
+ggufx_status batch(ggufx_session *session, ggufx_decode_item item, const ggufx_progress *progress,
                    ggufx_error *error) {
-    ggufx_batch_options options = {};
+    ggufx_decode_options options = {};
     options.struct_size = sizeof options;
     options.progress = progress;
-    return ggufx_session_decode_batch(session, &item, 1, &options, error);
+    return ggufx_session_decode(session, &item, 1, &options, error);
 }
 
 ggufx_status without_logits(ggufx_session *session, const ggufx_progress *progress,
                             ggufx_error *error) {
-    ggufx_batch_options options = {};
+    ggufx_decode_options options = {};
     options.progress = progress;
     return decode_with(session, kIds + 6, 6, 0, &options, error);
 }
@@ -320,11 +320,11 @@ ggufx_status without_logits(ggufx_session *session, const ggufx_progress *progre
 ggufx_status with_hidden(ggufx_session *session, const ggufx_progress *progress,
                          ggufx_error *error) {
     std::vector<float> hidden(6 * g_width);
-    ggufx_batch_options options = {};
+    ggufx_decode_options options = {};
     options.progress = progress;
     options.embeddings = hidden.data();
     options.n_embeddings = hidden.size();
-    return decode_with(session, kIds + 6, 6, GGUFX_BATCH_ALL_EMBED, &options, error);
+    return decode_with(session, kIds + 6, 6, GGUFX_DECODE_ALL_HIDDEN, &options, error);
 }
 
 // Returns the logits of one process after six tokens, a call, and one more token.
@@ -369,8 +369,7 @@ int what_a_rank_cancels_all_cancel(Call call, uint32_t who, const std::vector<fl
                 was_cancelled = true;
                 n_cancelled++;
                 expect(status, GGUFX_E_CANCELLED, error, "cancelled");
-                CHECK(ggufx_session_sequence_length(session, 0) == 6,
-                      "the session has other tokens");
+                CHECK(ggufx_session_length(session, 0) == 6, "the session has other tokens");
                 expect(call(session, nullptr, &error), GGUFX_OK, error, "");
             } else {
                 expect(status, GGUFX_OK, error, "");
@@ -404,7 +403,7 @@ void memory_that_one_rank_lacks_for_a_call() {
         facts.struct_size = sizeof facts;
         (void)ggufx_model_info(&facts, part.model(), &error);
         const std::vector<float> rows(6 * facts.n_embedding, 0.25f);
-        ggufx_batch_item item = {};
+        ggufx_decode_item item = {};
         item.struct_size = sizeof item;
         item.n_tokens = 6;
         item.embeddings = rows.data();
@@ -412,16 +411,16 @@ void memory_that_one_rank_lacks_for_a_call() {
         if (rank == 1) failing.left = 0;
         expect(batch(session, item, nullptr, &error), GGUFX_E_MEMORY, error, "6 embeddings");
         failing.left = 1 << 30;
-        CHECK(ggufx_session_sequence_length(session, 0) == 0, "the session has tokens");
+        CHECK(ggufx_session_length(session, 0) == 0, "the session has tokens");
         expect(batch(session, item, nullptr, &error), GGUFX_OK, error, "");
         // An edit sends no messages: the next call reports the failure.
         if (rank == 1) failing.left = 0;
-        const ggufx_status status = ggufx_session_sequence_copy(session, 0, 1, 6, &error);
+        const ggufx_status status = ggufx_session_copy(session, 0, 1, 6, &error);
         failing.left = 1 << 30;
         expect(status, rank == 1 ? GGUFX_E_MEMORY : GGUFX_OK, error, "");
         expect(decode_ids(session, kIds, 1, nullptr, 0, &error),
                rank == 1 ? GGUFX_E_STATE : GGUFX_E_IO, error, rank == 1 ? "lost" : "memory");
-        CHECK(ggufx_session_sequence_length(session, 0) == 6, "the session has other tokens");
+        CHECK(ggufx_session_length(session, 0) == 6, "the session has other tokens");
         ggufx_session_destroy(session);
     });
 }
@@ -439,17 +438,17 @@ void what_a_rank_cannot_do_is_refused() {
     expect(ggufx_adapter_create(&adapter, part.model(), part.file(), nullptr, &error),
            GGUFX_E_UNSUPPORTED, error, "adapters");
     ggufx_imatrix *imatrix = nullptr;
-    expect(ggufx_imatrix_collect(&imatrix, session, kIds, kTokens, 8, -1, nullptr, &error),
+    expect(ggufx_imatrix_create(&imatrix, session, kIds, kTokens, 8, -1, nullptr, &error),
            GGUFX_E_UNSUPPORTED, error, "importance");
     ggufx_attention_hook hook = {};
     hook.struct_size = sizeof hook;
     hook.layer = [](void *, uint32_t, uint64_t, size_t, const float *, const float *, const float *,
                     const float *) { return int32_t{0}; };
-    ggufx_batch_options options = {};
+    ggufx_decode_options options = {};
     options.attention = &hook;
     expect(decode_with(session, kIds, 6, 0, &options, &error), GGUFX_E_UNSUPPORTED, error,
            "attention hooks");
-    CHECK(ggufx_session_sequence_length(session, 0) == 0, "the session has tokens");
+    CHECK(ggufx_session_length(session, 0) == 0, "the session has tokens");
     ggufx_session_destroy(session);
 }
 
@@ -466,7 +465,7 @@ void save_six(const std::string &path, bool is_rank) {
     ggufx_session *session = make_session(alone.model(), 64, GGUFX_OK, "");
     ggufx_error error = {};
     expect(decode_ids(session, kIds, 6, nullptr, 0, &error), GGUFX_OK, error, "");
-    expect(ggufx_session_save_path(session, 0, path.c_str(), &error), GGUFX_OK, error, "");
+    expect(ggufx_session_save_file(session, 0, path.c_str(), &error), GGUFX_OK, error, "");
     ggufx_session_destroy(session);
 }
 
@@ -501,24 +500,24 @@ void snapshots_that_one_rank_cannot_load() {
         expect(decode_ids(session, kIds + 2, 3, nullptr, 0, &error), GGUFX_OK, error, "");
         for (const auto &c : cases) {
             const std::string &own = rank == 1 ? c.path : path;
-            expect(ggufx_session_load_path(session, 0, own.c_str(), &error), c.status, error,
+            expect(ggufx_session_load_file(session, 0, own.c_str(), &error), c.status, error,
                    c.text);
-            CHECK(ggufx_session_sequence_length(session, 0) == 3,
-                  "%s: the session has other tokens", c.text);
+            CHECK(ggufx_session_length(session, 0) == 3, "%s: the session has other tokens",
+                  c.text);
         }
         // A sequence whose tokens differ from those of the other ranks.
         ggufx_session *wrong = make_session(part.model(), 64, GGUFX_OK, "");
         expect(decode_ids(wrong, kIds, 2, nullptr, 0, &error), GGUFX_OK, error, "");
         const std::string own = temporary(("own-" + std::to_string(rank)).c_str());
         if (rank == 2) {
-            expect(ggufx_session_save_path(wrong, 0, own.c_str(), &error), GGUFX_OK, error, "");
+            expect(ggufx_session_save_file(wrong, 0, own.c_str(), &error), GGUFX_OK, error, "");
         }
-        expect(ggufx_session_load_path(session, 0, (rank == 2 ? own : path).c_str(), &error),
+        expect(ggufx_session_load_file(session, 0, (rank == 2 ? own : path).c_str(), &error),
                GGUFX_E_MISMATCH, error, "rank 2: the checksum of the snapshot's tokens is");
         remove(own.c_str());
-        CHECK(ggufx_session_sequence_length(session, 0) == 3, "the session has other tokens");
-        expect(ggufx_session_load_path(session, 0, path.c_str(), &error), GGUFX_OK, error, "");
-        CHECK(ggufx_session_sequence_length(session, 0) == 6, "the snapshot was not taken");
+        CHECK(ggufx_session_length(session, 0) == 3, "the session has other tokens");
+        expect(ggufx_session_load_file(session, 0, path.c_str(), &error), GGUFX_OK, error, "");
+        CHECK(ggufx_session_length(session, 0) == 6, "the snapshot was not taken");
         expect(decode_ids(session, kIds, 1, nullptr, 0, &error), GGUFX_OK, error, "");
         ggufx_session_destroy(wrong);
         ggufx_session_destroy(session);
@@ -535,24 +534,24 @@ void edited_sequences_are_not_saved() {
     ggufx_error error = {};
     const std::string path = temporary("edited.snapshot");
     const auto save = [&](uint32_t sequence, ggufx_status status, const char *text) {
-        expect(ggufx_session_save_path(session, sequence, path.c_str(), &error), status, error,
+        expect(ggufx_session_save_file(session, sequence, path.c_str(), &error), status, error,
                text);
     };
     expect(decode_ids(session, kIds, 6, nullptr, 0, &error), GGUFX_OK, error, "");
-    expect(ggufx_session_sequence_remove(session, 0, 4, 2, &error), GGUFX_OK, error, "");
+    expect(ggufx_session_remove(session, 0, 4, 2, &error), GGUFX_OK, error, "");
     save(0, GGUFX_OK, ""); // no tokens followed the removed ones
-    expect(ggufx_session_sequence_remove(session, 0, 1, 1, &error), GGUFX_OK, error, "");
+    expect(ggufx_session_remove(session, 0, 1, 1, &error), GGUFX_OK, error, "");
     save(0, GGUFX_E_UNSUPPORTED, "sequence 0 has removed or shifted");
     save(1, GGUFX_OK, "");
-    save(GGUFX_SESSION_ALL, GGUFX_E_UNSUPPORTED, "sequence 0 has removed or shifted");
-    expect(ggufx_session_sequence_copy(session, 0, 1, 3, &error), GGUFX_OK, error, "");
+    save(GGUFX_ALL_SEQUENCES, GGUFX_E_UNSUPPORTED, "sequence 0 has removed or shifted");
+    expect(ggufx_session_copy(session, 0, 1, 3, &error), GGUFX_OK, error, "");
     save(1, GGUFX_E_UNSUPPORTED, "sequence 1 has removed or shifted");
-    expect(ggufx_session_sequence_truncate(session, 0, 0, &error), GGUFX_OK, error, "");
+    expect(ggufx_session_truncate(session, 0, 0, &error), GGUFX_OK, error, "");
     save(0, GGUFX_OK, "");
     expect(decode_ids(session, kIds, 6, nullptr, 0, &error), GGUFX_OK, error, "");
-    expect(ggufx_session_sequence_shift(session, 0, 2, 4, 5, &error), GGUFX_OK, error, "");
+    expect(ggufx_session_shift(session, 0, 2, 4, 5, &error), GGUFX_OK, error, "");
     save(0, GGUFX_E_UNSUPPORTED, "sequence 0 has removed or shifted");
-    expect(ggufx_session_load_path(session, 0, path.c_str(), &error), GGUFX_OK, error, "");
+    expect(ggufx_session_load_file(session, 0, path.c_str(), &error), GGUFX_OK, error, "");
     save(0, GGUFX_OK, "");
     remove(path.c_str());
     ggufx_session_destroy(session);
@@ -569,8 +568,7 @@ void other_tokens_are_found_at_once() {
         if (rank == 2) ids[3]++;
         const ggufx_status status = decode_ids(session, ids, 6, nullptr, 0, &error);
         if (rank != 2) expect(status, GGUFX_E_MISMATCH, error, "rank 2 makes another call");
-        CHECK(status == GGUFX_E_MISMATCH && ggufx_session_sequence_length(session, 0) == 0,
-              "not refused");
+        CHECK(status == GGUFX_E_MISMATCH && ggufx_session_length(session, 0) == 0, "not refused");
         expect(decode_ids(session, kIds, 6, nullptr, 0, &error), GGUFX_E_STATE, error, "lost");
         ggufx_session_destroy(session);
     });
@@ -626,17 +624,16 @@ void a_lost_rank_ends_all_and_leaves_sessions_as_they_were() {
             if (rank == 1) start = group.n_calls(1);
             const ggufx_status status = with_logits(session, nullptr, &error);
             if (status == GGUFX_OK) {
-                CHECK(ggufx_session_sequence_length(session, 0) == 12,
-                      "the session has other tokens");
+                CHECK(ggufx_session_length(session, 0) == 12, "the session has other tokens");
                 ggufx_session_destroy(session);
                 return;
             }
             was_lost = true;
             if (rank != 1) expect(status, GGUFX_E_IO, error, "");
-            CHECK(ggufx_session_sequence_length(session, 0) == 6, "the session has other tokens");
+            CHECK(ggufx_session_length(session, 0) == 6, "the session has other tokens");
             expect(with_logits(session, nullptr, &error), GGUFX_E_STATE, error, "lost a rank");
             const std::string own = temporary(("left-" + std::to_string(rank)).c_str());
-            expect(ggufx_session_save_path(session, 0, own.c_str(), &error), GGUFX_OK, error, "");
+            expect(ggufx_session_save_file(session, 0, own.c_str(), &error), GGUFX_OK, error, "");
             CHECK(read(own) == want, "another snapshot of what is left");
             remove(own.c_str());
             ggufx_session_destroy(session);
@@ -686,9 +683,9 @@ void wrong_groups_are_refused() {
     refuses("speeds[0] is 0", [](Group &, How &how) { how.speeds = none; });
     refuses("speeds[0] is 1048577", [](Group &, How &how) { how.speeds = many; });
     refuses("flags", [](Group &, How &how) { how.flags = 1u << 31; });
-    refuses("", [](Group &, How &how) { how.flags = GGUFX_GROUP_LAYERS; });
+    refuses("", [](Group &, How &how) { how.flags = GGUFX_GROUP_PIPELINE; });
     refuses("flags", [](Group &g, How &) { g.flags = 2; });
-    refuses("", [](Group &g, How &) { g.flags = GGUFX_GROUP_ONE_MACHINE; });
+    refuses("", [](Group &g, How &) { g.flags = GGUFX_GROUP_SHARED_MEMORY; });
     refuses("", [](Group &g, How &) { g.destroy = nullptr; });
     ggufx_file_destroy(file);
     ggufx_runtime_destroy(rt);
@@ -727,7 +724,7 @@ int main(int argc, char **argv) {
     g_width = facts.n_embedding;
     g_n_vocab = facts.n_vocab;
     wrong_groups_are_refused();
-    for (const uint32_t flags : {0u, GGUFX_GROUP_LAYERS}) {
+    for (const uint32_t flags : {0u, GGUFX_GROUP_PIPELINE}) {
         g_flags = flags;
         check_all();
     }

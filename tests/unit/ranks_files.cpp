@@ -20,7 +20,7 @@ extern "C" {
 namespace {
 
 std::string g_model;
-uint32_t g_flags; // flags of the files: 0 or GGUFX_GROUP_LAYERS
+uint32_t g_flags; // flags of the files: 0 or GGUFX_GROUP_PIPELINE
 constexpr int32_t kIds[] = {1, 403, 407, 261, 378, 12, 99, 500, 17};
 
 void expect(ggufx_status got, ggufx_status want, const ggufx_error &error, const char *text) {
@@ -91,17 +91,17 @@ void where_they_do_not_belong() {
                "the file was split for a speed of rank 1 of 1, not 2", others);
     all_refuse({uneven[0], three[1], uneven[2]}, GGUFX_E_MISMATCH, "rank 1: other options");
     all_refuse({uneven[0], g_model, uneven[2]}, GGUFX_E_MISMATCH, "rank 1: other options");
-    const RankFiles layers(g_model, "layers", 3, nullptr, GGUFX_GROUP_LAYERS);
+    const RankFiles layers(g_model, "layers", 3, nullptr, GGUFX_GROUP_PIPELINE);
     all_refuse(
         {layers[0], layers[1], layers[2]}, GGUFX_E_MISMATCH,
         "the file was split for ranks with whole layers, but this one has rows of each matrix");
     all_refuse(
         {three[0], layers[1], layers[2]}, GGUFX_E_MISMATCH,
         "the file was split for ranks with rows of each matrix, but this one has whole layers",
-        nullptr, GGUFX_GROUP_LAYERS);
+        nullptr, GGUFX_GROUP_PIPELINE);
     const std::string rows = changed_key(layers[1], "ggufx.rank.layers", -1);
     all_refuse({layers[0], rows, layers[2]}, GGUFX_E_MISMATCH, "rows of each matrix", nullptr,
-               GGUFX_GROUP_LAYERS);
+               GGUFX_GROUP_PIPELINE);
     all_refuse({three[0], rows, three[2]}, GGUFX_E_SPLIT, "which its file does not have");
     remove(rows.c_str());
 }
@@ -178,8 +178,8 @@ void what_cannot_be_cut() {
         {file, 0, 2, slow, GGUFX_E_ARGUMENT, "speeds[1] is 0"},
         {file, 0, 2, fast, GGUFX_E_ARGUMENT, "speeds[0] is 1048577"},
         {nullptr, 0, 2, nullptr, GGUFX_E_ARGUMENT, "file must be set"},
-        {file, 0, 2, nullptr, GGUFX_E_ARGUMENT, "unknown flags 0x2", 2 | GGUFX_GROUP_LAYERS},
-        {part, 0, 2, nullptr, GGUFX_E_UNSUPPORTED, "not a whole model", GGUFX_GROUP_LAYERS},
+        {file, 0, 2, nullptr, GGUFX_E_ARGUMENT, "unknown flags 0x2", 2 | GGUFX_GROUP_PIPELINE},
+        {part, 0, 2, nullptr, GGUFX_E_UNSUPPORTED, "not a whole model", GGUFX_GROUP_PIPELINE},
         {part, 0, 2, nullptr, GGUFX_E_UNSUPPORTED, "rank 1 of 2, it is not a whole model"},
         {head, 0, 2, nullptr, GGUFX_E_UNSUPPORTED, "opened for metadata only"},
     };
@@ -187,17 +187,18 @@ void what_cannot_be_cut() {
     before.struct_size = after.struct_size = sizeof before;
     (void)ggufx_writer_info(&before, writer, nullptr, &error);
     for (const auto &c : cases)
-        expect(ggufx_writer_copy_rank(writer, c.file, c.rank, c.n_ranks, c.speeds, c.flags, &error),
-               c.status, error, c.text);
-    expect(ggufx_writer_copy_rank(nullptr, file, 0, 2, nullptr, 0, &error), GGUFX_E_ARGUMENT, error,
-           "writer must be set");
+        expect(
+            ggufx_writer_copy_shard(writer, c.file, c.rank, c.n_ranks, c.speeds, c.flags, &error),
+            c.status, error, c.text);
+    expect(ggufx_writer_copy_shard(nullptr, file, 0, 2, nullptr, 0, &error), GGUFX_E_ARGUMENT,
+           error, "writer must be set");
     (void)ggufx_writer_info(&after, writer, nullptr, &error);
     CHECK(memcmp(&before, &after, sizeof after) == 0 && after.n_tensors == 0, "the writer changed");
     // A tensor that already exists: no other tensor is added.
     expect(ggufx_writer_add_tensor(writer, ggufx_file_tensor(file, 20), nullptr, 0, &error),
            GGUFX_OK, error, "");
-    expect(ggufx_writer_copy_rank(writer, file, 0, 2, nullptr, 0, &error), GGUFX_E_DUPLICATE, error,
-           "the same name");
+    expect(ggufx_writer_copy_shard(writer, file, 0, 2, nullptr, 0, &error), GGUFX_E_DUPLICATE,
+           error, "the same name");
     (void)ggufx_writer_info(&after, writer, nullptr, &error);
     CHECK(after.n_tensors == 1 && after.n_meta == 0, "the writer has %llu tensors, %llu keys",
           static_cast<unsigned long long>(after.n_tensors),
@@ -240,7 +241,7 @@ std::vector<Numbers> numbers_of(const std::string &path) {
     expect(ggufx_open(&file, rt, path.c_str(), nullptr, &error), GGUFX_OK, error, "");
     std::vector<Numbers> out;
     for (size_t i = 0; i < ggufx_file_meta_count(file); i++) {
-        ggufx_meta_entry entry = {};
+        ggufx_meta_facts entry = {};
         entry.struct_size = sizeof entry;
         (void)ggufx_file_meta_at(&entry, file, i, &error);
         const std::string key(entry.key.data, entry.key.size);
@@ -300,7 +301,7 @@ void look(const std::string &path) {
     size_t needed = 0;
     (void)ggufx_runtime_create(&rt, nullptr, &error);
     expect(ggufx_open(&file, rt, path.c_str(), nullptr, &error), GGUFX_OK, error, "");
-    const ggufx_status shown = ggufx_file_graph(text, sizeof text, &needed, file, &error);
+    const ggufx_status shown = ggufx_model_describe_graph(text, sizeof text, &needed, file, &error);
     ggufx_estimate_facts facts = {};
     facts.struct_size = sizeof facts;
     const ggufx_status weighed = ggufx_estimate(&facts, rt, file, nullptr, &error);
@@ -338,9 +339,10 @@ void numbers_are_not_believed() {
                     if (part.model())
                         same += decoded(part.model()) == want;
                     else
-                        refused +=
-                            part.status() == GGUFX_E_SPLIT || part.status() == GGUFX_E_MISMATCH ||
-                            part.status() == GGUFX_E_SHAPE || part.status() == GGUFX_E_HPARAM;
+                        refused += part.status() == GGUFX_E_SPLIT ||
+                                   part.status() == GGUFX_E_MISMATCH ||
+                                   part.status() == GGUFX_E_SHAPE ||
+                                   part.status() == GGUFX_E_HYPERPARAMETER;
                 });
                 CHECK(refused == 2 || same == 2, "%s[%llu] = %llu: %d refused, %d the same",
                       numbers.key.c_str(), static_cast<unsigned long long>(i),
@@ -361,12 +363,12 @@ void keys_of_another_kind() {
     constexpr int32_t kKinds[] = {-1, GGUFX_VALUE_F32, GGUFX_VALUE_ARRAY, GGUFX_VALUE_STRING,
                                   GGUFX_VALUE_I64};
     const RankFiles files(g_model, "kinds", 2);
-    const RankFiles layers(g_model, "layers", 2, nullptr, GGUFX_GROUP_LAYERS);
+    const RankFiles layers(g_model, "layers", 2, nullptr, GGUFX_GROUP_PIPELINE);
     constexpr char kLayers[] = "ggufx.rank.layers";
     for (const int32_t type : kKinds) {
         if (type < 0) continue; // tested by where_they_do_not_belong
         const std::string path = changed_key(layers[1], kLayers, type);
-        all_refuse({layers[0], path}, GGUFX_E_SPLIT, kLayers, nullptr, GGUFX_GROUP_LAYERS);
+        all_refuse({layers[0], path}, GGUFX_E_SPLIT, kLayers, nullptr, GGUFX_GROUP_PIPELINE);
         look(path);
         remove(path.c_str());
     }
@@ -386,7 +388,7 @@ ggufx_status copy_and_write(void *path, ggufx_runtime *rt, ggufx_error *error) {
     ggufx_status status = ggufx_open(&file, rt, g_model.c_str(), nullptr, error);
     if (status == GGUFX_OK) status = ggufx_writer_create(&writer, rt, nullptr, error);
     if (status == GGUFX_OK)
-        status = ggufx_writer_copy_rank(writer, file, 1, 3, nullptr, g_flags, error);
+        status = ggufx_writer_copy_shard(writer, file, 1, 3, nullptr, g_flags, error);
     ggufx_file_destroy(file); // the writer keeps its references
     if (status == GGUFX_OK)
         status = ggufx_writer_write(writer, static_cast<const char *>(path), nullptr, error);
@@ -400,7 +402,8 @@ ggufx_status open_alone(void *path, ggufx_runtime *rt, ggufx_error *error) {
     size_t needed = 0;
     static char text[1 << 15];
     ggufx_status status = ggufx_open(&file, rt, static_cast<const char *>(path), nullptr, error);
-    if (status == GGUFX_OK) status = ggufx_file_graph(text, sizeof text, &needed, file, error);
+    if (status == GGUFX_OK)
+        status = ggufx_model_describe_graph(text, sizeof text, &needed, file, error);
     ggufx_file_destroy(file);
     return status;
 }
@@ -427,7 +430,7 @@ int main(int argc, char **argv) {
     parts_of_two_models_are_told_apart();
     what_cannot_be_cut();
     keys_of_another_kind();
-    for (const uint32_t flags : {0u, GGUFX_GROUP_LAYERS}) {
+    for (const uint32_t flags : {0u, GGUFX_GROUP_PIPELINE}) {
         g_flags = flags;
         numbers_are_not_believed();
         memory_that_ends();

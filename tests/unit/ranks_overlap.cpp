@@ -102,24 +102,23 @@ public:
 
     // Decodes one more token of sequence 0 and a prompt of sequence 1, with logits of both or none.
     ggufx_status prompt(bool has_logits, const ggufx_progress *progress = nullptr) {
-        ggufx_batch_item items[2] = {};
+        ggufx_decode_item items[2] = {};
         items[0].n_tokens = 1;
         items[0].tokens = ids_ + kBefore;
         items[1].sequence = 1;
         items[1].n_tokens = kPrompt;
         items[1].tokens = ids_;
-        for (ggufx_batch_item &item : items) {
+        for (ggufx_decode_item &item : items) {
             item.struct_size = sizeof item;
-            item.flags = has_logits ? GGUFX_BATCH_LOGITS : 0;
+            item.flags = has_logits ? GGUFX_DECODE_LOGITS : 0;
         }
-        ggufx_batch_options options = {};
+        ggufx_decode_options options = {};
         options.struct_size = sizeof options;
         options.progress = progress;
         std::vector<float> logits(has_logits ? 2 * n_vocab() : 0);
         options.logits = has_logits ? logits.data() : nullptr;
         options.n_logits = logits.size();
-        const ggufx_status status =
-            ggufx_session_decode_batch(session_, items, 2, &options, &error_);
+        const ggufx_status status = ggufx_session_decode(session_, items, 2, &options, &error_);
         if (status == GGUFX_OK) logits_ = logits;
         return status;
     }
@@ -132,8 +131,8 @@ public:
         return out;
     }
     bool is_as_before() const {
-        return ggufx_session_sequence_length(session_, 0) == kBefore &&
-               ggufx_session_sequence_length(session_, 1) == 0;
+        return ggufx_session_length(session_, 0) == kBefore &&
+               ggufx_session_length(session_, 1) == 0;
     }
     const ggufx_error &error() const { return error_; }
 

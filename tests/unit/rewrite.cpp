@@ -75,7 +75,7 @@ std::vector<TensorShape> tensors_of(const ggufx_file *file) {
 std::vector<MetaKey> keys_of(const ggufx_file *file) {
     std::vector<MetaKey> out;
     for (size_t i = 0; i < ggufx_file_meta_count(file); i++) {
-        ggufx_meta_entry entry = {};
+        ggufx_meta_facts entry = {};
         entry.struct_size = sizeof entry;
         ggufx_error error;
         must(ggufx_file_meta_at(&entry, file, i, &error), error, "key");
@@ -134,7 +134,7 @@ void Rewrite::add_quantized(size_t index, uint32_t type) {
     must(ggufx_dequantize(values.data(), values.size(), g_runtime, tensor, 0, n_rows, &error),
          error, "dequantize");
     uint64_t n_bytes = 0;
-    must(ggufx_row_bytes(&n_bytes, type, shape.ne[0], &error), error, "row");
+    must(ggufx_type_row_bytes(&n_bytes, type, shape.ne[0], &error), error, "row");
     std::vector<unsigned char> data(n_rows * n_bytes);
     must(quantize_rows(data.data(), data.size(), g_runtime, type, values.data(), n_rows,
                        shape.ne[0], nullptr, &error),

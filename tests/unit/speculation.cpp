@@ -105,7 +105,7 @@ struct Text {
     }
     // Returns the logits after the last id.
     std::vector<float> decode(ggufx_session *to, const Ids &ids, uint32_t flags) const {
-        Call call = {{make_item(0, GGUFX_BATCH_LOGITS, ids.data(), ids.size())}, flags, {}, {}};
+        Call call = {{make_item(0, GGUFX_DECODE_LOGITS, ids.data(), ids.size())}, flags, {}, {}};
         ggufx_error error;
         must(call.run(to, facts, nullptr, &error), error, "decode");
         return call.logits;
@@ -118,7 +118,7 @@ Answer Text::plain() const {
     const OwnedSampler chain = make_sampler(sampler, facts.n_vocab);
     ggufx_error error;
     must(ggufx_sampler_accept(chain.get(), prompt.data(), prompt.size(), &error), error, "accept");
-    answer.logits = decode(to, prompt, GGUFX_MATMUL_TILES);
+    answer.logits = decode(to, prompt, GGUFX_MATMUL_TILED);
     while (answer.ids.size() < kTokens) {
         int32_t id = 0;
         float logprob = 0;
@@ -149,7 +149,7 @@ Answer Text::speculated(Kind kind, uint64_t seed) const {
     GeneratorMode options;
     options.flags =
         GGUFX_GENERATOR_IDS_ONLY | GGUFX_GENERATOR_IGNORE_EOG | GGUFX_GENERATOR_LOGPROBS;
-    if (decode_flags == GGUFX_MATMUL_TILES) options.flags |= GGUFX_GENERATOR_TILED_DECODE;
+    if (decode_flags == GGUFX_MATMUL_TILED) options.flags |= GGUFX_GENERATOR_TILED_DECODE;
     options.max_tokens = kTokens;
     options.sampler = chain.get();
     options.draft = &draft;
@@ -164,12 +164,12 @@ Answer Text::speculated(Kind kind, uint64_t seed) const {
             ggufx_step_options step = {};
             step.struct_size = sizeof step;
             step.progress = &polls.progress;
-            const uint64_t before = ggufx_session_sequence_length(to, 0);
+            const uint64_t before = ggufx_session_length(to, 0);
             ggufx_error error;
             const ggufx_status status = ggufx_generator_next(&event, gen.handle(), &step, &error);
             if (status == GGUFX_E_CANCELLED) {
                 g_totals.n_cancelled++;
-                CHECK(before == ggufx_session_sequence_length(to, 0) &&
+                CHECK(before == ggufx_session_length(to, 0) &&
                           gen.facts().n_tokens == answer.ids.size(),
                       "%s: a cancelled call changed something", name.c_str());
                 continue;
@@ -187,7 +187,7 @@ Answer Text::speculated(Kind kind, uint64_t seed) const {
         g_totals.drafted[static_cast<size_t>(kind)] += done.n_drafted;
         g_totals.accepted[static_cast<size_t>(kind)] += done.n_accepted;
     }
-    const uint64_t n = ggufx_session_sequence_length(to, 0);
+    const uint64_t n = ggufx_session_length(to, 0);
     CHECK(n + 1 == prompt.size() + kTokens, "%s: other tokens in the session", name.c_str());
     if (!answer.ids.empty()) answer.logits = decode(to, {answer.ids.back()}, decode_flags);
     ggufx_session_destroy(to);
@@ -200,7 +200,7 @@ void test_text(const ggufx_model *model, const std::string &name, uint32_t type,
     Text text = {model,
                  facts_of(model),
                  {.n_context = kContext, .n_batch = seed % 5 ? 0u : 7u, .type = type},
-                 seed % 2 ? GGUFX_MATMUL_TILES : GGUFX_MATMUL_BATCH_INVARIANT,
+                 seed % 2 ? GGUFX_MATMUL_TILED : GGUFX_MATMUL_BATCH_INVARIANT,
                  sampler,
                  make_prompt(vocabulary_of(model), seed),
                  name + ", type " + std::to_string(type) + ", sampler " + std::to_string(sampler) +

@@ -62,7 +62,7 @@ static const refusal kLora[] = {
     {{.invocation = 1}, GGUFX_E_UNSUPPORTED, "adapter.alora.invocation_tokens"},
     {{.alpha = INFINITY}, GGUFX_E_VALUE, "adapter.lora.alpha"},
     {{.alpha = NAN}, GGUFX_E_VALUE, "adapter.lora.alpha"},
-    {{.alpha_text = 1}, GGUFX_E_KVTYPE, "adapter.lora.alpha"},
+    {{.alpha_text = 1}, GGUFX_E_VALUE_TYPE, "adapter.lora.alpha"},
     {{.empty = 1}, GGUFX_E_MISSING, "no tensors"},
     {{.skip = Q ".lora_b"},
      GGUFX_E_MISSING,
@@ -313,7 +313,7 @@ static void logits_of(fixture *f, float *out) {
     int32_t tokens[N];
     make_tokens(tokens, N);
     decode(f, tokens, N, out);
-    MUST(f, ggufx_session_sequence_truncate(f->session, 0, 0, &f->error));
+    MUST(f, ggufx_session_truncate(f->session, 0, 0, &f->error));
 }
 
 static void test_a_session_keeps_what_it_was_given(void **state) {
@@ -324,8 +324,8 @@ static void test_a_session_keeps_what_it_was_given(void **state) {
     begin_session(&g, NULL, 0);
     ggufx_adapter *lora = new_adapter(&f, 0), *strange = new_adapter(&g, 0);
     const int32_t token = 5;
-    ggufx_adapter_use uses[GGUFX_ADAPTER_MOST_USES + 1];
-    for (size_t i = 0; i <= GGUFX_ADAPTER_MOST_USES; i++)
+    ggufx_adapter_use uses[GGUFX_ADAPTER_MAX_USES + 1];
+    for (size_t i = 0; i <= GGUFX_ADAPTER_MAX_USES; i++)
         uses[i] = (ggufx_adapter_use){lora, 1e-3f, 0};
     const ggufx_adapter_use half = {lora, 0.5f, 0}, endless = {lora, INFINITY, 0},
                             reserved = {lora, 1, 1}, none = {NULL, 1, 0};
@@ -357,15 +357,15 @@ static void test_a_session_keeps_what_it_was_given(void **state) {
     FAILS(&f, GGUFX_E_STATE, "sequence 0 has 1 tokens",
           ggufx_session_set_adapters(f.session, 0, NULL, 0, &f.error));
     FAILS(&f, GGUFX_E_STATE, "sequence 0",
-          ggufx_session_set_adapters(f.session, GGUFX_ADAPTER_ALL_SEQUENCES, NULL, 0, &f.error));
-    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 0, &f.error));
+          ggufx_session_set_adapters(f.session, GGUFX_ALL_SEQUENCES, NULL, 0, &f.error));
+    MUST(&f, ggufx_session_truncate(f.session, 0, 0, &f.error));
     logits_of(&f, got);
     assert_memory_equal(got, with, sizeof got);
 
     ggufx_adapter_destroy(lora); /* the session keeps it */
     logits_of(&f, got);
     assert_memory_equal(got, with, sizeof got);
-    MUST(&f, ggufx_session_set_adapters(f.session, GGUFX_ADAPTER_ALL_SEQUENCES, NULL, 0, &f.error));
+    MUST(&f, ggufx_session_set_adapters(f.session, GGUFX_ALL_SEQUENCES, NULL, 0, &f.error));
     logits_of(&f, got);
     assert_memory_equal(got, plain, sizeof got);
     ggufx_adapter_destroy(strange);

@@ -44,10 +44,10 @@ static int32_t look(void *user, uint32_t layer, uint64_t first, size_t n, const 
 /* logits: TINY_VOCAB floats. */
 static ggufx_status decode(fixture *f, size_t n, const ggufx_attention_hook *hook, float *logits) {
     int32_t tokens[N];
-    const ggufx_batch_options options = {
+    const ggufx_decode_options options = {
         .logits = logits, .n_logits = TINY_VOCAB, .attention = hook};
     for (int32_t i = 0; i < N; i++) tokens[i] = (i * 37 + 5) % TINY_VOCAB;
-    return decode_with(f->session, tokens, n, GGUFX_BATCH_LOGITS, &options, &f->error);
+    return decode_with(f->session, tokens, n, GGUFX_DECODE_LOGITS, &options, &f->error);
 }
 
 static ggufx_attention_hook hook_of(viewer *self) {
@@ -90,7 +90,7 @@ static void test_the_hook_changes_no_bit(void **state) {
     (void)state;
     begin_session(&f, NULL, BATCH);
     MUST(&f, decode(&f, N, NULL, plain));
-    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 0, &f.error));
+    MUST(&f, ggufx_session_truncate(f.session, 0, 0, &f.error));
     MUST(&f, decode(&f, N, &hook, seen));
     assert_memory_equal(plain, seen, sizeof plain);
     end(&f);
@@ -103,13 +103,13 @@ static void test_the_hook_can_stop_a_decode_which_leaves_no_trace(void **state) 
     begin_session(&f, NULL, BATCH);
     MUST(&f, decode(&f, 5, NULL, got));
     MUST(&f, decode(&f, 12, NULL, want));
-    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 5, &f.error));
+    MUST(&f, ggufx_session_truncate(f.session, 0, 5, &f.error));
     for (unsigned stop_at = 1; stop_at <= TINY_LAYERS * 2; stop_at++) {
         viewer self = {&f, NULL, {5, 5}, 0, stop_at};
         ggufx_attention_hook hook = hook_of(&self);
         FAILS(&f, GGUFX_E_IO, "of 12 tokens", decode(&f, 12, &hook, got)); /* the hook's status */
         assert_int_equal(self.calls, stop_at);
-        assert_int_equal(ggufx_session_sequence_length(f.session, 0), 5);
+        assert_int_equal(ggufx_session_length(f.session, 0), 5);
     }
     MUST(&f, decode(&f, 12, NULL, got));
     assert_memory_equal(got, want, sizeof got);
@@ -117,9 +117,9 @@ static void test_the_hook_can_stop_a_decode_which_leaves_no_trace(void **state) 
 }
 
 static void test_bad_hooks_are_refused(void **state) {
-    const ggufx_batch_item items[2] = {{.struct_size = sizeof(ggufx_batch_item), .sequence = 0},
-                                       {.struct_size = sizeof(ggufx_batch_item), .sequence = 1}};
-    ggufx_batch_options two = {.struct_size = sizeof two};
+    const ggufx_decode_item items[2] = {{.struct_size = sizeof(ggufx_decode_item), .sequence = 0},
+                                        {.struct_size = sizeof(ggufx_decode_item), .sequence = 1}};
+    ggufx_decode_options two = {.struct_size = sizeof two};
     float logits[TINY_VOCAB];
     fixture f;
     viewer self = {&f, NULL, {0, 0}, 0, 0};
@@ -140,9 +140,9 @@ static void test_bad_hooks_are_refused(void **state) {
     const ggufx_session_options options = {.struct_size = sizeof options, .n_sequences = 2};
     MUST(&f, ggufx_session_create(&f.session, f.model, &options, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "one item",
-          ggufx_session_decode_batch(f.session, items, 2, &two, &f.error));
+          ggufx_session_decode(f.session, items, 2, &two, &f.error));
     assert_int_equal(self.calls, 0);
-    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
+    assert_int_equal(ggufx_session_length(f.session, 0), 0);
     end(&f);
 }
 

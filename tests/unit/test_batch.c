@@ -15,7 +15,7 @@ enum { SEQUENCES = 3, THREADS = 8, CROWD = 8, CALLS = 5 };
 /* The rest of an item is 0. */
 #define ITEM(s, f, t, n)                                                                           \
     {                                                                                              \
-        .struct_size = sizeof(ggufx_batch_item), .flags = (f), .sequence = (s), .tokens = (t),     \
+        .struct_size = sizeof(ggufx_decode_item), .flags = (f), .sequence = (s), .tokens = (t),    \
         .n_tokens = (n)                                                                            \
     }
 
@@ -28,24 +28,24 @@ static void begin_batch(fixture *f, const tiny_options *tiny) {
     assert_int_equal(ggufx_session_create(&f->session, f->model, &options, &f->error), GGUFX_OK);
 }
 
-static ggufx_batch_options batch_options(float *logits, size_t n_rows) {
-    ggufx_batch_options options = {.struct_size = sizeof options};
+static ggufx_decode_options batch_options(float *logits, size_t n_rows) {
+    ggufx_decode_options options = {.struct_size = sizeof options};
     options.logits = logits;
     options.n_logits = n_rows * TINY_VOCAB;
     return options;
 }
 
 static void assert_lengths(const fixture *f, uint64_t a, uint64_t b, uint64_t c) {
-    assert_int_equal(ggufx_session_sequence_length(f->session, 0), a);
-    assert_int_equal(ggufx_session_sequence_length(f->session, 1), b);
-    assert_int_equal(ggufx_session_sequence_length(f->session, 2), c);
+    assert_int_equal(ggufx_session_length(f->session, 0), a);
+    assert_int_equal(ggufx_session_length(f->session, 1), b);
+    assert_int_equal(ggufx_session_length(f->session, 2), c);
 }
 
 static void test_items_are_refused_with_their_number(void **state) {
     int32_t tokens[TINY_CONTEXT + 1];
-    const ggufx_batch_item good = ITEM(1, 0, tokens, 2);
+    const ggufx_decode_item good = ITEM(1, 0, tokens, 2);
     const struct {
-        ggufx_batch_item item;
+        ggufx_decode_item item;
         ggufx_status status;
         const char *text;
     } cases[] = {
@@ -64,20 +64,19 @@ static void test_items_are_refused_with_their_number(void **state) {
     make_tokens(tokens, TINY_CONTEXT);
     tokens[TINY_CONTEXT] = TINY_VOCAB;
     begin_batch(&f, NULL);
-    const ggufx_batch_options options = batch_options(NULL, 0);
+    const ggufx_decode_options options = batch_options(NULL, 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const ggufx_batch_item items[] = {good, cases[i].item};
-        const ggufx_status status =
-            ggufx_session_decode_batch(f.session, items, 2, &options, &f.error);
+        const ggufx_decode_item items[] = {good, cases[i].item};
+        const ggufx_status status = ggufx_session_decode(f.session, items, 2, &options, &f.error);
         assert_int_equal(f.error.index, 1);
         FAILS(&f, cases[i].status, cases[i].text, status);
         assert_lengths(&f, 0, 0, 0);
     }
-    const ggufx_batch_item many[SEQUENCES + 1] = {good, good, good, good};
+    const ggufx_decode_item many[SEQUENCES + 1] = {good, good, good, good};
     FAILS(&f, GGUFX_E_ARGUMENT, "4 items",
-          ggufx_session_decode_batch(f.session, many, SEQUENCES + 1, &options, &f.error));
-    assert_int_equal(ggufx_session_decode_batch(f.session, NULL, 0, &options, &f.error), GGUFX_OK);
-    assert_int_equal(ggufx_session_decode_batch(f.session, &good, 1, &options, &f.error), GGUFX_OK);
+          ggufx_session_decode(f.session, many, SEQUENCES + 1, &options, &f.error));
+    assert_int_equal(ggufx_session_decode(f.session, NULL, 0, &options, &f.error), GGUFX_OK);
+    assert_int_equal(ggufx_session_decode(f.session, &good, 1, &options, &f.error), GGUFX_OK);
     assert_lengths(&f, 0, 2, 0);
     end(&f);
 }
@@ -85,35 +84,34 @@ static void test_items_are_refused_with_their_number(void **state) {
 static void test_options_are_refused_by_name(void **state) {
     int32_t tokens[4];
     float logits[2 * TINY_VOCAB];
-    ggufx_batch_item item = ITEM(1, GGUFX_BATCH_LOGITS, tokens, 4);
-    ggufx_batch_options options;
+    ggufx_decode_item item = ITEM(1, GGUFX_DECODE_LOGITS, tokens, 4);
+    ggufx_decode_options options;
     fixture f;
     (void)state;
     make_tokens(tokens, 4);
     begin_batch(&f, NULL);
 #define REFUSED(text)                                                                              \
-    FAILS(&f, GGUFX_E_ARGUMENT, text,                                                              \
-          ggufx_session_decode_batch(f.session, &item, 1, &options, &f.error))
+    FAILS(&f, GGUFX_E_ARGUMENT, text, ggufx_session_decode(f.session, &item, 1, &options, &f.error))
     options = batch_options(logits, 1);
     item.struct_size = 0;
-    REFUSED("ggufx_batch_item.struct_size is 0");
+    REFUSED("ggufx_decode_item.struct_size is 0");
     item.struct_size = sizeof item - 1;
-    REFUSED("ggufx_batch_item.struct_size");
+    REFUSED("ggufx_decode_item.struct_size");
     item.struct_size = 0xa5a5a5a0u;
-    REFUSED("ggufx_batch_item.struct_size");
+    REFUSED("ggufx_decode_item.struct_size");
     item.struct_size = sizeof item;
     item.reserved = 1;
-    REFUSED("ggufx_batch_item.reserved");
+    REFUSED("ggufx_decode_item.reserved");
     item.reserved = 0;
     options = batch_options(logits, 2);
     REFUSED("1 rows");
     options = batch_options(NULL, 1);
     REFUSED("1 rows");
     options = batch_options(logits, 1);
-    options.matmul_flags = GGUFX_MATMUL_TILES;
-    REFUSED("GGUFX_BATCH_MATMUL");
-    options.flags = GGUFX_BATCH_MATMUL;
-    options.matmul_flags = GGUFX_MATMUL_TILES | GGUFX_MATMUL_BATCH_INVARIANT;
+    options.matmul_flags = GGUFX_MATMUL_TILED;
+    REFUSED("GGUFX_DECODE_HAS_MATMUL_FLAGS");
+    options.flags = GGUFX_DECODE_HAS_MATMUL_FLAGS;
+    options.matmul_flags = GGUFX_MATMUL_TILED | GGUFX_MATMUL_BATCH_INVARIANT;
     REFUSED("exclude each other");
     options.matmul_flags = 16;
     REFUSED("unknown flags 0x10");
@@ -124,24 +122,24 @@ static void test_options_are_refused_by_name(void **state) {
     assert_lengths(&f, 0, 0, 0);
     options = batch_options(logits, 1);
     FAILS(&f, GGUFX_E_ARGUMENT, "session",
-          ggufx_session_decode_batch(NULL, &item, 1, &options, &f.error));
+          ggufx_session_decode(NULL, &item, 1, &options, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "items",
-          ggufx_session_decode_batch(f.session, NULL, 1, &options, &f.error));
+          ggufx_session_decode(f.session, NULL, 1, &options, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "options",
-          ggufx_session_decode_batch(f.session, &item, 1, NULL, &f.error));
+          ggufx_session_decode(f.session, &item, 1, NULL, &f.error));
     end(&f);
 }
 
 /* Items of a host that was built with a later header. */
 static void test_larger_items_are_taken_where_the_rest_is_0(void **state) {
     struct {
-        ggufx_batch_item item;
+        ggufx_decode_item item;
         uint64_t later[2];
     } items[2];
     int32_t tokens[4];
     float logits[2 * TINY_VOCAB], want[2 * TINY_VOCAB];
-    const ggufx_batch_item plain[2] = {ITEM(2, GGUFX_BATCH_LOGITS, tokens, 3),
-                                       ITEM(0, GGUFX_BATCH_LOGITS, tokens + 1, 3)};
+    const ggufx_decode_item plain[2] = {ITEM(2, GGUFX_DECODE_LOGITS, tokens, 3),
+                                        ITEM(0, GGUFX_DECODE_LOGITS, tokens + 1, 3)};
     fixture f;
     (void)state;
     make_tokens(tokens, 4);
@@ -150,17 +148,17 @@ static void test_larger_items_are_taken_where_the_rest_is_0(void **state) {
     items[1].item = plain[1];
     items[0].item.struct_size = items[1].item.struct_size = sizeof items[0];
     begin_batch(&f, NULL);
-    ggufx_batch_options options = batch_options(want, 2);
-    assert_int_equal(ggufx_session_decode_batch(f.session, plain, 2, &options, &f.error), GGUFX_OK);
+    ggufx_decode_options options = batch_options(want, 2);
+    assert_int_equal(ggufx_session_decode(f.session, plain, 2, &options, &f.error), GGUFX_OK);
     for (uint32_t i = 0; i < SEQUENCES; i++)
-        assert_int_equal(ggufx_session_sequence_truncate(f.session, i, 0, &f.error), GGUFX_OK);
+        assert_int_equal(ggufx_session_truncate(f.session, i, 0, &f.error), GGUFX_OK);
     options = batch_options(logits, 2);
     const void *given = items;
     items[1].later[1] = 1;
-    const ggufx_status status = ggufx_session_decode_batch(f.session, given, 2, &options, &f.error);
-    FAILS(&f, GGUFX_E_VERSION, "ggufx_batch_item has", status);
+    const ggufx_status status = ggufx_session_decode(f.session, given, 2, &options, &f.error);
+    FAILS(&f, GGUFX_E_VERSION, "ggufx_decode_item has", status);
     items[1].later[1] = 0;
-    assert_int_equal(ggufx_session_decode_batch(f.session, given, 2, &options, &f.error), GGUFX_OK);
+    assert_int_equal(ggufx_session_decode(f.session, given, 2, &options, &f.error), GGUFX_OK);
     assert_memory_equal(logits, want, sizeof want);
     assert_lengths(&f, 3, 0, 3);
     end(&f);
@@ -168,42 +166,42 @@ static void test_larger_items_are_taken_where_the_rest_is_0(void **state) {
 
 static void test_calls_on_sequences_refuse_bad_arguments(void **state) {
     int32_t tokens[4];
-    const ggufx_batch_item items[2] = {ITEM(0, 0, tokens, 4), ITEM(1, 0, tokens, 2)};
+    const ggufx_decode_item items[2] = {ITEM(0, 0, tokens, 4), ITEM(1, 0, tokens, 2)};
     ggufx_session_memory_facts memory = {.struct_size = sizeof memory};
     fixture f;
     (void)state;
     make_tokens(tokens, 4);
     begin_batch(&f, NULL);
     ggufx_session *const s = f.session;
-    const ggufx_batch_options options = batch_options(NULL, 0);
-    assert_int_equal(ggufx_session_decode_batch(s, items, 2, &options, &f.error), GGUFX_OK);
-    FAILS(&f, GGUFX_E_ARGUMENT, "5 tokens of 4", ggufx_session_sequence_copy(s, 0, 2, 5, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "sequence 3", ggufx_session_sequence_copy(s, 3, 2, 1, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "sequence 3", ggufx_session_sequence_copy(s, 0, 3, 1, &f.error));
-    FAILS(&f, GGUFX_E_STATE, "sequence 1", ggufx_session_sequence_copy(s, 0, 1, 1, &f.error));
-    FAILS(&f, GGUFX_E_STATE, "sequence 2", ggufx_session_sequence_copy(s, 2, 2, 0, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "session", ggufx_session_sequence_copy(NULL, 0, 1, 1, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "5 tokens", ggufx_session_sequence_truncate(s, 0, 5, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "sequence 3", ggufx_session_sequence_truncate(s, 3, 0, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_sequence_truncate(NULL, 0, 0, &f.error));
+    const ggufx_decode_options options = batch_options(NULL, 0);
+    assert_int_equal(ggufx_session_decode(s, items, 2, &options, &f.error), GGUFX_OK);
+    FAILS(&f, GGUFX_E_ARGUMENT, "5 tokens of 4", ggufx_session_copy(s, 0, 2, 5, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "sequence 3", ggufx_session_copy(s, 3, 2, 1, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "sequence 3", ggufx_session_copy(s, 0, 3, 1, &f.error));
+    FAILS(&f, GGUFX_E_STATE, "sequence 1", ggufx_session_copy(s, 0, 1, 1, &f.error));
+    FAILS(&f, GGUFX_E_STATE, "sequence 2", ggufx_session_copy(s, 2, 2, 0, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "session", ggufx_session_copy(NULL, 0, 1, 1, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "5 tokens", ggufx_session_truncate(s, 0, 5, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "sequence 3", ggufx_session_truncate(s, 3, 0, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_truncate(NULL, 0, 0, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "write", ggufx_session_save(s, 0, NULL, NULL, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "read", ggufx_session_load(s, 0, NULL, NULL, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "path", ggufx_session_save_path(s, 0, NULL, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "path", ggufx_session_load_path(s, 0, NULL, &f.error));
-    FAILS(&f, GGUFX_E_IO, "/absent/", ggufx_session_save_path(s, 0, "/absent/x", &f.error));
-    FAILS(&f, GGUFX_E_IO, "/absent/", ggufx_session_load_path(s, 0, "/absent/x", &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "sequence 9", ggufx_session_save_path(s, 9, "x", &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "sequence 9", ggufx_session_load_path(s, 9, "x", &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "out", ggufx_session_memory(NULL, s, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "session", ggufx_session_memory(&memory, NULL, &f.error));
-    assert_int_equal(ggufx_session_sequence_length(s, 3), 0);
-    assert_int_equal(ggufx_session_sequence_length(NULL, 0), 0);
+    FAILS(&f, GGUFX_E_ARGUMENT, "path", ggufx_session_save_file(s, 0, NULL, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "path", ggufx_session_load_file(s, 0, NULL, &f.error));
+    FAILS(&f, GGUFX_E_IO, "/absent/", ggufx_session_save_file(s, 0, "/absent/x", &f.error));
+    FAILS(&f, GGUFX_E_IO, "/absent/", ggufx_session_load_file(s, 0, "/absent/x", &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "sequence 9", ggufx_session_save_file(s, 9, "x", &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "sequence 9", ggufx_session_load_file(s, 9, "x", &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "out", ggufx_session_memory_info(NULL, s, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "session", ggufx_session_memory_info(&memory, NULL, &f.error));
+    assert_int_equal(ggufx_session_length(s, 3), 0);
+    assert_int_equal(ggufx_session_length(NULL, 0), 0);
     assert_lengths(&f, 4, 2, 0);
-    assert_int_equal(ggufx_session_memory(&memory, s, &f.error), GGUFX_OK);
+    assert_int_equal(ggufx_session_memory_info(&memory, s, &f.error), GGUFX_OK);
     assert_int_equal(memory.n_tokens, 6);
     assert_true(memory.n_pages > 0 && memory.cache_bytes > 0 && memory.n_shared_pages == 0);
-    assert_int_equal(ggufx_session_sequence_copy(s, 0, 2, 3, &f.error), GGUFX_OK);
-    assert_int_equal(ggufx_session_memory(&memory, s, &f.error), GGUFX_OK);
+    assert_int_equal(ggufx_session_copy(s, 0, 2, 3, &f.error), GGUFX_OK);
+    assert_int_equal(ggufx_session_memory_info(&memory, s, &f.error), GGUFX_OK);
     assert_int_equal(memory.n_tokens, 9);
     assert_true(memory.n_shared_pages > 0);
     end(&f);
@@ -212,8 +210,8 @@ static void test_calls_on_sequences_refuse_bad_arguments(void **state) {
 static void test_a_nan_changes_no_sequence(void **state) {
     int32_t tokens[4];
     float logits[2 * TINY_VOCAB];
-    const ggufx_batch_item items[2] = {ITEM(0, 0, tokens, 4),
-                                       ITEM(2, GGUFX_BATCH_LOGITS, tokens, 2)};
+    const ggufx_decode_item items[2] = {ITEM(0, 0, tokens, 4),
+                                        ITEM(2, GGUFX_DECODE_LOGITS, tokens, 2)};
     tiny_options tiny;
     fixture f;
     (void)state;
@@ -221,9 +219,8 @@ static void test_a_nan_changes_no_sequence(void **state) {
     memset(&tiny, 0, sizeof tiny);
     tiny.nan_tensor = "output_norm.weight";
     begin_batch(&f, &tiny);
-    const ggufx_batch_options options = batch_options(logits, 1);
-    FAILS(&f, GGUFX_E_VALUE, "NaN",
-          ggufx_session_decode_batch(f.session, items, 2, &options, &f.error));
+    const ggufx_decode_options options = batch_options(logits, 1);
+    FAILS(&f, GGUFX_E_VALUE, "NaN", ggufx_session_decode(f.session, items, 2, &options, &f.error));
     assert_lengths(&f, 0, 0, 0);
     end(&f);
 }
@@ -283,21 +280,21 @@ static void check_churn(churn *c, ggufx_status status) {
     c->failed += status == GGUFX_E_MEMORY;
     assert_true(status == GGUFX_OK || status == GGUFX_E_MEMORY);
     for (uint32_t i = 0; i < CROWD; i++)
-        assert_int_equal(ggufx_session_sequence_length(c->session, i), c->lengths[i]);
+        assert_int_equal(ggufx_session_length(c->session, i), c->lengths[i]);
 }
 
 /* All sequences decode the same tokens, so that any can continue a copy of another. */
 static void churn_decode(churn *c, float *logits) {
-    ggufx_batch_item items[CROWD];
+    ggufx_decode_item items[CROWD];
     size_t n = 0;
     for (uint32_t i = 0; i < CROWD; i++) {
         const uint64_t room = TINY_CONTEXT - c->lengths[i];
         if (room == 0 || below(c, 3) == 0) continue;
-        items[n++] = (ggufx_batch_item)ITEM(i, GGUFX_BATCH_LOGITS, c->tokens + c->lengths[i],
-                                            1 + below(c, (uint32_t)room));
+        items[n++] = (ggufx_decode_item)ITEM(i, GGUFX_DECODE_LOGITS, c->tokens + c->lengths[i],
+                                             1 + below(c, (uint32_t)room));
     }
-    const ggufx_batch_options options = batch_options(n ? logits : NULL, n);
-    const ggufx_status status = ggufx_session_decode_batch(c->session, items, n, &options, NULL);
+    const ggufx_decode_options options = batch_options(n ? logits : NULL, n);
+    const ggufx_status status = ggufx_session_decode(c->session, items, n, &options, NULL);
     for (size_t i = 0; status == GGUFX_OK && i < n; i++)
         c->lengths[items[i].sequence] += items[i].n_tokens;
     check_churn(c, status);
@@ -307,7 +304,7 @@ static void churn_copy(churn *c) {
     const uint32_t from = below(c, CROWD), to = below(c, CROWD);
     if (from == to || c->lengths[to]) return;
     const uint64_t n = c->lengths[from] - below(c, 3) * (c->lengths[from] / 4);
-    const ggufx_status status = ggufx_session_sequence_copy(c->session, from, to, n, NULL);
+    const ggufx_status status = ggufx_session_copy(c->session, from, to, n, NULL);
     if (status == GGUFX_OK) c->lengths[to] = n;
     check_churn(c, status);
 }
@@ -315,7 +312,7 @@ static void churn_copy(churn *c) {
 static void churn_truncate(churn *c) {
     const uint32_t i = below(c, CROWD);
     const uint64_t n = below(c, 3) ? 0 : c->lengths[i] / 2;
-    const ggufx_status status = ggufx_session_sequence_truncate(c->session, i, n, NULL);
+    const ggufx_status status = ggufx_session_truncate(c->session, i, n, NULL);
     assert_int_equal(status, GGUFX_OK);
     c->lengths[i] = n;
     check_churn(c, status);
@@ -339,8 +336,8 @@ static void run_churn(churn *c, int n, int copies, int fails) {
 
 static void test_sequences_take_memory_only_where_they_shared_some(void **state) {
     float logits[TINY_VOCAB], want[TINY_VOCAB];
-    ggufx_batch_item item = ITEM(0, GGUFX_BATCH_LOGITS, NULL, 1);
-    const ggufx_batch_options options = batch_options(logits, 1);
+    ggufx_decode_item item = ITEM(0, GGUFX_DECODE_LOGITS, NULL, 1);
+    const ggufx_decode_options options = batch_options(logits, 1);
     churn c;
     (void)state;
     begin_churn(&c);
@@ -353,12 +350,12 @@ static void test_sequences_take_memory_only_where_they_shared_some(void **state)
     assert_true(c.memory.live_bytes <= bytes + bytes / 8);
     ggufx_session *alone = make_churn_session(&c, 1);
     for (uint32_t i = 0; i < CROWD; i++) { /* unchanged */
-        OK(ggufx_session_sequence_truncate(c.session, i, 0, ok_error()));
+        OK(ggufx_session_truncate(c.session, i, 0, ok_error()));
         item.sequence = i;
         item.tokens = c.tokens;
         item.n_tokens = TINY_CONTEXT;
-        OK(ggufx_session_decode_batch(c.session, &item, 1, &options, ok_error()));
-        OK(ggufx_session_sequence_truncate(alone, 0, 0, ok_error()));
+        OK(ggufx_session_decode(c.session, &item, 1, &options, ok_error()));
+        OK(ggufx_session_truncate(alone, 0, 0, ok_error()));
         OK(decode_ids(alone, c.tokens, TINY_CONTEXT, want, TINY_VOCAB, ok_error()));
         assert_memory_equal(logits, want, sizeof want);
     }
@@ -378,18 +375,18 @@ typedef struct worker {
  * calls. */
 static ggufx_status run_crowd(worker *w, ggufx_session *session) {
     int32_t tokens[CROWD + 2 * CALLS];
-    ggufx_batch_options options = batch_options(w->logits, CROWD);
+    ggufx_decode_options options = batch_options(w->logits, CROWD);
     make_tokens(tokens, CROWD + 2 * CALLS);
     for (uint32_t call = 0; call < CALLS; call++) {
-        ggufx_batch_item items[CROWD];
+        ggufx_decode_item items[CROWD];
         for (uint32_t i = 0; i < CROWD; i++) {
             const uint32_t s = (3 * i + call) % CROWD;
-            items[i] = (ggufx_batch_item)ITEM(s, GGUFX_BATCH_LOGITS, tokens + s + call, 1 + s % 3);
+            items[i] =
+                (ggufx_decode_item)ITEM(s, GGUFX_DECODE_LOGITS, tokens + s + call, 1 + s % 3);
         }
-        ggufx_status status = ggufx_session_decode_batch(session, items, CROWD, &options, NULL);
-        if (status == GGUFX_OK) status = ggufx_session_sequence_truncate(session, call, 0, NULL);
-        if (status == GGUFX_OK)
-            status = ggufx_session_sequence_copy(session, CROWD - 1, call, 1, NULL);
+        ggufx_status status = ggufx_session_decode(session, items, CROWD, &options, NULL);
+        if (status == GGUFX_OK) status = ggufx_session_truncate(session, call, 0, NULL);
+        if (status == GGUFX_OK) status = ggufx_session_copy(session, CROWD - 1, call, 1, NULL);
         if (status != GGUFX_OK) return status;
     }
     return GGUFX_OK;
@@ -400,7 +397,7 @@ static void *crowd_thread(void *arg) {
     ggufx_session *session = NULL;
     ggufx_session_options options = {.struct_size = sizeof options};
     options.n_sequences = CROWD;
-    options.matmul_flags = GGUFX_MATMUL_TILES;
+    options.matmul_flags = GGUFX_MATMUL_TILED;
     w->status = ggufx_session_create(&session, w->model, &options, NULL);
     if (w->status == GGUFX_OK) w->status = run_crowd(w, session);
     ggufx_session_destroy(session);

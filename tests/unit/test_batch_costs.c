@@ -13,7 +13,7 @@ typedef struct work {
     ggufx_file *file;
     ggufx_model *model;
     ggufx_session *session;
-    ggufx_batch_item *items;
+    ggufx_decode_item *items;
     size_t n;
 } work;
 
@@ -37,16 +37,16 @@ static void *prepare(size_t size) {
     session.n_context = 8;
     OK(ggufx_session_create(&w->session, w->model, &session, ok_error()));
     for (size_t i = 0; i < size; i++) /* in no order */
-        w->items[i] = (ggufx_batch_item){.struct_size = sizeof(ggufx_batch_item),
-                                         .sequence = (uint32_t)((i * 77 + 5) % size),
-                                         .tokens = tokens,
-                                         .n_tokens = 1};
+        w->items[i] = (ggufx_decode_item){.struct_size = sizeof(ggufx_decode_item),
+                                          .sequence = (uint32_t)((i * 77 + 5) % size),
+                                          .tokens = tokens,
+                                          .n_tokens = 1};
     return w;
 }
 
 static void decode(const work *w) {
-    ggufx_batch_options options = {.struct_size = sizeof options};
-    OK(ggufx_session_decode_batch(w->session, w->items, w->n, &options, ok_error()));
+    ggufx_decode_options options = {.struct_size = sizeof options};
+    OK(ggufx_session_decode(w->session, w->items, w->n, &options, ok_error()));
 }
 
 /* Each sequence decodes a token, restarts as a copy of its neighbour, and decodes another one. */
@@ -54,8 +54,8 @@ static void run(void *user) {
     const work *w = user;
     decode(w);
     for (uint32_t i = 1; i < w->n; i += 2) {
-        OK(ggufx_session_sequence_truncate(w->session, i, 0, ok_error()));
-        OK(ggufx_session_sequence_copy(w->session, i - 1, i, 1, ok_error()));
+        OK(ggufx_session_truncate(w->session, i, 0, ok_error()));
+        OK(ggufx_session_copy(w->session, i - 1, i, 1, ok_error()));
     }
     decode(w);
 }

@@ -268,25 +268,31 @@ static void test_braces_of_a_format_stand_for_one(void **state) {
 }
 
 static void test_calls_are_checked(void **state) {
-    ggufx_chat_options options = {.struct_size = sizeof options};
+    ggufx_chat_template_options options = {.struct_size = sizeof options};
     ggufx_chat_request request = {.struct_size = sizeof request};
-    ggufx_chat *chat = NULL;
+    ggufx_chat_template *chat = NULL;
     ggufx_error error;
     size_t n = 0;
     ggufx_chat_message bad = message("user", "\xc3");
     (void)state;
-    assert_int_equal(ggufx_chat_create(&chat, chat_rt, NULL, &options, &error), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_chat_template_create(&chat, chat_rt, NULL, &options, &error),
+                     GGUFX_E_ARGUMENT);
     options.format = text_of("no such");
-    assert_int_equal(ggufx_chat_create(&chat, chat_rt, NULL, &options, &error), GGUFX_E_NOT_FOUND);
+    assert_int_equal(ggufx_chat_template_create(&chat, chat_rt, NULL, &options, &error),
+                     GGUFX_E_NOT_FOUND);
     options.text = text_of("x");
-    assert_int_equal(ggufx_chat_create(&chat, chat_rt, NULL, &options, &error), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_chat_template_create(&chat, chat_rt, NULL, &options, &error),
+                     GGUFX_E_ARGUMENT);
     options.format.data = NULL;
-    assert_int_equal(ggufx_chat_create(&chat, chat_rt, NULL, &options, &error), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_chat_template_create(&chat, chat_rt, NULL, &options, &error),
+                     GGUFX_E_ARGUMENT);
     options.format.size = 0;
-    assert_int_equal(ggufx_chat_create(NULL, chat_rt, NULL, &options, &error), GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_chat_create(&chat, NULL, NULL, &options, &error), GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_chat_create(&chat, chat_rt, NULL, &options, &error), GGUFX_OK);
-#define RENDER() ggufx_chat_render(NULL, 0, &n, chat, &request, &error)
+    assert_int_equal(ggufx_chat_template_create(NULL, chat_rt, NULL, &options, &error),
+                     GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_chat_template_create(&chat, NULL, NULL, &options, &error),
+                     GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_chat_template_create(&chat, chat_rt, NULL, &options, &error), GGUFX_OK);
+#define RENDER() ggufx_chat_template_render(NULL, 0, &n, chat, &request, &error)
     assert_int_equal(RENDER(), GGUFX_E_CAPACITY);
     assert_int_equal(n, 1);
     assert_true(error.value == 1 && error.limit == 0);
@@ -315,58 +321,62 @@ static void test_calls_are_checked(void **state) {
     request.n_messages = 0;
     request.messages_json.data = "{}";
     assert_int_equal(RENDER(), GGUFX_E_VALUE);
-    assert_int_equal(ggufx_chat_render(NULL, 0, &n, NULL, &request, &error), GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_chat_render(NULL, 0, NULL, chat, &request, &error), GGUFX_E_ARGUMENT);
-    ggufx_chat_destroy(chat);
-    ggufx_chat_destroy(NULL);
+    assert_int_equal(ggufx_chat_template_render(NULL, 0, &n, NULL, &request, &error),
+                     GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_chat_template_render(NULL, 0, NULL, chat, &request, &error),
+                     GGUFX_E_ARGUMENT);
+    ggufx_chat_template_destroy(chat);
+    ggufx_chat_template_destroy(NULL);
 }
 
 static void test_a_buffer_that_is_too_small_gets_what_fits(void **state) {
-    ggufx_chat_options options = {.struct_size = sizeof options};
+    ggufx_chat_template_options options = {.struct_size = sizeof options};
     ggufx_chat_request request = {.struct_size = sizeof request};
-    ggufx_chat *chat = NULL;
+    ggufx_chat_template *chat = NULL;
     ggufx_error error;
-    ggufx_chat_run runs[2] = {{0, 9}, {0, 9}};
+    ggufx_chat_span runs[2] = {{0, 9}, {0, 9}};
     char text[4] = "____";
     size_t n = 0, n_runs = 0;
     (void)state;
     options.text = text_of("ab{{ u }}");
     request.variables = text_of("{\"u\":\"cd\"}");
-    assert_int_equal(ggufx_chat_create(&chat, chat_rt, NULL, &options, &error), GGUFX_OK);
-    assert_int_equal(ggufx_chat_render(text, 3, &n, chat, &request, &error), GGUFX_E_CAPACITY);
-    assert_int_equal(ggufx_chat_runs(runs, 1, &n_runs, chat, &request, &error), GGUFX_E_CAPACITY);
+    assert_int_equal(ggufx_chat_template_create(&chat, chat_rt, NULL, &options, &error), GGUFX_OK);
+    assert_int_equal(ggufx_chat_template_render(text, 3, &n, chat, &request, &error),
+                     GGUFX_E_CAPACITY);
+    assert_int_equal(ggufx_chat_template_spans(runs, 1, &n_runs, chat, &request, &error),
+                     GGUFX_E_CAPACITY);
     assert_memory_equal(text, "abc_", 4);
     assert_int_equal(n, 4);
     assert_int_equal(n_runs, 2);
     assert_int_equal(runs[0].end, 2);
     assert_int_equal(runs[1].user, 9);
-    assert_int_equal(ggufx_chat_render(text, 4, &n, chat, &request, &error), GGUFX_OK);
-    assert_int_equal(ggufx_chat_runs(runs, 2, &n_runs, chat, &request, &error), GGUFX_OK);
+    assert_int_equal(ggufx_chat_template_render(text, 4, &n, chat, &request, &error), GGUFX_OK);
+    assert_int_equal(ggufx_chat_template_spans(runs, 2, &n_runs, chat, &request, &error), GGUFX_OK);
     assert_int_equal(runs[1].end, 4);
     assert_int_equal(runs[1].user, 1);
-    ggufx_chat_destroy(chat);
+    ggufx_chat_template_destroy(chat);
 }
 
 static void test_formats_have_names(void **state) {
     size_t n = 0;
     (void)state;
-    for (; ggufx_chat_format_name(n); n++) {
-        ggufx_chat_options options = {.struct_size = sizeof options};
-        ggufx_chat *chat = NULL;
-        options.format = text_of(ggufx_chat_format_name(n));
-        OK(ggufx_chat_create(&chat, chat_rt, NULL, &options, ok_error()));
-        ggufx_chat_destroy(chat);
+    for (; ggufx_chat_template_builtin_name(n); n++) {
+        ggufx_chat_template_options options = {.struct_size = sizeof options};
+        ggufx_chat_template *chat = NULL;
+        options.format = text_of(ggufx_chat_template_builtin_name(n));
+        OK(ggufx_chat_template_create(&chat, chat_rt, NULL, &options, ok_error()));
+        ggufx_chat_template_destroy(chat);
     }
     assert_int_equal(n, 53);
-    assert_null(ggufx_chat_format_name(SIZE_MAX));
+    assert_null(ggufx_chat_template_builtin_name(SIZE_MAX));
 }
 
 /* ---- failing allocations ----- */
 
 static ggufx_status create_and_render(void *context, ggufx_runtime *rt, ggufx_error *error) {
-    ggufx_chat_options options = {.struct_size = sizeof options};
+    ggufx_chat_template_options options = {.struct_size = sizeof options};
     ggufx_chat_request request = {.struct_size = sizeof request};
-    ggufx_chat *chat = NULL;
+    ggufx_chat_template *chat = NULL;
     char text[4096];
     size_t n = 0;
     (void)context;
@@ -380,10 +390,10 @@ static ggufx_status create_and_render(void *context, ggufx_runtime *rt, ggufx_er
     request.variables =
         text_of("{\"d\":{\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5,\"f\":6,\"g\":7,\"h\":8,"
                 "\"i\":9,\"j\":10,\"k\":\"\\u00e9\"}}");
-    ggufx_status status = ggufx_chat_create(&chat, rt, NULL, &options, error);
+    ggufx_status status = ggufx_chat_template_create(&chat, rt, NULL, &options, error);
     if (status != GGUFX_OK) return status;
-    status = ggufx_chat_render(text, sizeof text, &n, chat, &request, error);
-    ggufx_chat_destroy(chat);
+    status = ggufx_chat_template_render(text, sizeof text, &n, chat, &request, error);
+    ggufx_chat_template_destroy(chat);
     return status;
 }
 

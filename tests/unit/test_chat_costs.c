@@ -12,7 +12,7 @@
 #include <string.h>
 
 typedef struct job {
-    ggufx_chat *chat;
+    ggufx_chat_template *chat;
     char *text, *json, *out;
     size_t capacity;
 } job;
@@ -24,12 +24,12 @@ static const char turns[] =
     "%}"
     "{% endfor %}{{ ns.all | length }}{{ messages | map(attribute='role') | join(',') }}";
 
-static ggufx_chat *chat_of(const char *text) {
-    ggufx_chat_options options = {.struct_size = sizeof options};
-    ggufx_chat *chat = NULL;
+static ggufx_chat_template *chat_of(const char *text) {
+    ggufx_chat_template_options options = {.struct_size = sizeof options};
+    ggufx_chat_template *chat = NULL;
     ggufx_error error;
     options.text = text_of(text);
-    if (ggufx_chat_create(&chat, rt, NULL, &options, &error) != GGUFX_OK)
+    if (ggufx_chat_template_create(&chat, rt, NULL, &options, &error) != GGUFX_OK)
         fail_msg("%s", error.message);
     return chat;
 }
@@ -60,13 +60,13 @@ static void render(void *work) {
     ggufx_error error;
     size_t n = 0;
     request.messages_json = (ggufx_text){j->json, j->json ? strlen(j->json) : 0};
-    if (ggufx_chat_render(j->out, j->capacity, &n, j->chat, &request, &error))
+    if (ggufx_chat_template_render(j->out, j->capacity, &n, j->chat, &request, &error))
         fail_msg("%s", error.message);
 }
 
 static void finish(void *work) {
     job *j = work;
-    ggufx_chat_destroy(j->chat);
+    ggufx_chat_template_destroy(j->chat);
     free(j->text);
     free(j->json);
     free(j->out);
@@ -119,10 +119,10 @@ static void *output_of(size_t n, const char *format, const char *head, const cha
     ggufx_chat_parser_options options = {.struct_size = sizeof options};
     const size_t length = strlen(text), n_head = strlen(head);
     char *all = malloc(n_head + n * length);
-    ggufx_chat *const chat = chat_of(format);
+    ggufx_chat_template *const chat = chat_of(format);
     options.chat = chat;
     OK(ggufx_chat_parser_create(&j->parser, rt, &options, ok_error()));
-    ggufx_chat_destroy(chat);
+    ggufx_chat_template_destroy(chat);
     memcpy(all, head, n_head);
     for (size_t i = 0; i < n; i++) memcpy(all + n_head + i * length, text, length);
     j->text = all;

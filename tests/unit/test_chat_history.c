@@ -526,19 +526,19 @@ static ggufx_status render_history(void *context, ggufx_runtime *rt, ggufx_error
     static const char messages[] = "[{\"role\":\"user\",\"content\":[" PART("a") "," PART(
         "b") "]},{\"role\":\"assistant\","
              "\"tool_calls\":[" CALL("") "]},{\"role\":\"tool\",\"content\":\"x\"}]";
-    ggufx_chat_options options = {.struct_size = sizeof options};
+    ggufx_chat_template_options options = {.struct_size = sizeof options};
     ggufx_chat_request request = {.struct_size = sizeof request};
-    ggufx_chat *chat = NULL;
+    ggufx_chat_template *chat = NULL;
     const char *const *const texts = context; /* a template and what it renders */
     char text[256];
     size_t n = 0;
     options.text = text_of(texts[0]);
     request.messages_json = text_of(messages);
-    ggufx_status status = ggufx_chat_create(&chat, rt, NULL, &options, error);
+    ggufx_status status = ggufx_chat_template_create(&chat, rt, NULL, &options, error);
     if (status != GGUFX_OK) return status;
-    status = ggufx_chat_render(text, sizeof text, &n, chat, &request, error);
+    status = ggufx_chat_template_render(text, sizeof text, &n, chat, &request, error);
     if (status == GGUFX_OK) assert_memory_equal(text, texts[1], strlen(texts[1]));
-    ggufx_chat_destroy(chat);
+    ggufx_chat_template_destroy(chat);
     return status;
 }
 

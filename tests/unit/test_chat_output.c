@@ -46,18 +46,18 @@ static void take_events(told *t, ggufx_chat_parser *parser) {
 static ggufx_status create_parser(ggufx_chat_parser **parser, const ggufx_runtime *rt,
                                   const char *template_text, const char *prompt, const char *tools,
                                   ggufx_error *error) {
-    ggufx_chat_options of = {.struct_size = sizeof of};
+    ggufx_chat_template_options of = {.struct_size = sizeof of};
     ggufx_chat_parser_options options = {.struct_size = sizeof options};
-    ggufx_chat *chat = NULL;
+    ggufx_chat_template *chat = NULL;
     ggufx_status status = GGUFX_OK;
     of.text = text_of(template_text);
-    if (template_text) status = ggufx_chat_create(&chat, rt, NULL, &of, error);
+    if (template_text) status = ggufx_chat_template_create(&chat, rt, NULL, &of, error);
     if (status != GGUFX_OK) return status;
     options.chat = chat;
     options.prompt = text_of(prompt);
     options.tools = text_of(tools);
     status = ggufx_chat_parser_create(parser, rt, &options, error);
-    ggufx_chat_destroy(chat); /* the parser keeps its references */
+    ggufx_chat_template_destroy(chat); /* the parser keeps its references */
     return status;
 }
 
@@ -96,19 +96,19 @@ static void test_reasoning_may_stay_in_the_answer(void **state) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         for (size_t step = 1; step < 100; step += 13) {
             told t = {0};
-            ggufx_chat_options of = {.struct_size = sizeof of};
+            ggufx_chat_template_options of = {.struct_size = sizeof of};
             ggufx_chat_parser_options options = {.struct_size = sizeof options};
-            ggufx_chat *chat = NULL;
+            ggufx_chat_template *chat = NULL;
             ggufx_chat_parser *parser = NULL;
             const size_t length = strlen(rows[i].text);
             of.text = text_of(rows[i].template_text);
-            OK(ggufx_chat_create(&chat, chat_rt, NULL, &of, ok_error()));
+            OK(ggufx_chat_template_create(&chat, chat_rt, NULL, &of, ok_error()));
             options.flags = GGUFX_CHAT_PARSER_KEEP_REASONING;
             options.chat = chat;
             options.prompt =
                 (ggufx_text){rows[i].prompt, rows[i].prompt ? strlen(rows[i].prompt) : 0};
             OK(ggufx_chat_parser_create(&parser, chat_rt, &options, ok_error()));
-            ggufx_chat_destroy(chat);
+            ggufx_chat_template_destroy(chat);
             for (size_t at = 0; at < length; at += step)
                 feed(&t, parser, rows[i].text + at, length - at < step ? length - at : step);
             finish(&t, parser);
@@ -364,14 +364,14 @@ static void test_text_after_a_call_is_passed_on_at_once(void **state) {
     }
 }
 
-static ggufx_chat_facts facts_of(const char *text) {
-    ggufx_chat_options options = {.struct_size = sizeof options};
-    ggufx_chat_facts facts = {.struct_size = sizeof facts};
-    ggufx_chat *chat = NULL;
+static ggufx_chat_template_facts facts_of(const char *text) {
+    ggufx_chat_template_options options = {.struct_size = sizeof options};
+    ggufx_chat_template_facts facts = {.struct_size = sizeof facts};
+    ggufx_chat_template *chat = NULL;
     options.text = text_of(text);
-    OK(ggufx_chat_create(&chat, chat_rt, NULL, &options, ok_error()));
-    OK(ggufx_chat_info(&facts, chat, ok_error()));
-    ggufx_chat_destroy(chat);
+    OK(ggufx_chat_template_create(&chat, chat_rt, NULL, &options, ok_error()));
+    OK(ggufx_chat_template_info(&facts, chat, ok_error()));
+    ggufx_chat_template_destroy(chat);
     return facts; /* its strings are freed with the template */
 }
 
@@ -395,10 +395,10 @@ static void test_formats_are_known_by_the_markers_of_a_template(void **state) {
          GGUFX_CHAT_CALL_OBJECT},
     };
     (void)state;
-    ggufx_chat_facts none = {.struct_size = sizeof none};
-    assert_int_equal(ggufx_chat_info(&none, NULL, NULL), GGUFX_E_ARGUMENT);
+    ggufx_chat_template_facts none = {.struct_size = sizeof none};
+    assert_int_equal(ggufx_chat_template_info(&none, NULL, NULL), GGUFX_E_ARGUMENT);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const ggufx_chat_facts facts = facts_of(cases[i].text);
+        const ggufx_chat_template_facts facts = facts_of(cases[i].text);
         if (facts.flags != cases[i].flags || facts.call_form != cases[i].form)
             fail_msg("%s: flags %u form %u", cases[i].text, facts.flags, facts.call_form);
     }

@@ -123,7 +123,7 @@ static void test_a_full_context_ends_the_text(void **state) {
     for (int by_model = 0; by_model < 2; by_model++) {
         const ggufx_draft_options draft = {
             .struct_size = sizeof draft, .session = by_model ? small : NULL, .n_draft = 31};
-        MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 0, &f.error));
+        MUST(&f, ggufx_session_truncate(f.session, 0, 0, &f.error));
         assert_int_equal(generate(f.session, &draft, got, TINY_CONTEXT, &ended), n);
         assert_int_equal(ended, GGUFX_END_CONTEXT);
         assert_memory_equal(got, want, n * sizeof *got);

@@ -68,7 +68,7 @@ static void test_what_does_not_fit_becomes_a_new_file(void **state) {
     ggufx_writer *w = copy_of(f);
     how.flags = GGUFX_EDIT_IN_PLACE;
     OK(ggufx_writer_set_string(w, S("general.name"), name, sizeof name - 1, ok_error()));
-    expect(ggufx_edit_write(NULL, w, f, path, &how, &e), GGUFX_E_CAPACITY, &e, "no room");
+    expect(ggufx_writer_edit(NULL, w, f, path, &how, &e), GGUFX_E_CAPACITY, &e, "no room");
     unsigned char *after = bytes_of(path, &m);
     assert_int_equal(n, m);
     assert_memory_equal(before, after, n);
@@ -118,7 +118,7 @@ static void test_names_of_tensors_and_other_tensors(void **state) {
                                    ok_error()));
         OK(ggufx_writer_add_tensor(w, ggufx_file_tensor(f, (size_t)!swapped), S("other"),
                                    ok_error()));
-        OK(ggufx_edit_write(&done, w, f, path, NULL, ok_error()));
+        OK(ggufx_writer_edit(&done, w, f, path, NULL, ok_error()));
         assert_int_equal(done.in_place, !swapped);
         ggufx_writer_destroy(w);
         ggufx_file_destroy(f);
@@ -138,7 +138,7 @@ static void test_a_reserve_that_is_given_up_goes(void **state) {
     ggufx_writer *w = copy_of(f);
     ggufx_edit_facts done = {.struct_size = sizeof done};
     OK(ggufx_writer_unset(w, S("ggufx.reserve"), ok_error()));
-    OK(ggufx_edit_write(&done, w, f, path, NULL, ok_error()));
+    OK(ggufx_writer_edit(&done, w, f, path, NULL, ok_error()));
     assert_int_equal(done.in_place, 0);
     ggufx_writer_destroy(w);
     ggufx_file_destroy(f);
@@ -157,23 +157,25 @@ static void test_errors_of_arguments(void **state) {
     make_model(0);
     ggufx_file *f = open_model();
     ggufx_writer *w = copy_of(f);
-    expect(ggufx_edit_info(NULL, w, f, NULL, &e), GGUFX_E_ARGUMENT, &e, "out");
-    expect(ggufx_edit_info(&out, NULL, f, NULL, &e), GGUFX_E_ARGUMENT, &e, "writer");
-    expect(ggufx_edit_info(&out, w, NULL, NULL, &e), GGUFX_E_ARGUMENT, &e, "file");
-    expect(ggufx_edit_write(&out, NULL, f, path, NULL, &e), GGUFX_E_ARGUMENT, &e, "writer");
-    expect(ggufx_edit_write(&out, w, NULL, path, NULL, &e), GGUFX_E_ARGUMENT, &e, "file");
-    expect(ggufx_edit_write(&out, w, f, NULL, NULL, &e), GGUFX_E_ARGUMENT, &e, "path");
-    expect(ggufx_edit_write(&out, w, f, "", NULL, &e), GGUFX_E_ARGUMENT, &e, "path");
-    expect(ggufx_edit_recover(&found, NULL, path, &e), GGUFX_E_ARGUMENT, &e, "rt");
-    expect(ggufx_edit_recover(&found, rt, NULL, &e), GGUFX_E_ARGUMENT, &e, "path");
-    expect(ggufx_edit_recover(&found, rt, "absent.gguf", &e), GGUFX_E_NOT_FOUND, &e, "absent.gguf");
-    OK(ggufx_edit_recover(NULL, rt, path, &e));
+    expect(ggufx_writer_edit_info(NULL, w, f, NULL, &e), GGUFX_E_ARGUMENT, &e, "out");
+    expect(ggufx_writer_edit_info(&out, NULL, f, NULL, &e), GGUFX_E_ARGUMENT, &e, "writer");
+    expect(ggufx_writer_edit_info(&out, w, NULL, NULL, &e), GGUFX_E_ARGUMENT, &e, "file");
+    expect(ggufx_writer_edit(&out, NULL, f, path, NULL, &e), GGUFX_E_ARGUMENT, &e, "writer");
+    expect(ggufx_writer_edit(&out, w, NULL, path, NULL, &e), GGUFX_E_ARGUMENT, &e, "file");
+    expect(ggufx_writer_edit(&out, w, f, NULL, NULL, &e), GGUFX_E_ARGUMENT, &e, "path");
+    expect(ggufx_writer_edit(&out, w, f, "", NULL, &e), GGUFX_E_ARGUMENT, &e, "path");
+    expect(ggufx_file_recover_edit(&found, NULL, path, &e), GGUFX_E_ARGUMENT, &e, "rt");
+    expect(ggufx_file_recover_edit(&found, rt, NULL, &e), GGUFX_E_ARGUMENT, &e, "path");
+    expect(ggufx_file_recover_edit(&found, rt, "absent.gguf", &e), GGUFX_E_NOT_FOUND, &e,
+           "absent.gguf");
+    OK(ggufx_file_recover_edit(NULL, rt, path, &e));
     how.flags = GGUFX_EDIT_IN_PLACE | GGUFX_EDIT_REWRITE;
-    expect(ggufx_edit_info(&out, w, f, &how, &e), GGUFX_E_ARGUMENT, &e, "exclude each other");
+    expect(ggufx_writer_edit_info(&out, w, f, &how, &e), GGUFX_E_ARGUMENT, &e,
+           "exclude each other");
     how.flags = 4;
-    expect(ggufx_edit_info(&out, w, f, &how, &e), GGUFX_E_ARGUMENT, &e, "flags");
+    expect(ggufx_writer_edit_info(&out, w, f, &how, &e), GGUFX_E_ARGUMENT, &e, "flags");
     out.struct_size = 0;
-    expect(ggufx_edit_write(&out, w, f, path, NULL, &e), GGUFX_E_ARGUMENT, &e, "struct_size");
+    expect(ggufx_writer_edit(&out, w, f, path, NULL, &e), GGUFX_E_ARGUMENT, &e, "struct_size");
     ggufx_writer_destroy(w);
     ggufx_file_destroy(f);
     clean();

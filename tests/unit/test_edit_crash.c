@@ -76,11 +76,11 @@ static void test_a_crash_at_any_write_is_recovered(void **state) {
         assert_int_equal(fwrite(after, 1, torn, f), torn);
         fclose(f);
         put_journal(journal, before, after, n, 20, 2028);
-        OK(ggufx_edit_recover(&found, rt, path, ok_error()));
+        OK(ggufx_file_recover_edit(&found, rt, path, ok_error()));
         assert_int_equal(found, 1);
         assert_file(path, after, n);
         assert_int_equal(n_files(), 1);
-        OK(ggufx_edit_recover(&found, rt, path, ok_error()));
+        OK(ggufx_file_recover_edit(&found, rt, path, ok_error()));
         assert_int_equal(found, 0);
     }
     drop(&model);
@@ -99,7 +99,7 @@ static void test_no_byte_is_written_without_a_journal(void **state) {
     ggufx_file *f = open_model();
     ggufx_writer *w = copy_of(f);
     OK(ggufx_writer_set_string(w, S("general.name"), S("a longer name"), ok_error()));
-    expect(ggufx_edit_write(NULL, w, f, path, NULL, &e), GGUFX_E_IO, &e, ".patch");
+    expect(ggufx_writer_edit(NULL, w, f, path, NULL, &e), GGUFX_E_IO, &e, ".patch");
     ggufx_writer_destroy(w);
     ggufx_file_destroy(f);
     assert_file(path, before, n);
@@ -128,19 +128,20 @@ static void test_a_journal_of_something_else_is_refused(void **state) {
                              : 20);
         if (i == 3) put_bytes(journal, "GGUFXP02", 8);
         if (i == 4) put_bytes(journal, "other stuff that is longer than a header", 40);
-        if (i != 2) expect(ggufx_edit_recover(&found, rt, path, &e), GGUFX_E_STATE, &e, ".patch");
-        expect(ggufx_edit_write(NULL, w, f, path, NULL, &e), GGUFX_E_STATE, &e, "recover");
+        if (i != 2)
+            expect(ggufx_file_recover_edit(&found, rt, path, &e), GGUFX_E_STATE, &e, ".patch");
+        expect(ggufx_writer_edit(NULL, w, f, path, NULL, &e), GGUFX_E_STATE, &e, "recover");
         assert_file(path, before, n);
     }
     assert_int_equal(unlink(journal), 0);
     put_file(path, "another file");
-    expect(ggufx_edit_write(NULL, w, f, path, NULL, &e), GGUFX_E_STATE, &e, "another size");
+    expect(ggufx_writer_edit(NULL, w, f, path, NULL, &e), GGUFX_E_STATE, &e, "another size");
     assert_int_equal(unlink(path), 0);
-    expect(ggufx_edit_write(NULL, w, f, path, NULL, &e), GGUFX_E_NOT_FOUND, &e, "there is no");
+    expect(ggufx_writer_edit(NULL, w, f, path, NULL, &e), GGUFX_E_NOT_FOUND, &e, "there is no");
     put_bytes(path, before, n);
     before[30] ^= 1;
     put_bytes(path, before, n);
-    expect(ggufx_edit_write(NULL, w, f, path, NULL, &e), GGUFX_E_STATE, &e, "changed since");
+    expect(ggufx_writer_edit(NULL, w, f, path, NULL, &e), GGUFX_E_STATE, &e, "changed since");
     ggufx_writer_destroy(w);
     ggufx_file_destroy(f);
     free(before);
@@ -167,12 +168,12 @@ static void test_a_journal_is_not_replayed_into_another_file(void **state) {
         for (size_t at = 0; at < 2048; at += 100) { /* another byte anywhere in the header */
             before[at] ^= 1;
             put_bytes(path, before, n);
-            expect(ggufx_edit_recover(&found, rt, path, &e), GGUFX_E_STATE, &e, ".patch");
+            expect(ggufx_file_recover_edit(&found, rt, path, &e), GGUFX_E_STATE, &e, ".patch");
             assert_file(path, before, n);
             before[at] ^= 1;
         }
         put_bytes(path, after, n); /* the edit was complete: nothing is left to do */
-        OK(ggufx_edit_recover(&found, rt, path, ok_error()));
+        OK(ggufx_file_recover_edit(&found, rt, path, ok_error()));
         assert_int_equal(found, 1);
         assert_file(path, after, n);
     }

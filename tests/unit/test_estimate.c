@@ -123,25 +123,25 @@ static void test_a_recipe_takes_what_its_job_would_write(void **state) {
     fixture f;
     begin(&f, NULL);
     ggufx_estimate_options options = default_options();
-    ggufx_job_options job_options = {.struct_size = sizeof job_options};
+    ggufx_quantizer_options job_options = {.struct_size = sizeof job_options};
     options.job = &job_options;
     job_options.reserve_bytes = 1000;
-    options.flags = GGUFX_ESTIMATE_FILE_TYPE;
+    options.flags = GGUFX_ESTIMATE_HAS_FILE_TYPE;
     for (size_t i = 0; i < ggufx_file_type_count(); i++) {
         ggufx_file_type_facts recipe = {.struct_size = sizeof recipe};
-        ggufx_job_facts want = {.struct_size = sizeof want};
-        ggufx_job *job = NULL;
+        ggufx_quantizer_facts want = {.struct_size = sizeof want};
+        ggufx_quantizer *job = NULL;
         MUST(&f, ggufx_file_type_at(&recipe, i, &f.error));
         options.file_type = recipe.file_type;
         const ggufx_status status =
-            ggufx_job_quantize(&job, f.rt, f.file, recipe.file_type, &job_options, &f.error);
+            ggufx_quantizer_create(&job, f.rt, f.file, recipe.file_type, &job_options, &f.error);
         if (status != GGUFX_OK) { /* rows of 32 are no whole blocks of some types */
             ggufx_estimate_facts facts = {.struct_size = sizeof facts};
             FAILS(&f, status, "whole blocks",
                   ggufx_estimate(&facts, f.rt, f.file, &options, &f.error));
             continue;
         }
-        MUST(&f, ggufx_job_info(&want, job, &f.error));
+        MUST(&f, ggufx_quantizer_info(&want, job, &f.error));
         const ggufx_estimate_facts got = estimate(&f, &options);
         assert_int_equal(got.file_type, recipe.file_type);
         assert_int_equal(got.weight_bytes, want.bytes_out);
@@ -149,7 +149,7 @@ static void test_a_recipe_takes_what_its_job_would_write(void **state) {
         assert_int_equal(got.n_parameters, want.n_values);
         assert_true(
             fabs(got.bits_per_weight * (double)want.n_values - 8.0 * (double)want.bytes_out) < 1);
-        ggufx_job_destroy(job);
+        ggufx_quantizer_destroy(job);
     }
     end(&f);
 }
@@ -212,14 +212,14 @@ static void test_experts_and_embeddings_are_read_in_part(void **state) {
     MUST(&f, ggufx_open_memory(&f.file, f.rt, b.data, b.n, NULL, NULL, &open, &f.error));
     options.bandwidth = 1e6;
     ggufx_estimate_facts facts = estimate(&f, &options);
-    assert_int_equal(facts.flags, GGUFX_ESTIMATE_FITS | GGUFX_ESTIMATE_NO_GRAPH);
+    assert_int_equal(facts.flags, GGUFX_ESTIMATE_FITS | GGUFX_ESTIMATE_UNSUPPORTED);
     assert_int_equal(facts.file_bytes, b.n + 640 + 640 + 12288 + 128);
     assert_int_equal(facts.token_weight_bytes, 64 + 640 + 6144 + 128);
     assert_int_equal(facts.token_kv_bytes, 2 * 2 * 2 * (16 + 24));
     assert_true(fabs(facts.tokens_per_second - 1e6 / 6976) < 1e-6);
     assert_true(fabs(facts.tokens_per_second_full - 1e6 / (6976 + 128 * 320)) < 1e-6);
     const uint64_t narrow = facts.session_bytes;
-    options.flags = GGUFX_ESTIMATE_FILE_TYPE;
+    options.flags = GGUFX_ESTIMATE_HAS_FILE_TYPE;
     options.file_type = 8; /* Q5_0; rows of 32 */
     facts = estimate(&f, &options);
     assert_int_equal(facts.session_bytes, narrow);

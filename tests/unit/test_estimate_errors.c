@@ -31,7 +31,7 @@ static void test_what_cannot_be_estimated_is_refused(void **state) {
     o = default_options();
     o.flags = 64;
     REFUSED(GGUFX_E_ARGUMENT, "0x40");
-    o.flags = GGUFX_ESTIMATE_FILE_TYPE;
+    o.flags = GGUFX_ESTIMATE_HAS_FILE_TYPE;
     o.file_type = 4;
     REFUSED(GGUFX_E_ARGUMENT, "file type 4");
     o = default_options();
@@ -55,12 +55,14 @@ static void test_files_that_cannot_be_estimated_are_refused(void **state) {
         {{.skip = "llama.block_count"}, GGUFX_E_MISSING, "llama.block_count"},
         {{.skip = "token_embd.weight"}, GGUFX_E_MISSING, "token_embd.weight"},
         {{.architecture = "other"}, GGUFX_E_MISSING, "other.block_count"},
-        {{.change = "llama.attention.head_count_kv", .value = 3}, GGUFX_E_HPARAM, "head_count_kv"},
+        {{.change = "llama.attention.head_count_kv", .value = 3},
+         GGUFX_E_HYPERPARAMETER,
+         "head_count_kv"},
         {{.weight_type = GGUFX_TYPE_Q8_0}, GGUFX_E_ARGUMENT, "quantized already"},
     };
     ggufx_estimate_facts out = {.struct_size = sizeof out};
     ggufx_estimate_options o = default_options();
-    o.flags = GGUFX_ESTIMATE_FILE_TYPE;
+    o.flags = GGUFX_ESTIMATE_HAS_FILE_TYPE;
     o.file_type = 2;
     for (size_t i = 0; i < COUNT(cases); i++) {
         fixture f;

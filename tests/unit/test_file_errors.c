@@ -107,11 +107,11 @@ static void test_value_types_are_checked(void **state) {
     gb_begin(&b, 3, 0);
     gb_key(&b, "k", 13), gb_u64(&b, 0);
     gb_data(&b);
-    expect(&b, 0, GGUFX_E_KVTYPE, 24 + 9);
+    expect(&b, 0, GGUFX_E_VALUE_TYPE, 24 + 9);
     gb_begin(&b, 3, 0);
     gb_key_array(&b, "k", 0x80000000u, 1), gb_u64(&b, 0);
     gb_data(&b);
-    expect(&b, 0, GGUFX_E_KVTYPE, 24 + 9 + 4);
+    expect(&b, 0, GGUFX_E_VALUE_TYPE, 24 + 9 + 4);
 }
 
 static void test_alignment_is_a_power_of_two_of_type_u32(void **state) {
@@ -128,7 +128,7 @@ static void test_alignment_is_a_power_of_two_of_type_u32(void **state) {
     gb_begin(&b, 3, 0);
     gb_key(&b, "general.alignment", GGUFX_VALUE_U64), gb_u64(&b, 32);
     gb_data(&b);
-    expect(&b, 0, GGUFX_E_KVTYPE, 24 + 8 + 17);
+    expect(&b, 0, GGUFX_E_VALUE_TYPE, 24 + 8 + 17);
 }
 
 static void test_strict_refuses_what_ggml_refuses(void **state) {
@@ -137,7 +137,7 @@ static void test_strict_refuses_what_ggml_refuses(void **state) {
     gb_begin(&b, 3, 0);
     gb_key_array(&b, "k", GGUFX_VALUE_ARRAY, 1), gb_array(&b, GGUFX_VALUE_U8, 1), gb_u8(&b, 1);
     gb_data(&b);
-    expect(&b, GGUFX_OPEN_STRICT, GGUFX_E_KVTYPE, 24 + 9 + 4);
+    expect(&b, GGUFX_OPEN_STRICT, GGUFX_E_VALUE_TYPE, 24 + 9 + 4);
     gb_everything(&b, 3, 1);
     expect(&b, GGUFX_OPEN_STRICT, GGUFX_E_ENDIAN, 4);
     gb_minimal(&b);

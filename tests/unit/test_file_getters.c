@@ -10,7 +10,7 @@
 static void test_entries_describe_keys_in_file_order(void **state) {
     gb b;
     ggufx_file *f;
-    ggufx_meta_entry e = {.struct_size = sizeof e};
+    ggufx_meta_facts e = {.struct_size = sizeof e};
     ggufx_error error;
     size_t out;
     (void)state;
@@ -66,11 +66,11 @@ static void test_getters_refuse_what_loses_a_value(void **state) {
     assert_int_equal(ggufx_file_meta_i64(&i, f, find(f, "s.u64"), &error), GGUFX_E_VALUE);
     assert_int_equal(ggufx_file_meta_f64(&d, f, find(f, "s.u64"), &error), GGUFX_E_VALUE);
     assert_int_equal(ggufx_file_meta_f64(&d, f, find(f, "s.i64"), &error), GGUFX_E_VALUE);
-    assert_int_equal(ggufx_file_meta_f64(&d, f, find(f, "s.bool"), &error), GGUFX_E_KVTYPE);
-    assert_int_equal(ggufx_file_meta_u64(&u, f, find(f, "s.f32"), &error), GGUFX_E_KVTYPE);
-    assert_int_equal(ggufx_file_meta_u64(&u, f, find(f, "a.u8"), &error), GGUFX_E_KVTYPE);
-    assert_int_equal(ggufx_file_meta_u64(&u, f, find(f, "s.string"), &error), GGUFX_E_KVTYPE);
-    assert_int_equal(ggufx_file_meta_bool(&flag, f, find(f, "s.u8"), &error), GGUFX_E_KVTYPE);
+    assert_int_equal(ggufx_file_meta_f64(&d, f, find(f, "s.bool"), &error), GGUFX_E_VALUE_TYPE);
+    assert_int_equal(ggufx_file_meta_u64(&u, f, find(f, "s.f32"), &error), GGUFX_E_VALUE_TYPE);
+    assert_int_equal(ggufx_file_meta_u64(&u, f, find(f, "a.u8"), &error), GGUFX_E_VALUE_TYPE);
+    assert_int_equal(ggufx_file_meta_u64(&u, f, find(f, "s.string"), &error), GGUFX_E_VALUE_TYPE);
+    assert_int_equal(ggufx_file_meta_bool(&flag, f, find(f, "s.u8"), &error), GGUFX_E_VALUE_TYPE);
     assert_int_equal(ggufx_file_meta_u64(NULL, f, 0, &error), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_file_meta_u64(&u, NULL, 0, &error), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_file_meta_u64(&u, f, 1000000, &error), GGUFX_E_ARGUMENT);

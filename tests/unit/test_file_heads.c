@@ -23,8 +23,8 @@ static ggufx_file_facts facts_of(const ggufx_file *f) {
     return facts;
 }
 
-static int32_t keep(void *user, const ggufx_finding *finding) {
-    if (finding->severity == GGUFX_LOG_ERROR) *(ggufx_finding *)user = *finding;
+static int32_t keep(void *user, const ggufx_finding_facts *finding) {
+    if (finding->severity == GGUFX_LOG_ERROR) *(ggufx_finding_facts *)user = *finding;
     return 0;
 }
 
@@ -34,7 +34,7 @@ static void check_head(const gb *b, size_t n, uint64_t data_end, int32_t io) {
     const uint64_t missing = n < data_end ? data_end - n : 0;
     unsigned char *exact = malloc(n); /* ASan detects reads past the end */
     ggufx_file *f = NULL;
-    ggufx_finding finding = {0};
+    ggufx_finding_facts finding = {0};
     ggufx_error error;
     size_t index;
     memcpy(exact, b->data, n);
@@ -46,7 +46,7 @@ static void check_head(const gb *b, size_t n, uint64_t data_end, int32_t io) {
     assert_int_equal(ggufx_file_tensor_count(f), 3);
     OK(ggufx_file_tensor_find(&index, f, "matrix", 6, ok_error()));
     assert_null(ggufx_tensor_data(ggufx_file_tensor(f, index)));
-    OK(ggufx_validate(f, 0, keep, &finding, NULL, ok_error()));
+    OK(ggufx_file_validate(f, 0, keep, &finding, NULL, ok_error()));
     assert_int_equal(finding.status, missing ? GGUFX_E_BOUNDS : GGUFX_OK);
     if (missing) assert_int_equal(finding.offset, n);
     ggufx_file_destroy(f);

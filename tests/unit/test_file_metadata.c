@@ -73,7 +73,7 @@ static void check_arrays(const ggufx_file *f) {
                      GGUFX_E_VALUE);
     assert_int_equal(error.index, 1);
     assert_int_equal(ggufx_file_meta_array_u64(u, f, find(f, "a.f32"), 0, 1, &error),
-                     GGUFX_E_KVTYPE);
+                     GGUFX_E_VALUE_TYPE);
 }
 
 static void check_strings(const ggufx_file *f) {
@@ -100,13 +100,13 @@ static void check_strings(const ggufx_file *f) {
     assert_int_equal(ggufx_file_meta_array_string(&text, f, find(f, "a.none"), 0, &error),
                      GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_file_meta_array_string(&text, f, find(f, "a.u8"), 0, &error),
-                     GGUFX_E_KVTYPE);
-    assert_int_equal(ggufx_file_meta_string(&text, f, find(f, "s.u8"), &error), GGUFX_E_KVTYPE);
+                     GGUFX_E_VALUE_TYPE);
+    assert_int_equal(ggufx_file_meta_string(&text, f, find(f, "s.u8"), &error), GGUFX_E_VALUE_TYPE);
 }
 
 static size_t nested(const ggufx_file *f, size_t index, uint64_t i, int32_t type, uint64_t count) {
     size_t out = 0;
-    ggufx_meta_entry e = {.struct_size = sizeof e};
+    ggufx_meta_facts e = {.struct_size = sizeof e};
     ggufx_error error;
     if (ggufx_file_meta_array_nested(&out, f, index, i, &error) != GGUFX_OK)
         fail_msg("%s", error.message);
@@ -138,8 +138,8 @@ static void check_nested(const ggufx_file *f) {
     assert_int_equal(u[0], 6);
     assert_int_equal(ggufx_file_meta_array_nested(&out, f, outer, 5, &error), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_file_meta_array_nested(&out, f, find(f, "a.u8"), 0, &error),
-                     GGUFX_E_KVTYPE);
-    assert_int_equal(ggufx_file_meta_u64(u, f, outer, &error), GGUFX_E_KVTYPE);
+                     GGUFX_E_VALUE_TYPE);
+    assert_int_equal(ggufx_file_meta_u64(u, f, outer, &error), GGUFX_E_VALUE_TYPE);
 }
 
 static void test_every_value_is_read_in_every_version_and_byte_order(void **state) {

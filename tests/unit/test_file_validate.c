@@ -1,5 +1,5 @@
 /*
- * ggufx_validate: findings in files that an open accepts, and the deep check of the data.
+ * ggufx_file_validate: findings in files that an open accepts, and the deep check of the data.
  * SPDX-License-Identifier: MIT
  */
 #include "fault.h"
@@ -12,11 +12,11 @@
 
 typedef struct found {
     int errors, warnings, remarks, stop_after;
-    ggufx_finding last_error;
+    ggufx_finding_facts last_error;
     char text[400];
 } found;
 
-static int32_t note(void *user, const ggufx_finding *finding) {
+static int32_t note(void *user, const ggufx_finding_facts *finding) {
     found *f = user;
     assert_int_equal(finding->struct_size, sizeof *finding);
     if (finding->severity == GGUFX_LOG_ERROR) {
@@ -39,7 +39,7 @@ static found validate(const gb *b, uint32_t flags) {
     o.flags = GGUFX_OPEN_LEGACY_V1;
     if (ggufx_open_memory(&f, rt, b->data, b->n, NULL, NULL, &o, &error) != GGUFX_OK)
         fail_msg("%s", error.message);
-    if (ggufx_validate(f, flags, note, &out, NULL, &error) != GGUFX_OK)
+    if (ggufx_file_validate(f, flags, note, &out, NULL, &error) != GGUFX_OK)
         fail_msg("%s", error.message);
     ggufx_file_destroy(f);
     return out;
@@ -64,7 +64,7 @@ static void test_strict_reports_what_ggml_refuses(void **state) {
     assert_int_equal(validate(&b, 0).errors, 0);
     r = validate(&b, GGUFX_VALIDATE_STRICT);
     assert_int_equal(r.errors, 1);
-    assert_int_equal(r.last_error.status, GGUFX_E_KVTYPE);
+    assert_int_equal(r.last_error.status, GGUFX_E_VALUE_TYPE);
     gb_free(&b);
     gb_begin(&b, 3, 0);
     gb_tensor_at(&b, "a", 0, 1, ne, 64);
@@ -239,20 +239,20 @@ static void test_callbacks_stop_the_check(void **state) {
     OK(ggufx_open_memory(&f, rt, b.data, b.n, NULL, NULL, NULL, ok_error()));
     memset(&r, 0, sizeof r);
     r.stop_after = 1;
-    assert_int_equal(ggufx_validate(f, GGUFX_VALIDATE_STRICT, note, &r, NULL, NULL),
+    assert_int_equal(ggufx_file_validate(f, GGUFX_VALIDATE_STRICT, note, &r, NULL, NULL),
                      GGUFX_E_STATE); /* the status of note() */
     assert_int_equal(r.errors + r.warnings + r.remarks, 1);
     for (k = 1; status != GGUFX_OK; k++) {
         int left = k;
         const ggufx_progress progress = {.user = &left, .report = poll};
         memset(&r, 0, sizeof r);
-        status = ggufx_validate(f, GGUFX_VALIDATE_DEEP, note, &r, &progress, NULL);
+        status = ggufx_file_validate(f, GGUFX_VALIDATE_DEEP, note, &r, &progress, NULL);
         if (status != GGUFX_OK) assert_int_equal(status, GGUFX_E_CANCELLED);
     }
     assert_true(k > 3);
-    assert_int_equal(ggufx_validate(f, 64, note, &r, NULL, NULL), GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_validate(f, 0, NULL, NULL, NULL, NULL), GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_validate(NULL, 0, note, &r, NULL, NULL), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_file_validate(f, 64, note, &r, NULL, NULL), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_file_validate(f, 0, NULL, NULL, NULL, NULL), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_file_validate(NULL, 0, note, &r, NULL, NULL), GGUFX_E_ARGUMENT);
     ggufx_file_destroy(f);
     gb_free(&b);
 }
@@ -266,9 +266,9 @@ static void test_a_deep_check_needs_the_data(void **state) {
     gb_minimal(&b);
     o.flags = GGUFX_OPEN_METADATA_ONLY;
     OK(ggufx_open_memory(&f, rt, b.data, b.n, NULL, NULL, &o, ok_error()));
-    assert_int_equal(ggufx_validate(f, GGUFX_VALIDATE_DEEP, note, &r, NULL, NULL),
+    assert_int_equal(ggufx_file_validate(f, GGUFX_VALIDATE_DEEP, note, &r, NULL, NULL),
                      GGUFX_E_UNSUPPORTED);
-    OK(ggufx_validate(f, 0, note, &r, NULL, ok_error()));
+    OK(ggufx_file_validate(f, 0, note, &r, NULL, ok_error()));
     ggufx_file_destroy(f);
     gb_free(&b);
 }
@@ -279,8 +279,8 @@ static ggufx_status validate_all(void *context, ggufx_runtime *own, ggufx_error 
     found r = {0};
     ggufx_status status = ggufx_open_memory(&f, own, b->data, b->n, NULL, NULL, NULL, error);
     if (status == GGUFX_OK)
-        status =
-            ggufx_validate(f, GGUFX_VALIDATE_DEEP | GGUFX_VALIDATE_STRICT, note, &r, NULL, error);
+        status = ggufx_file_validate(f, GGUFX_VALIDATE_DEEP | GGUFX_VALIDATE_STRICT, note, &r, NULL,
+                                     error);
     ggufx_file_destroy(f);
     return status;
 }

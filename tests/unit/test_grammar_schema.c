@@ -356,7 +356,7 @@ static void test_compact_schemas_have_no_white_space(void **state) {
     OK(accept_text(m, "[1,2", NULL));
     expect(accept_text(m, " ", &error), GGUFX_E_VALUE, &error, "does not fit");
     OK(accept_text(m, ",3]", NULL));
-    assert_int_equal(matcher_flags(m), GGUFX_MATCHER_WHOLE);
+    assert_int_equal(matcher_flags(m), GGUFX_MATCHER_COMPLETE);
     ggufx_matcher_destroy(m);
 }
 
@@ -470,7 +470,7 @@ static void test_masks_of_schemas_have_the_tokens_that_are_accepted(void **state
         assert_mask(&v, m);
         OK(accept_text(m, one, NULL));
     }
-    assert_int_equal(matcher_flags(m), GGUFX_MATCHER_WHOLE);
+    assert_int_equal(matcher_flags(m), GGUFX_MATCHER_COMPLETE);
     ggufx_matcher_destroy(m);
 }
 
@@ -521,7 +521,7 @@ static void test_members_may_come_in_any_order(void **state) {
         ggufx_matcher *own = NULL;
         OK(ggufx_matcher_clone(&own, m, ok_error()));
         const int fits = accept_text(own, rows[i].text, NULL) == GGUFX_OK &&
-                         (matcher_flags(own) & GGUFX_MATCHER_WHOLE) != 0;
+                         (matcher_flags(own) & GGUFX_MATCHER_COMPLETE) != 0;
         if (fits != rows[i].fits) fail_msg("%s: %d", rows[i].text, fits);
         ggufx_matcher_destroy(own);
     }
@@ -586,7 +586,7 @@ static void test_masks_of_parts_have_the_tokens_that_are_accepted(void **state) 
     assert_true(n_fit > 5 * N_LONG / 7);
     ggufx_matcher_facts facts = {.struct_size = sizeof facts};
     OK(ggufx_matcher_info(&facts, m, ok_error()));
-    assert_int_equal(facts.flags, GGUFX_MATCHER_WHOLE);
+    assert_int_equal(facts.flags, GGUFX_MATCHER_COMPLETE);
     ggufx_matcher_destroy(m);
     close_vocab(&v);
     v = small;
@@ -622,13 +622,13 @@ static void test_integers_may_have_any_form(void **state) {
             if (rows[i].fits[k]) {
                 ggufx_matcher *m = new_flagged(rows[i].schema, GGUFX_GRAMMAR_ANY_NUMBER);
                 OK(accept_text(m, rows[i].fits[k], NULL));
-                assert_true(matcher_flags(m) & GGUFX_MATCHER_WHOLE);
+                assert_true(matcher_flags(m) & GGUFX_MATCHER_COMPLETE);
                 ggufx_matcher_destroy(m);
             }
             if (rows[i].misfits[k]) {
                 ggufx_matcher *m = new_flagged(rows[i].schema, GGUFX_GRAMMAR_ANY_NUMBER);
                 assert_true(accept_text(m, rows[i].misfits[k], NULL) != GGUFX_OK ||
-                            !(matcher_flags(m) & GGUFX_MATCHER_WHOLE));
+                            !(matcher_flags(m) & GGUFX_MATCHER_COMPLETE));
                 ggufx_matcher_destroy(m);
             }
         }

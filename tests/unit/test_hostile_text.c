@@ -165,8 +165,8 @@ static void test_paths_and_names(void) {
     char text[sizeof hostile + 1] = "absent-";
     for (size_t i = 0; i + 8 < size; i++) text[7 + i] = hostile[i] ? hostile[i] : '_';
     if (size < 100) QUOTES(ggufx_open(&file, rt, text, NULL, &e));
-    QUOTES(ggufx_file_type_from_name(&type, text + 7, &e));
-    QUOTES(ggufx_type_from_name(&type, text + 7, &e));
+    QUOTES(ggufx_file_type_find(&type, text + 7, &e));
+    QUOTES(ggufx_type_find(&type, text + 7, &e));
 }
 
 static void put_whole(const char *name, const void *data, size_t n) {
@@ -195,13 +195,13 @@ static void test_lines_of_the_log(void) {
     strcat(path, ".patch");
     put_whole(path, journal, sizeof journal);
     path[strlen(path) - 6] = 0;
-    OK(ggufx_edit_recover(&found, own, path, ok_error()));
+    OK(ggufx_file_recover_edit(&found, own, path, ok_error()));
     assert_int_equal(found, 1);
     assert_int_equal(n_quoting, 1);
     strcat(path, ".patch");
     put_whole(path, "something else that is longer than a header", 43);
     path[strlen(path) - 6] = 0;
-    QUOTES(ggufx_edit_recover(&found, own, path, &e));
+    QUOTES(ggufx_file_recover_edit(&found, own, path, &e));
     ggufx_runtime_destroy(own);
     temporary_clean();
 }

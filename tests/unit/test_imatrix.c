@@ -12,7 +12,7 @@ static ggufx_imatrix_entry entry_of(const ggufx_imatrix *imatrix, const char *na
     ggufx_imatrix_entry entry = {.struct_size = sizeof entry};
     size_t at = 0;
     OK(ggufx_imatrix_find(&at, imatrix, name, strlen(name), ok_error()));
-    OK(ggufx_imatrix_at(&entry, imatrix, at, ok_error()));
+    OK(ggufx_imatrix_entry_at(&entry, imatrix, at, ok_error()));
     return entry;
 }
 
@@ -35,7 +35,7 @@ static void test_values_are_sums_over_counts_per_expert(void **state) {
     assert_int_equal(facts.chunk_tokens, 512);
     assert_int_equal(facts.format, GGUFX_IMATRIX_GGUF);
     assert_int_equal(facts.n_datasets, 2);
-    OK(ggufx_imatrix_dataset(&text, imatrix, 1, ok_error()));
+    OK(ggufx_imatrix_dataset_at(&text, imatrix, 1, ok_error()));
     assert_int_equal(text.size, 7);
     assert_memory_equal(text.data, "two.txt", 7);
     ggufx_imatrix_destroy(imatrix);
@@ -152,8 +152,8 @@ static void test_select_keeps_what_is_marked(void **state) {
     ggufx_error e;
     size_t at = 0;
     OK(ggufx_imatrix_merge(imatrix, other, ok_error()));
-    expect(ggufx_imatrix_select(imatrix, second, 1, &e), GGUFX_E_ARGUMENT, &e, "1 flags");
-    OK(ggufx_imatrix_select(imatrix, second, 2, ok_error()));
+    expect(ggufx_imatrix_keep_entries(imatrix, second, 1, &e), GGUFX_E_ARGUMENT, &e, "1 flags");
+    OK(ggufx_imatrix_keep_entries(imatrix, second, 2, ok_error()));
     expect(ggufx_imatrix_find(&at, imatrix, S("w.weight"), &e), GGUFX_E_NOT_FOUND, &e, "w.weight");
     assert_true(entry_of(imatrix, "v.weight").values[0] == 0.15f);
     ggufx_imatrix_destroy(imatrix);

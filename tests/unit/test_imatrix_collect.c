@@ -21,8 +21,8 @@ static void assert_same(const ggufx_imatrix *a, const ggufx_imatrix *b) {
     OK(ggufx_imatrix_info(&facts, a, ok_error()));
     for (size_t i = 0; i < facts.n_entries; i++) {
         ggufx_imatrix_entry x = {.struct_size = sizeof x}, y = {.struct_size = sizeof y};
-        OK(ggufx_imatrix_at(&x, a, i, ok_error()));
-        OK(ggufx_imatrix_at(&y, b, i, ok_error()));
+        OK(ggufx_imatrix_entry_at(&x, a, i, ok_error()));
+        OK(ggufx_imatrix_entry_at(&y, b, i, ok_error()));
         assert_int_equal(x.n_columns, y.n_columns);
         assert_memory_equal(x.sums, y.sums, x.n_columns * x.n_matrices * sizeof *x.sums);
         assert_memory_equal(x.counts, y.counts, x.n_matrices * sizeof *x.counts);
@@ -36,8 +36,8 @@ static ggufx_imatrix *collect(fixture *f, uint32_t n_batch, uint32_t flags) {
     make_tokens(tokens);
     begin_session(f, NULL, n_batch);
     options.flags = flags;
-    MUST(f, ggufx_imatrix_collect(&made, f->session, tokens, N, CHUNK, 1, &options, &f->error));
-    assert_int_equal(ggufx_session_sequence_length(f->session, 0), 0);
+    MUST(f, ggufx_imatrix_create(&made, f->session, tokens, N, CHUNK, 1, &options, &f->error));
+    assert_int_equal(ggufx_session_length(f->session, 0), 0);
     return made;
 }
 
@@ -56,8 +56,8 @@ static void test_batches_change_no_count_and_hardly_a_sum(void **state) {
     again = collect(&g, 5, 0);
     for (size_t i = 0; i < facts.n_entries; i++) {
         ggufx_imatrix_entry x = {.struct_size = sizeof x}, y = {.struct_size = sizeof y};
-        MUST(&f, ggufx_imatrix_at(&x, whole, i, &f.error));
-        MUST(&f, ggufx_imatrix_at(&y, again, i, &f.error));
+        MUST(&f, ggufx_imatrix_entry_at(&x, whole, i, &f.error));
+        MUST(&f, ggufx_imatrix_entry_at(&y, again, i, &f.error));
         assert_true(x.counts[0] == 3 * CHUNK && y.counts[0] == 3 * CHUNK);
         for (size_t k = 0; k < x.n_columns; k++) {
             const float d = x.sums[k] - y.sums[k], limit = 1e-3f * x.sums[k] + 1e-6f;
@@ -74,8 +74,8 @@ static ggufx_imatrix *collect_chunks(fixture *f, size_t first, size_t n) {
     int32_t tokens[N];
     ggufx_imatrix *made = NULL;
     make_tokens(tokens);
-    MUST(f, ggufx_imatrix_collect(&made, f->session, tokens + first * CHUNK, n * CHUNK, CHUNK, 1,
-                                  NULL, &f->error));
+    MUST(f, ggufx_imatrix_create(&made, f->session, tokens + first * CHUNK, n * CHUNK, CHUNK, 1,
+                                 NULL, &f->error));
     return made;
 }
 
@@ -120,7 +120,7 @@ static void test_parts_in_any_order_make_the_whole(void **state) {
 
 static void test_the_matrix_of_the_logits_is_one_more(void **state) {
     fixture f, g;
-    ggufx_imatrix *plain = collect(&f, 0, 0), *more = collect(&g, 0, GGUFX_COLLECT_OUTPUT);
+    ggufx_imatrix *plain = collect(&f, 0, 0), *more = collect(&g, 0, GGUFX_IMATRIX_OUTPUT);
     ggufx_imatrix_facts a = {.struct_size = sizeof a}, b = {.struct_size = sizeof b};
     (void)state;
     MUST(&f, ggufx_imatrix_info(&a, plain, &f.error));
@@ -148,7 +148,7 @@ static int32_t on_progress(void *user, uint64_t done, uint64_t total) {
 static void test_it_can_be_cancelled_at_each_poll(void **state) {
     int32_t tokens[N];
     fixture f, g;
-    ggufx_imatrix *want = collect(&g, 0, GGUFX_COLLECT_OUTPUT), *made = NULL;
+    ggufx_imatrix *want = collect(&g, 0, GGUFX_IMATRIX_OUTPUT), *made = NULL;
     ggufx_status status = GGUFX_E_CANCELLED;
     int cancel_at = 0;
     (void)state;
@@ -158,10 +158,10 @@ static void test_it_can_be_cancelled_at_each_poll(void **state) {
         poll p = {0, ++cancel_at, 0, 0};
         ggufx_progress progress = {on_progress, &p};
         ggufx_imatrix_options options = {.struct_size = sizeof options};
-        options.flags = GGUFX_COLLECT_OUTPUT;
+        options.flags = GGUFX_IMATRIX_OUTPUT;
         options.progress = &progress;
-        status = ggufx_imatrix_collect(&made, f.session, tokens, N, CHUNK, 1, &options, &f.error);
-        assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
+        status = ggufx_imatrix_create(&made, f.session, tokens, N, CHUNK, 1, &options, &f.error);
+        assert_int_equal(ggufx_session_length(f.session, 0), 0);
         assert_true((made != NULL) == (status == GGUFX_OK));
         assert_int_equal(p.total, 3 * CHUNK);
     }
@@ -183,7 +183,7 @@ static void test_bad_arguments_are_refused(void **state) {
     make_tokens(tokens);
     begin_session(&f, NULL, 0);
 #define RUN(out, session, ids, n, context, bos)                                                    \
-    ggufx_imatrix_collect(out, session, ids, n, context, bos, &options, &f.error)
+    ggufx_imatrix_create(out, session, ids, n, context, bos, &options, &f.error)
     FAILS(&f, GGUFX_E_ARGUMENT, "out", RUN(NULL, f.session, tokens, N, CHUNK, 1));
     FAILS(&f, GGUFX_E_ARGUMENT, "session", RUN(&made, NULL, tokens, N, CHUNK, 1));
     FAILS(&f, GGUFX_E_ARGUMENT, "tokens", RUN(&made, f.session, NULL, N, CHUNK, 1));
@@ -214,10 +214,10 @@ static void test_a_nan_is_no_sum(void **state) {
     memset(&tiny, 0, sizeof tiny);
     tiny.nan_tensor = "output_norm.weight";
     begin_session(&f, &tiny, 0);
-    options.flags = GGUFX_COLLECT_OUTPUT;
+    options.flags = GGUFX_IMATRIX_OUTPUT;
     FAILS(&f, GGUFX_E_VALUE, "NaN", RUN(&made, f.session, tokens, N, CHUNK, 1));
     assert_null(made);
-    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
+    assert_int_equal(ggufx_session_length(f.session, 0), 0);
     end(&f);
 }
 
@@ -232,12 +232,12 @@ static ggufx_status use_collect(void *context, ggufx_runtime *rt, ggufx_error *e
     (void)context;
     make_tokens(tokens);
     options.dataset = "a text";
-    options.flags = GGUFX_COLLECT_OUTPUT;
+    options.flags = GGUFX_IMATRIX_OUTPUT;
     if (status == GGUFX_OK) status = ggufx_model_create(&model, rt, file, NULL, error);
     if (status == GGUFX_OK) status = ggufx_session_create(&session, model, NULL, error);
     if (status == GGUFX_OK) {
-        status = ggufx_imatrix_collect(&made, session, tokens, N, CHUNK, 1, &options, error);
-        assert_int_equal(ggufx_session_sequence_length(session, 0), 0);
+        status = ggufx_imatrix_create(&made, session, tokens, N, CHUNK, 1, &options, error);
+        assert_int_equal(ggufx_session_length(session, 0), 0);
     }
     ggufx_imatrix_destroy(made);
     ggufx_session_destroy(session);

@@ -163,7 +163,7 @@ static void test_flipped_bytes_never_crash(void **state) {
                 if (ggufx_imatrix_open_memory(&imatrix, rt, b.data, b.n, &e) == GGUFX_OK) {
                     ggufx_imatrix_entry entry = {.struct_size = sizeof entry};
                     if (facts_of(imatrix).n_entries > 0) {
-                        OK(ggufx_imatrix_at(&entry, imatrix, 0, ok_error()));
+                        OK(ggufx_imatrix_entry_at(&entry, imatrix, 0, ok_error()));
                         for (uint64_t k = 0; k < entry.n_columns * entry.n_matrices; k++)
                             assert_true(entry.values[k] >= 0 && entry.values[k] < 1.0f / 0.0f);
                     }
@@ -198,14 +198,14 @@ static void test_wrong_arguments_are_refused(void **state) {
     imatrix = open_it(&b);
     expect(ggufx_imatrix_info(&facts, imatrix, &e), GGUFX_E_ARGUMENT, &e, "ggufx_imatrix_facts");
     expect(ggufx_imatrix_info(NULL, imatrix, &e), GGUFX_E_ARGUMENT, &e, "out");
-    expect(ggufx_imatrix_at(&entry, imatrix, 1, &e), GGUFX_E_ARGUMENT, &e,
+    expect(ggufx_imatrix_entry_at(&entry, imatrix, 1, &e), GGUFX_E_ARGUMENT, &e,
            "entry 1 does not exist");
     expect(ggufx_imatrix_find(&at, imatrix, NULL, 3, &e), GGUFX_E_ARGUMENT, &e, "name");
-    expect(ggufx_imatrix_dataset(&text, imatrix, 2, &e), GGUFX_E_ARGUMENT, &e,
+    expect(ggufx_imatrix_dataset_at(&text, imatrix, 2, &e), GGUFX_E_ARGUMENT, &e,
            "data set 2 does not exist");
     expect(ggufx_imatrix_merge(imatrix, NULL, &e), GGUFX_E_ARGUMENT, &e, "imatrix");
     expect(ggufx_imatrix_merge(NULL, imatrix, &e), GGUFX_E_ARGUMENT, &e, "imatrix");
-    expect(ggufx_imatrix_select(imatrix, NULL, 1, &e), GGUFX_E_ARGUMENT, &e, "keep");
+    expect(ggufx_imatrix_keep_entries(imatrix, NULL, 1, &e), GGUFX_E_ARGUMENT, &e, "keep");
     expect(ggufx_imatrix_write(imatrix, path, 2, NULL, &e), GGUFX_E_ARGUMENT, &e, "format");
     expect(ggufx_imatrix_write(imatrix, "", 0, NULL, &e), GGUFX_E_ARGUMENT, &e, "path");
     expect(ggufx_imatrix_write(imatrix, "/nonexistent/a", 1, NULL, &e), GGUFX_E_IO, &e, "/nonex");

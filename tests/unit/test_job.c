@@ -40,21 +40,21 @@ static void build(gb *b, int big_endian) {
     gb_pad(b);
 }
 
-static ggufx_job *plan(const gb *b, uint32_t file_type, uint32_t flags) {
-    ggufx_job *job = NULL;
-    ggufx_job_options options = {.struct_size = sizeof options};
+static ggufx_quantizer *plan(const gb *b, uint32_t file_type, uint32_t flags) {
+    ggufx_quantizer *job = NULL;
+    ggufx_quantizer_options options = {.struct_size = sizeof options};
     ggufx_error e;
     ggufx_file *file = open_bytes(b, 0);
     options.flags = flags;
-    if (ggufx_job_quantize(&job, rt, file, file_type, &options, &e) != GGUFX_OK)
+    if (ggufx_quantizer_create(&job, rt, file, file_type, &options, &e) != GGUFX_OK)
         fail_msg("%s", e.message);
     ggufx_file_destroy(file);
     return job;
 }
 
-static ggufx_job_tensor tensor_at(const ggufx_job *job, size_t i) {
-    ggufx_job_tensor t = {.struct_size = sizeof t};
-    OK(ggufx_job_tensor_at(&t, job, i, ok_error()));
+static ggufx_quantizer_tensor_facts tensor_at(const ggufx_quantizer *job, size_t i) {
+    ggufx_quantizer_tensor_facts t = {.struct_size = sizeof t};
+    OK(ggufx_quantizer_tensor_at(&t, job, i, ok_error()));
     return t;
 }
 
@@ -80,16 +80,16 @@ static void test_files_of_either_byte_order_give_the_same_blocks(void **state) {
     for (int big_endian = 0; big_endian < 2; big_endian++) {
         gb b;
         build(&b, big_endian);
-        ggufx_job *job = plan(&b, 14, GGUFX_JOB_PURE);
-        ggufx_job_facts facts = {.struct_size = sizeof facts};
+        ggufx_quantizer *job = plan(&b, 14, GGUFX_QUANTIZER_PURE);
+        ggufx_quantizer_facts facts = {.struct_size = sizeof facts};
         struct stat info;
-        OK(ggufx_job_info(&facts, job, ok_error()));
-        OK(ggufx_job_run(job, path, NULL, ok_error()));
+        OK(ggufx_quantizer_info(&facts, job, ok_error()));
+        OK(ggufx_quantizer_run(job, path, NULL, ok_error()));
         assert_blocks(NULL);
         assert_int_equal(stat(path, &info), 0);
         assert_int_equal(info.st_size, facts.file_bytes);
         assert_int_equal(n_files(), 1);
-        ggufx_job_destroy(job);
+        ggufx_quantizer_destroy(job);
         gb_free(&b);
     }
     clean();
@@ -100,19 +100,19 @@ static void test_norms_stay_and_types_can_be_chosen(void **state) {
     gb b;
     ggufx_error e;
     build(&b, 0);
-    ggufx_job *job = plan(&b, 15, 0); /* Q4_K_M: the only layer's attn_v has more bits */
-    assert_int_equal(tensor_at(job, 0).reason, GGUFX_JOB_REASON_KEPT);
+    ggufx_quantizer *job = plan(&b, 15, 0); /* Q4_K_M: the only layer's attn_v has more bits */
+    assert_int_equal(tensor_at(job, 0).reason, GGUFX_QUANTIZER_REASON_KEPT);
     assert_int_equal(tensor_at(job, 1).to, GGUFX_TYPE_Q6_K);
     const uint32_t good[2] = {GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q8_0}, bad[2] = {0, 99},
-                   none[2] = {GGUFX_JOB_BY_RECIPE, GGUFX_TYPE_Q8_K};
-    OK(ggufx_job_set_types(job, good, 2, ok_error()));
+                   none[2] = {GGUFX_QUANTIZER_DEFAULT_TYPE, GGUFX_TYPE_Q8_K};
+    OK(ggufx_quantizer_override_types(job, good, 2, ok_error()));
     assert_int_equal(tensor_at(job, 0).to, GGUFX_TYPE_F32);
     assert_int_equal(tensor_at(job, 1).to, GGUFX_TYPE_Q8_0);
-    expect(ggufx_job_set_types(job, bad, 2, &e), GGUFX_E_TYPE, &e, "99");
-    expect(ggufx_job_set_types(job, none, 2, &e), GGUFX_E_UNSUPPORTED, &e, "q8_K");
-    expect(ggufx_job_set_types(job, good, 1, &e), GGUFX_E_ARGUMENT, &e, "1 types for 2");
+    expect(ggufx_quantizer_override_types(job, bad, 2, &e), GGUFX_E_TYPE, &e, "99");
+    expect(ggufx_quantizer_override_types(job, none, 2, &e), GGUFX_E_UNSUPPORTED, &e, "q8_K");
+    expect(ggufx_quantizer_override_types(job, good, 1, &e), GGUFX_E_ARGUMENT, &e, "1 types for 2");
     assert_int_equal(tensor_at(job, 1).to, GGUFX_TYPE_Q8_0); /* unchanged */
-    ggufx_job_destroy(job);
+    ggufx_quantizer_destroy(job);
     gb_free(&b);
 }
 
@@ -134,20 +134,20 @@ static void test_an_override_changes_no_other_tensor(void **state) {
     }
     gb_data(&b);
     for (size_t i = 0; i < (1 + 2 * kLayers) * kColumns; i++) gb_f32(&b, 0.5f);
-    ggufx_job *job = plan(&b, 15, 0);
+    ggufx_quantizer *job = plan(&b, 15, 0);
     for (size_t chosen = 1; chosen <= kLayers; chosen++) {
         const uint32_t of[2] = {GGUFX_TYPE_Q4_K, GGUFX_TYPE_Q8_0}; /* the main type, another */
         for (size_t t = 0; t < 2; t++) {
             uint32_t types[1 + kLayers];
-            for (size_t i = 0; i <= kLayers; i++) types[i] = GGUFX_JOB_BY_RECIPE;
+            for (size_t i = 0; i <= kLayers; i++) types[i] = GGUFX_QUANTIZER_DEFAULT_TYPE;
             types[chosen] = of[t];
-            OK(ggufx_job_set_types(job, types, 1 + kLayers, ok_error()));
+            OK(ggufx_quantizer_override_types(job, types, 1 + kLayers, ok_error()));
             for (size_t i = 1; i <= kLayers; i++)
                 assert_int_equal(tensor_at(job, i).to, i == chosen ? of[t] : mix[i - 1]);
-            assert_int_equal(tensor_at(job, chosen).reason, GGUFX_JOB_REASON_CHOSEN);
+            assert_int_equal(tensor_at(job, chosen).reason, GGUFX_QUANTIZER_REASON_OVERRIDE);
         }
     }
-    ggufx_job_destroy(job);
+    ggufx_quantizer_destroy(job);
     gb_free(&b);
 }
 
@@ -159,21 +159,23 @@ static void test_measuring_finds_more_error_in_fewer_bits(void **state) {
     double last = -1, some = 0;
     ggufx_error e;
     build(&b, 0);
-    ggufx_job *job = plan(&b, 15, 0);
+    ggufx_quantizer *job = plan(&b, 15, 0);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         double rmse = -1;
-        OK(ggufx_job_measure(&rmse, job, 1, types[i], 0, NULL, ok_error()));
+        OK(ggufx_quantizer_tensor_error(&rmse, job, 1, types[i], 0, NULL, ok_error()));
         assert_true(rmse > last);
         last = rmse;
     }
-    OK(ggufx_job_measure(&some, job, 1, GGUFX_TYPE_Q2_K, 3 * kColumns, NULL, ok_error()));
+    OK(ggufx_quantizer_tensor_error(&some, job, 1, GGUFX_TYPE_Q2_K, 3 * kColumns, NULL,
+                                    ok_error()));
     assert_true(some > 0.5 * last && some < 2 * last && some != last);
-    expect(ggufx_job_measure(&some, job, 2, 0, 0, NULL, &e), GGUFX_E_ARGUMENT, &e,
+    expect(ggufx_quantizer_tensor_error(&some, job, 2, 0, 0, NULL, &e), GGUFX_E_ARGUMENT, &e,
            "tensor 2 does not exist");
-    expect(ggufx_job_measure(&some, job, 1, 99, 0, NULL, &e), GGUFX_E_UNSUPPORTED, &e, "99");
-    expect(ggufx_job_measure(&some, job, 1, GGUFX_TYPE_IQ2_S, 0, NULL, &e), GGUFX_E_ARGUMENT, &e,
-           "type iq2_s needs an imatrix");
-    ggufx_job_destroy(job);
+    expect(ggufx_quantizer_tensor_error(&some, job, 1, 99, 0, NULL, &e), GGUFX_E_UNSUPPORTED, &e,
+           "99");
+    expect(ggufx_quantizer_tensor_error(&some, job, 1, GGUFX_TYPE_IQ2_S, 0, NULL, &e),
+           GGUFX_E_ARGUMENT, &e, "type iq2_s needs an imatrix");
+    ggufx_quantizer_destroy(job);
     gb_free(&b);
 }
 
@@ -181,36 +183,37 @@ static void test_wrong_arguments_are_refused(void **state) {
     (void)state;
     gb b;
     ggufx_error e;
-    ggufx_job *job = NULL;
-    ggufx_job_facts facts = {.struct_size = sizeof facts};
-    ggufx_job_run_options run = {.struct_size = sizeof run};
+    ggufx_quantizer *job = NULL;
+    ggufx_quantizer_facts facts = {.struct_size = sizeof facts};
+    ggufx_quantizer_run_options run = {.struct_size = sizeof run};
     uint32_t type = 0;
     build(&b, 0);
     ggufx_file *file = open_bytes(&b, 0), *meta = open_bytes(&b, GGUFX_OPEN_METADATA_ONLY);
     ggufx_file_type_facts recipe = {.struct_size = sizeof recipe};
-    expect(ggufx_job_quantize(&job, rt, file, 39, NULL, &e), GGUFX_E_ARGUMENT, &e, "39");
-    expect(ggufx_job_quantize(&job, rt, NULL, 15, NULL, &e), GGUFX_E_ARGUMENT, &e, "file");
-    expect(ggufx_job_quantize(NULL, rt, file, 15, NULL, &e), GGUFX_E_ARGUMENT, &e, "out");
-    expect(ggufx_file_type_from_name(&type, "Q4_K_L", &e), GGUFX_E_NOT_FOUND, &e, "Q4_K_");
+    expect(ggufx_quantizer_create(&job, rt, file, 39, NULL, &e), GGUFX_E_ARGUMENT, &e, "39");
+    expect(ggufx_quantizer_create(&job, rt, NULL, 15, NULL, &e), GGUFX_E_ARGUMENT, &e, "file");
+    expect(ggufx_quantizer_create(NULL, rt, file, 15, NULL, &e), GGUFX_E_ARGUMENT, &e, "out");
+    expect(ggufx_file_type_find(&type, "Q4_K_L", &e), GGUFX_E_NOT_FOUND, &e, "Q4_K_");
     expect(ggufx_file_type_at(&recipe, 1000, &e), GGUFX_E_ARGUMENT, &e, "1000");
-    OK(ggufx_file_type_from_name(&type, "q5_k", ok_error()));
+    OK(ggufx_file_type_find(&type, "q5_k", ok_error()));
     assert_int_equal(type, 17);
-    OK(ggufx_job_quantize(&job, rt, meta, 15, NULL, ok_error()));
-    OK(ggufx_job_info(&facts, job, ok_error()));
-    expect(ggufx_job_run(job, path, NULL, &e), GGUFX_E_UNSUPPORTED, &e, "metadata");
-    ggufx_job_destroy(job);
-    OK(ggufx_job_quantize(&job, rt, file, 15, NULL, ok_error()));
+    OK(ggufx_quantizer_create(&job, rt, meta, 15, NULL, ok_error()));
+    OK(ggufx_quantizer_info(&facts, job, ok_error()));
+    expect(ggufx_quantizer_run(job, path, NULL, &e), GGUFX_E_UNSUPPORTED, &e, "metadata");
+    ggufx_quantizer_destroy(job);
+    OK(ggufx_quantizer_create(&job, rt, file, 15, NULL, ok_error()));
     run.shard = 3;
     run.n_shards = 2;
-    expect(ggufx_job_run(job, path, &run, &e), GGUFX_E_ARGUMENT, &e, "shard");
-    expect(ggufx_job_run(job, NULL, NULL, &e), GGUFX_E_ARGUMENT, &e, "path");
-    expect(ggufx_job_run(job, "/nonexistent/a", NULL, &e), GGUFX_E_IO, &e, "/nonexistent/a.part");
-    expect(ggufx_job_run(job, folder, NULL, &e), GGUFX_E_IO, &e, "not a regular file");
-    expect(ggufx_job_finish(job, path, NULL, &e), GGUFX_E_NOT_FOUND, &e, "a.gguf.part");
-    expect(ggufx_job_info(NULL, job, &e), GGUFX_E_ARGUMENT, &e, "out");
-    expect(ggufx_job_tensor_at(NULL, job, 0, &e), GGUFX_E_ARGUMENT, &e, "out");
-    ggufx_job_destroy(job);
-    ggufx_job_destroy(NULL);
+    expect(ggufx_quantizer_run(job, path, &run, &e), GGUFX_E_ARGUMENT, &e, "shard");
+    expect(ggufx_quantizer_run(job, NULL, NULL, &e), GGUFX_E_ARGUMENT, &e, "path");
+    expect(ggufx_quantizer_run(job, "/nonexistent/a", NULL, &e), GGUFX_E_IO, &e,
+           "/nonexistent/a.part");
+    expect(ggufx_quantizer_run(job, folder, NULL, &e), GGUFX_E_IO, &e, "not a regular file");
+    expect(ggufx_quantizer_finish(job, path, NULL, &e), GGUFX_E_NOT_FOUND, &e, "a.gguf.part");
+    expect(ggufx_quantizer_info(NULL, job, &e), GGUFX_E_ARGUMENT, &e, "out");
+    expect(ggufx_quantizer_tensor_at(NULL, job, 0, &e), GGUFX_E_ARGUMENT, &e, "out");
+    ggufx_quantizer_destroy(job);
+    ggufx_quantizer_destroy(NULL);
     ggufx_file_destroy(file);
     ggufx_file_destroy(meta);
     gb_free(&b);
@@ -225,12 +228,12 @@ static void test_bad_values_name_tensor_row_and_column(void **state) {
     build(&b, 0);
     const size_t first = b.n - sizeof values;
     gb_set_u32(&b, first + 4 * (7 * kColumns + 200), 0x7f800000);
-    ggufx_job *job = plan(&b, 14, GGUFX_JOB_PURE);
-    expect(ggufx_job_run(job, path, NULL, &e), GGUFX_E_VALUE, &e,
+    ggufx_quantizer *job = plan(&b, 14, GGUFX_QUANTIZER_PURE);
+    expect(ggufx_quantizer_run(job, path, NULL, &e), GGUFX_E_VALUE, &e,
            "tensor \"blk.0.attn_v.weight\": row 7, column 200");
     assert_int_equal(e.index, 7);
     assert_int_equal(n_files(), 0);
-    ggufx_job_destroy(job);
+    ggufx_quantizer_destroy(job);
     gb_free(&b);
 }
 
@@ -241,8 +244,8 @@ static void test_every_poll_cancels_and_resume_goes_on(void **state) {
     gb b, want = {0};
     ggufx_error e;
     build(&b, 0);
-    ggufx_job *job = plan(&b, 14, GGUFX_JOB_PURE);
-    OK(ggufx_job_run(job, path, NULL, ok_error()));
+    ggufx_quantizer *job = plan(&b, 14, GGUFX_QUANTIZER_PURE);
+    OK(ggufx_quantizer_run(job, path, NULL, ok_error()));
     FILE *f = fopen(path, "rb");
     unsigned char bytes[20000];
     const size_t n = fread(bytes, 1, sizeof bytes, f);
@@ -251,27 +254,27 @@ static void test_every_poll_cancels_and_resume_goes_on(void **state) {
     clean();
     polls p = {0};
     ggufx_progress progress = {.user = &p, .report = count_polls};
-    ggufx_job_run_options run = {.struct_size = sizeof run};
+    ggufx_quantizer_run_options run = {.struct_size = sizeof run};
     run.progress = &progress;
     ggufx_status s = GGUFX_E_CANCELLED;
     for (long k = 1; s != GGUFX_OK; k++) {
         p = (polls){.stop_at = k};
-        run.flags = k % 2 ? GGUFX_JOB_KEEP : 0;
-        s = ggufx_job_run(job, path, &run, &e);
+        run.flags = k % 2 ? GGUFX_QUANTIZER_KEEP : 0;
+        s = ggufx_quantizer_run(job, path, &run, &e);
         if (s == GGUFX_OK) break;
         assert_int_equal(s, GGUFX_E_CANCELLED);
         assert_true(k == 1 || n_files() == (k % 2 ? 2 : 0));
         if (k % 2) {
             p = (polls){0};
-            run.flags = GGUFX_JOB_RESUME;
-            OK(ggufx_job_run(job, path, &run, ok_error()));
+            run.flags = GGUFX_QUANTIZER_RESUME;
+            OK(ggufx_quantizer_run(job, path, &run, ok_error()));
             assert_file(path, want.data, want.n);
             clean();
         }
         assert_true(k < 1000);
     }
     assert_true(p.n > 4);
-    ggufx_job_destroy(job);
+    ggufx_quantizer_destroy(job);
     gb_free(&b);
     gb_free(&want);
     clean();
@@ -303,7 +306,7 @@ static int n_large(uint32_t file_type, int n_matrices) {
     ggufx_runtime_options options = {.struct_size = sizeof options};
     ggufx_runtime *own = NULL;
     ggufx_file *file = NULL;
-    ggufx_job *job = NULL;
+    ggufx_quantizer *job = NULL;
     gb b;
     gb_begin(&b, 3, 0);
     gb_key_string(&b, "general.architecture", "llama");
@@ -318,13 +321,13 @@ static int n_large(uint32_t file_type, int n_matrices) {
     options.threads = 1;
     OK(ggufx_runtime_create(&own, &options, ok_error()));
     OK(ggufx_open_memory(&file, own, b.data, b.n, NULL, NULL, NULL, ok_error()));
-    ggufx_job_options how = {.struct_size = sizeof how};
-    how.flags = GGUFX_JOB_PURE;
-    OK(ggufx_job_quantize(&job, own, file, file_type, &how, ok_error()));
+    ggufx_quantizer_options how = {.struct_size = sizeof how};
+    how.flags = GGUFX_QUANTIZER_PURE;
+    OK(ggufx_quantizer_create(&job, own, file, file_type, &how, ok_error()));
     counted.n = 0;
-    OK(ggufx_job_run(job, path, NULL, ok_error()));
+    OK(ggufx_quantizer_run(job, path, NULL, ok_error()));
     const int n = counted.n;
-    ggufx_job_destroy(job);
+    ggufx_quantizer_destroy(job);
     ggufx_file_destroy(file);
     ggufx_runtime_destroy(own);
     gb_free(&b);

@@ -82,15 +82,15 @@ static ggufx_status open_through(ggufx_file **file, hooks *h, ggufx_error *e) {
 static ggufx_status run(ggufx_file *file, uint32_t flags, long stop_at) {
     polls p = {.stop_at = stop_at};
     const ggufx_progress progress = {.user = &p, .report = count_polls};
-    ggufx_job_options options = {.struct_size = sizeof options};
-    ggufx_job_run_options how = {.struct_size = sizeof how};
-    ggufx_job *job = NULL;
-    options.flags = GGUFX_JOB_PURE;
+    ggufx_quantizer_options options = {.struct_size = sizeof options};
+    ggufx_quantizer_run_options how = {.struct_size = sizeof how};
+    ggufx_quantizer *job = NULL;
+    options.flags = GGUFX_QUANTIZER_PURE;
     how.flags = flags;
     how.progress = &progress;
-    OK(ggufx_job_quantize(&job, rt, file, 14, &options, ok_error()));
-    const ggufx_status status = ggufx_job_run(job, path, &how, NULL);
-    ggufx_job_destroy(job);
+    OK(ggufx_quantizer_create(&job, rt, file, 14, &options, ok_error()));
+    const ggufx_status status = ggufx_quantizer_run(job, path, &how, NULL);
+    ggufx_quantizer_destroy(job);
     return status;
 }
 
@@ -114,7 +114,7 @@ static ggufx_status fail_and_resume(const bytes *want, hooks *h, long k) {
     ggufx_error e;
     h->fail_at = 0;
     OK(open_through(&file, h, NULL));
-    assert_int_equal(run(file, GGUFX_JOB_KEEP, kPart), GGUFX_E_CANCELLED);
+    assert_int_equal(run(file, GGUFX_QUANTIZER_KEEP, kPart), GGUFX_E_CANCELLED);
     ggufx_file_destroy(file);
     read_all(&before, part);
 
@@ -133,7 +133,7 @@ static ggufx_status fail_and_resume(const bytes *want, hooks *h, long k) {
         h->fail_at = 0;
         OK(open_through(&file, h, NULL));
     }
-    OK(run(file, GGUFX_JOB_RESUME, 0));
+    OK(run(file, GGUFX_QUANTIZER_RESUME, 0));
     ggufx_file_destroy(file);
     assert_file(path, want->data, want->n);
     assert_int_equal(n_files(), 1);
@@ -202,29 +202,29 @@ static void test_a_run_keeps_tables_of_codebooks_apart(void **state) {
     build(&source, 0);
     hooks h = {0};
     ggufx_file *file = NULL, *made = NULL;
-    ggufx_job *job = NULL;
-    ggufx_job_options options = {.struct_size = sizeof options};
+    ggufx_quantizer *job = NULL;
+    ggufx_quantizer_options options = {.struct_size = sizeof options};
     ggufx_quantize_args how = {.struct_size = sizeof how};
     for (size_t c = 0; c < kColumns; c++) w[c] = (float)(1 + c % 5);
     how.imatrix = w;
     ggufx_imatrix *imatrix = make_imatrix(w);
     options.imatrix = imatrix;
     OK(open_through(&file, &h, NULL));
-    OK(ggufx_job_quantize(&job, rt, file, 15, &options, ok_error()));
+    OK(ggufx_quantizer_create(&job, rt, file, 15, &options, ok_error()));
     ggufx_imatrix_destroy(imatrix);
-    OK(ggufx_job_set_types(job, types, 1 + kLayers, ok_error()));
-    OK(ggufx_job_run(job, path, NULL, ok_error()));
+    OK(ggufx_quantizer_override_types(job, types, 1 + kLayers, ok_error()));
+    OK(ggufx_quantizer_run(job, path, NULL, ok_error()));
     OK(ggufx_open(&made, rt, path, NULL, ok_error()));
     for (size_t i = 1; i <= kLayers; i++) {
         uint64_t row_bytes = 0;
         const ggufx_tensor *tensor = ggufx_file_tensor(made, i);
-        OK(ggufx_row_bytes(&row_bytes, types[i], kColumns, ok_error()));
+        OK(ggufx_type_row_bytes(&row_bytes, types[i], kColumns, ok_error()));
         OK(ggufx_dequantize(x, kColumns * kRows, rt, ggufx_file_tensor(file, i), 0, kRows,
                             ok_error()));
         OK(quantize_rows(want, sizeof want, rt, types[i], x, kRows, kColumns, &how, ok_error()));
         assert_memory_equal(ggufx_tensor_data(tensor), want, row_bytes * kRows);
     }
-    ggufx_job_destroy(job);
+    ggufx_quantizer_destroy(job);
     ggufx_file_destroy(made);
     ggufx_file_destroy(file);
     clean();

@@ -49,26 +49,26 @@ static void build(void) {
     }
 }
 
-static ggufx_job *plan(ggufx_runtime **own, uint32_t threads) {
+static ggufx_quantizer *plan(ggufx_runtime **own, uint32_t threads) {
     ggufx_runtime_options options = {.struct_size = sizeof options};
-    ggufx_job_options how = {.struct_size = sizeof how};
+    ggufx_quantizer_options how = {.struct_size = sizeof how};
     ggufx_file *file = NULL;
-    ggufx_job *job = NULL;
+    ggufx_quantizer *job = NULL;
     options.threads = threads;
     OK(ggufx_runtime_create(own, &options, ok_error()));
     OK(ggufx_open_memory(&file, *own, source.data, source.n, NULL, NULL, NULL, ok_error()));
-    how.flags = GGUFX_JOB_PURE;
-    OK(ggufx_job_quantize(&job, *own, file, kType, &how, ok_error()));
+    how.flags = GGUFX_QUANTIZER_PURE;
+    OK(ggufx_quantizer_create(&job, *own, file, kType, &how, ok_error()));
     ggufx_file_destroy(file);
     return job;
 }
 
-static ggufx_status run(ggufx_job *job, uint32_t flags, polls *p, ggufx_error *e) {
+static ggufx_status run(ggufx_quantizer *job, uint32_t flags, polls *p, ggufx_error *e) {
     const ggufx_progress progress = {.user = p, .report = count_polls};
-    ggufx_job_run_options how = {.struct_size = sizeof how};
+    ggufx_quantizer_run_options how = {.struct_size = sizeof how};
     how.flags = flags;
     how.progress = &progress;
-    return ggufx_job_run(job, path, &how, e);
+    return ggufx_quantizer_run(job, path, &how, e);
 }
 
 static void assert_as_wanted(void) {
@@ -82,12 +82,12 @@ static void test_threads_change_no_byte(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
         ggufx_runtime *own = NULL;
-        ggufx_job *job = plan(&own, threads[i]);
+        ggufx_quantizer *job = plan(&own, threads[i]);
         polls p = {0};
         OK(run(job, 0, &p, NULL));
         assert_true(p.n > (kRows + kPieceRows - 1) / kPieceRows);
         assert_as_wanted();
-        ggufx_job_destroy(job);
+        ggufx_quantizer_destroy(job);
         ggufx_runtime_destroy(own);
     }
 }
@@ -96,28 +96,28 @@ static void test_a_call_cancelled_in_any_piece_goes_on(void **state) {
     (void)state;
     for (uint32_t threads = 1; threads <= 2; threads++) {
         ggufx_runtime *own = NULL;
-        ggufx_job *job = plan(&own, threads);
+        ggufx_quantizer *job = plan(&own, threads);
         int n_cancelled = 0;
         for (long k = 2;; k += 3 * (long)test_step()) {
             polls p = {.stop_at = k}, none = {0};
-            const ggufx_status status = run(job, GGUFX_JOB_KEEP, &p, NULL);
+            const ggufx_status status = run(job, GGUFX_QUANTIZER_KEEP, &p, NULL);
             if (status == GGUFX_OK) break;
             assert_int_equal(status, GGUFX_E_CANCELLED);
             /* A run cancelled in the first piece has nothing to resume and keeps nothing. */
             assert_true(n_files() == 2 || (n_files() == 0 && p.done <= kPieceBytes));
-            OK(run(job, GGUFX_JOB_RESUME, &none, NULL));
+            OK(run(job, GGUFX_QUANTIZER_RESUME, &none, NULL));
             assert_as_wanted();
             n_cancelled++;
         }
         assert_true(n_cancelled > 0);
         clean();
-        ggufx_job_destroy(job);
+        ggufx_quantizer_destroy(job);
         ggufx_runtime_destroy(own);
     }
 }
 
 /* Runs with `room` bytes for the file, which must not suffice. */
-static void run_in(size_t room, ggufx_job *job) {
+static void run_in(size_t room, ggufx_quantizer *job) {
     struct rlimit old, small;
     ggufx_error e;
     polls p = {0};
@@ -125,7 +125,7 @@ static void run_in(size_t room, ggufx_job *job) {
     small = old;
     small.rlim_cur = room;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    const ggufx_status status = run(job, GGUFX_JOB_KEEP, &p, &e);
+    const ggufx_status status = run(job, GGUFX_QUANTIZER_KEEP, &p, &e);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     expect(status, GGUFX_E_IO, &e, "too large");
     assert_int_equal(e.offset, room);
@@ -135,14 +135,14 @@ static void test_a_write_that_fails_in_any_piece_is_reported_and_a_resume_goes_o
     (void)state;
     for (uint32_t threads = 1; threads <= 2; threads++) {
         ggufx_runtime *own = NULL;
-        ggufx_job *job = plan(&own, threads);
+        ggufx_quantizer *job = plan(&own, threads);
         for (size_t room = 300; room < n_want; room += n_want / 5 * test_step() + 1) {
             polls p = {0};
             run_in(room, job);
-            OK(run(job, GGUFX_JOB_RESUME, &p, NULL));
+            OK(run(job, GGUFX_QUANTIZER_RESUME, &p, NULL));
             assert_as_wanted();
         }
-        ggufx_job_destroy(job);
+        ggufx_quantizer_destroy(job);
         ggufx_runtime_destroy(own);
     }
 }
@@ -159,7 +159,7 @@ static void test_values_that_are_refused_have_their_position(void **state) {
             polls p = {0};
             char place[60];
             const unsigned old = put_f16(rows[i], 1234, 0x7e00);
-            ggufx_job *job = plan(&own, threads);
+            ggufx_quantizer *job = plan(&own, threads);
             snprintf(place, sizeof place, "row %zu, column 1234 is", rows[i]);
             expect(run(job, 0, &p, &e), GGUFX_E_VALUE, &e, place);
             assert_int_equal(e.index, rows[i]);
@@ -167,7 +167,7 @@ static void test_values_that_are_refused_have_their_position(void **state) {
             if (rows[i] >= kPieceRows) run_in(5000, job);
             clean();
             put_f16(rows[i], 1234, old);
-            ggufx_job_destroy(job);
+            ggufx_quantizer_destroy(job);
             ggufx_runtime_destroy(own);
         }
 }
@@ -176,7 +176,7 @@ static int setup(void **state) {
     if (folder_setup(state) != 0) return -1;
     build();
     ggufx_runtime *own = NULL;
-    ggufx_job *job = plan(&own, 1);
+    ggufx_quantizer *job = plan(&own, 1);
     polls p = {0};
     OK(run(job, 0, &p, NULL));
     FILE *file = fopen(path, "rb");
@@ -184,7 +184,7 @@ static int setup(void **state) {
     n_want = fread(want, 1, source.n, file);
     fclose(file);
     clean();
-    ggufx_job_destroy(job);
+    ggufx_quantizer_destroy(job);
     ggufx_runtime_destroy(own);
     return n_want > (size_t)kRows * kColumns ? 0 : -1;
 }

@@ -145,7 +145,7 @@ static void test_stats_count_tokens_pages_and_padded_bytes(void **state) {
     float *k = kv_random(10 * 160, 1), *v = kv_random(10 * 48, 2);
     kv_fill(kv, &shape, 0, 10, 10, NULL, k, v);
     kv_fill(kv, &shape, 1, 5, 5, NULL, k, v);
-    OK(ggufx_kv_stats(&facts, kv, GGUFX_KV_ALL_LAYERS, ok_error()));
+    OK(ggufx_kv_info(&facts, kv, GGUFX_KV_ALL_LAYERS, ok_error()));
     assert_int_equal(facts.type_k, GGUFX_KV_Q8_0);
     assert_int_equal(facts.type_v, GGUFX_KV_F16);
     assert_int_equal(facts.n_tokens, 15);
@@ -157,12 +157,12 @@ static void test_stats_count_tokens_pages_and_padded_bytes(void **state) {
      * lines */
     assert_int_equal(facts.page_bytes, 8 * (64 * 2 * (80 + 32) * 2 + 320 + 64));
     kv_fill(kv, &shape, 0, 10, 10, NULL, k, v);
-    OK(ggufx_kv_stats(&facts, kv, 1, ok_error()));
+    OK(ggufx_kv_info(&facts, kv, 1, ok_error()));
     assert_int_equal(facts.n_pages, 2);
     assert_int_equal(facts.n_tokens, 0);
     assert_int_equal(facts.bytes_per_token, 2 * (3 * 34 + 24 * 2));
     OK(ggufx_kv_clear(kv, ok_error()));
-    OK(ggufx_kv_stats(&facts, kv, GGUFX_KV_ALL_LAYERS, ok_error()));
+    OK(ggufx_kv_info(&facts, kv, GGUFX_KV_ALL_LAYERS, ok_error()));
     assert_int_equal(facts.n_tokens, 0);
     assert_int_equal(facts.n_pages, 0);
     assert_int_equal(facts.page_bytes, 0);

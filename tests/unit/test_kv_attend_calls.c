@@ -90,7 +90,7 @@ static void test_a_large_batch_over_shifted_pages_gives_the_bits_of_single_calls
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_KV_Q8_0, GGUFX_KV_Q8_0);
     shape.n_sequences = 2;
-    shape.rope_style = GGUFX_KV_ROPE_PAIRS;
+    shape.rope_style = GGUFX_ROPE_INTERLEAVED;
     ggufx_kv *kv = kv_make(rt, &shape);
     float *x = kv_random(kLong * kDim, 1), *q = kv_random(kN * kDim, 2);
     float *out = calloc(kN * kDim, sizeof *out), one[kDim];
@@ -118,7 +118,7 @@ static void test_dropped_pages_change_no_bit(void **state) {
     enum { kDim = 64, kWindow = 700, kLong = 2100 };
     for (size_t t = 0; t < kTypeCount; t += 3) {
         const ggufx_kv_options whole = kv_shape(1, 3, kDim, kDim, kTypes[t], kTypes[(t + 2) % 17]);
-        const ggufx_kv_layer layer = {0, 0, kWindow, 0};
+        const ggufx_kv_layer_options layer = {0, 0, kWindow, 0};
         ggufx_kv_options windowed = whole;
         windowed.layers = &layer;
         windowed.n_layer_options = 1;
@@ -155,7 +155,7 @@ static void test_the_way_pages_came_changes_no_bit(void **state) {
     for (size_t t = 0; t < kTypeCount; t += 4) {
         ggufx_kv_options shape = kv_shape(1, 3, kDim, kDim, kTypes[t], kTypes[(t + 2) % 17]);
         shape.n_sequences = 3;
-        shape.rope_style = GGUFX_KV_ROPE_HALVES;
+        shape.rope_style = GGUFX_ROPE_NEOX;
         ggufx_kv *kv = kv_make(rt, &shape);
         float *x = kv_random(kLong * kDim, 1), *q = kv_random(kOut, 2);
         float want[kOut], got[kOut], lse[2][3];

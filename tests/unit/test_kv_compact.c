@@ -14,7 +14,7 @@ enum { kTokens = 64 * 8 };
 static ggufx_kv *holed(const ggufx_runtime *rt, uint32_t type, uint32_t n_sequences) {
     ggufx_kv_options shape = shape_of(type, type, n_sequences);
     shape.n_layers = 2;
-    shape.n_sinks = GGUFX_KV_NO_SINKS;
+    shape.n_sinks = GGUFX_KV_NO_SINK_TOKENS;
     ggufx_kv *kv = kv_make(rt, &shape);
     float *x = kv_random(kTokens * kRow, 1);
     for (uint32_t layer = 0; layer < 2; layer++)
@@ -29,7 +29,7 @@ static ggufx_kv *holed(const ggufx_runtime *rt, uint32_t type, uint32_t n_sequen
 }
 
 static ggufx_status compact(ggufx_kv *kv, const ggufx_progress *progress, ggufx_error *error) {
-    return ggufx_kv_compact(kv, GGUFX_KV_ALL_SEQUENCES, progress, error);
+    return ggufx_kv_compact(kv, GGUFX_ALL_SEQUENCES, progress, error);
 }
 
 static const uint32_t kTypes[] = {GGUFX_KV_F32,  GGUFX_KV_F16, GGUFX_KV_BF16,
@@ -96,9 +96,9 @@ static void test_pages_of_other_sequences_and_other_shifts_stay(void **state) {
     for (size_t t = 0; t < sizeof kTypes / sizeof *kTypes; t++) {
         ggufx_kv *kv = holed(rt, kTypes[t], 2);
         OK(ggufx_kv_copy(kv, 0, 1, 0, kv_rest(kv, 0, 0), ok_error()));
-        kv_bytes held = kv_saved(kv, GGUFX_KV_ALL_SEQUENCES);
+        kv_bytes held = kv_saved(kv, GGUFX_ALL_SEQUENCES);
         for (uint32_t s = 0; s < 2; s++) OK(ggufx_kv_compact(kv, s, NULL, ok_error()));
-        kv_bytes now = kv_saved(kv, GGUFX_KV_ALL_SEQUENCES);
+        kv_bytes now = kv_saved(kv, GGUFX_ALL_SEQUENCES);
         kv_assert_same(&held, &now);
         free(held.data);
         free(now.data);

@@ -61,7 +61,7 @@ static void *sequence_of(size_t n) {
     options.n_layers = options.n_kv_heads = options.n_q_heads = 1;
     options.head_dim_k = options.head_dim_v = kDim;
     options.type_k = options.type_v = GGUFX_KV_F16;
-    options.rope_style = GGUFX_KV_ROPE_HALVES;
+    options.rope_style = GGUFX_ROPE_NEOX;
     b->n = n;
     b->values = calloc(n, kDim * sizeof *b->values);
     assert_non_null(b->values);

@@ -198,7 +198,7 @@ static void test_bits_are_those_of_a_fresh_run_of_the_same_tokens(void **state) 
     ggufx_runtime *rt = kv_runtime(&memory, 2, NULL), *one = kv_runtime(&memory, 1, NULL);
     ggufx_runtime *scalar = kv_scalar_runtime();
     w.x = kv_random(4096 * kOut + kOut, 3);
-    static const uint32_t windows[] = {0, 16, 64}, sinks[] = {0, 4, GGUFX_KV_NO_SINKS};
+    static const uint32_t windows[] = {0, 16, 64}, sinks[] = {0, 4, GGUFX_KV_NO_SINK_TOKENS};
     size_t n = 0;
     for (size_t t = 0; t < kTypeCount; t++)
         for (size_t i = 0; i < 3; i++)
@@ -206,7 +206,8 @@ static void test_bits_are_those_of_a_fresh_run_of_the_same_tokens(void **state) 
                 if (n % test_step()) continue;
                 ggufx_kv_options shape = kv_shape(kHeads, kQHeads, kDim, kDim, kTypes[t],
                                                   kTypes[(t * 5 + n) % kTypeCount]);
-                const ggufx_kv_layer layers[kLayers] = {{0, 0, windows[i], 0}, {0, 0, 0, 0}};
+                const ggufx_kv_layer_options layers[kLayers] = {{0, 0, windows[i], 0},
+                                                                {0, 0, 0, 0}};
                 shape.n_layers = shape.n_layer_options = kLayers;
                 shape.layers = layers;
                 shape.n_sinks = sinks[s];

@@ -9,11 +9,11 @@ enum { kDim = 16, kWindow = 16, kTokens = 300 };
 
 /* Two layers, the first with a window; n0 and n1 tokens were appended to them one by one. */
 static ggufx_kv *filled(const ggufx_runtime *rt, size_t n0, size_t n1) {
-    const ggufx_kv_layer layers[2] = {{0, 0, kWindow, 0}, {0, 0, 0, 0}};
+    const ggufx_kv_layer_options layers[2] = {{0, 0, kWindow, 0}, {0, 0, 0, 0}};
     ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_KV_Q8_0, GGUFX_KV_F16);
     shape.n_layers = shape.n_layer_options = shape.n_sequences = 2;
     shape.layers = layers;
-    shape.rope_style = GGUFX_KV_ROPE_PAIRS;
+    shape.rope_style = GGUFX_ROPE_INTERLEAVED;
     ggufx_kv *kv = kv_make(rt, &shape);
     float *x = kv_random((n0 + n1) * kDim, 1);
     for (uint32_t layer = 0; layer < 2; layer++)
@@ -98,14 +98,14 @@ static void test_copies_that_would_need_dropped_tokens_are_refused(void **state)
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     ggufx_kv *kv = filled(rt, kTokens, kTokens);
-    kv_bytes before = kv_saved(kv, GGUFX_KV_ALL_SEQUENCES);
+    kv_bytes before = kv_saved(kv, GGUFX_ALL_SEQUENCES);
     ggufx_error error;
     /* 260 were dropped: the token at 275 is the first that sees none of them */
     const uint64_t ends[] = {260, 261, 273, 274};
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(ggufx_kv_copy(kv, 0, 1, 0, ends[i], &error), GGUFX_E_STATE);
         assert_int_equal(error.index, 0);
-        kv_bytes now = kv_saved(kv, GGUFX_KV_ALL_SEQUENCES);
+        kv_bytes now = kv_saved(kv, GGUFX_ALL_SEQUENCES);
         assert_int_equal(now.n, before.n);
         assert_memory_equal(now.data, before.data, now.n);
         free(now.data);
@@ -178,7 +178,7 @@ static void test_queries_of_the_tokens_of_an_append_are_answered(void **state) {
     ggufx_attend_options options = {.struct_size = sizeof options};
     options.window = kWindow;
     for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
-        const ggufx_kv_layer layers[2] = {{0, 0, kWindow, 0}, {0, 0, 0, 0}};
+        const ggufx_kv_layer_options layers[2] = {{0, 0, kWindow, 0}, {0, 0, 0, 0}};
         ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_KV_F16, GGUFX_KV_F16);
         shape.n_layers = shape.n_layer_options = 2;
         shape.layers = layers;
@@ -239,13 +239,13 @@ static void test_a_truncated_window_keeps_its_memory(void **state) {
     (void)state;
     static const uint32_t types[] = {GGUFX_KV_F16, GGUFX_KV_Q8_0};
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
-        const ggufx_kv_layer layer = {0, 0, 2 * kTokens, 0};
+        const ggufx_kv_layer_options layer = {0, 0, 2 * kTokens, 0};
         ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, types[t], types[t]);
         kv_memory memory = {0, 0, 0};
         ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
         shape.layers = &layer;
         shape.n_layer_options = 1;
-        shape.n_sinks = GGUFX_KV_NO_SINKS;
+        shape.n_sinks = GGUFX_KV_NO_SINK_TOKENS;
         ggufx_kv *kv = kv_make(rt, &shape);
         float *x = kv_random(kTokens * kDim, 1);
         for (int again = 0; again < 2; again++) {

@@ -40,7 +40,7 @@ static void test_create_refuses_bad_shapes(void **state) {
     BAD(n_layer_options, 1, GGUFX_E_ARGUMENT, "n_layer_options");
     BAD(type_k, GGUFX_KV_GX3, GGUFX_E_ARGUMENT, "multiple of 16"); /* heads of 8 */
     o = good;
-    o.rope_style = GGUFX_KV_ROPE_PAIRS;
+    o.rope_style = GGUFX_ROPE_INTERLEAVED;
     o.rope_dims = 7;
     EXPECT(GGUFX_E_ARGUMENT, "rope_dims", ggufx_kv_create(&kv, rt, &o, error));
     o.rope_dims = 10;
@@ -52,7 +52,7 @@ static void test_create_refuses_bad_shapes(void **state) {
     o.head_dim_k = 1056;
     o.type_k = GGUFX_KV_Q4_0;
     EXPECT(GGUFX_E_ARGUMENT, "at most 1024", ggufx_kv_create(&kv, rt, &o, error));
-    ggufx_kv_layer layer = {0, 0, 0, 1};
+    ggufx_kv_layer_options layer = {0, 0, 0, 1};
     o = good;
     o.layers = &layer;
     o.n_layer_options = 1;
@@ -221,10 +221,10 @@ static void test_questions_refuse_bad_arguments(void **state) {
     EXPECT(GGUFX_E_ARGUMENT, "sequence 9", ggufx_kv_rollback(kv, 9, error));
     EXPECT(GGUFX_E_ARGUMENT, "live", ggufx_kv_clear(NULL, error));
     ggufx_kv_facts facts = {.struct_size = sizeof facts};
-    EXPECT(GGUFX_E_ARGUMENT, "kv", ggufx_kv_stats(&facts, NULL, GGUFX_KV_ALL_LAYERS, error));
-    EXPECT(GGUFX_E_ARGUMENT, "out", ggufx_kv_stats(NULL, kv, GGUFX_KV_ALL_LAYERS, error));
+    EXPECT(GGUFX_E_ARGUMENT, "kv", ggufx_kv_info(&facts, NULL, GGUFX_KV_ALL_LAYERS, error));
+    EXPECT(GGUFX_E_ARGUMENT, "out", ggufx_kv_info(NULL, kv, GGUFX_KV_ALL_LAYERS, error));
     facts.struct_size = 0;
-    EXPECT(GGUFX_E_ARGUMENT, "struct_size", ggufx_kv_stats(&facts, kv, GGUFX_KV_ALL_LAYERS, error));
+    EXPECT(GGUFX_E_ARGUMENT, "struct_size", ggufx_kv_info(&facts, kv, GGUFX_KV_ALL_LAYERS, error));
     ggufx_kv_destroy(NULL);
     ggufx_kv_destroy(kv);
     ggufx_runtime_destroy(rt);

@@ -40,7 +40,7 @@ static void test_create_survives_any_allocation_that_fails(void **state) {
 /* State that a failing call must not change. */
 static void snapshot(uint64_t out[3], const ggufx_kv *kv) {
     ggufx_kv_facts facts = {.struct_size = sizeof facts};
-    OK(ggufx_kv_stats(&facts, kv, GGUFX_KV_ALL_LAYERS, ok_error()));
+    OK(ggufx_kv_info(&facts, kv, GGUFX_KV_ALL_LAYERS, ok_error()));
     out[0] = facts.n_tokens;
     out[1] = facts.n_pages;
     out[2] = facts.page_bytes;

@@ -145,8 +145,8 @@ static void test_values_take_no_memory(void **state) {
         const uint64_t b = estimate(rt, &both, n) - estimate(rt, &both, 0);
         ggufx_kv *kv = kv_make(rt, &keys), *other = kv_make(rt, &both);
         ggufx_kv_facts facts = {.struct_size = sizeof facts}, whole = facts;
-        OK(ggufx_kv_stats(&facts, kv, 0, ok_error()));
-        OK(ggufx_kv_stats(&whole, other, 0, ok_error()));
+        OK(ggufx_kv_info(&facts, kv, 0, ok_error()));
+        OK(ggufx_kv_info(&whole, other, 0, ok_error()));
         assert_int_equal(facts.type_v, kTypes[t]);
         /* the bits per value stay the same: half of the bytes, about half of the values */
         assert_true(fabs(facts.bits_per_value - whole.bits_per_value) < 0.01);
@@ -155,7 +155,7 @@ static void test_values_take_no_memory(void **state) {
         assert_in_range(a * 1000, b * 520, b * 540);
         /* the estimate equals the allocations */
         OK(ggufx_kv_reserve(kv, 0, 64 * 3 + 4, ok_error()));
-        OK(ggufx_kv_stats(&facts, kv, 0, ok_error()));
+        OK(ggufx_kv_info(&facts, kv, 0, ok_error()));
         const uint64_t table = 16 * 24, want = estimate(rt, &keys, 64 * 3 + 4);
         assert_in_range(facts.page_bytes, want - estimate(rt, &keys, 0) - table,
                         want - estimate(rt, &keys, 0));
@@ -168,8 +168,8 @@ static void test_the_rest_of_the_calls(void **state) {
     ggufx_runtime *rt = *state;
     enum { kN = 200, kDk = 96, kDv = 64 };
     ggufx_kv_options shape = shape_of(1, 2, kDk, kDv, GGUFX_KV_F16);
-    shape.rope_style = GGUFX_KV_ROPE_PAIRS;
-    shape.n_sinks = GGUFX_KV_NO_SINKS;
+    shape.rope_style = GGUFX_ROPE_INTERLEAVED;
+    shape.n_sinks = GGUFX_KV_NO_SINK_TOKENS;
     float *k = kv_random(kN * kDk, 3), *now = calloc(kN * kDk, sizeof *now);
     float *v = calloc(2 * kN * kDv, sizeof *v);
     assert_true(now && v);
@@ -226,7 +226,7 @@ static void test_the_rest_of_the_calls(void **state) {
     shape.head_dim_v = kDv;
     shape.rope_dims = 34;
     assert_int_equal(ggufx_kv_create(&kv, rt, &shape, &error), GGUFX_E_ARGUMENT);
-    const ggufx_kv_layer layer = {0, GGUFX_KV_F16, 0, 0};
+    const ggufx_kv_layer_options layer = {0, GGUFX_KV_F16, 0, 0};
     shape.rope_dims = 32;
     shape.layers = &layer;
     shape.n_layer_options = 1;

@@ -52,7 +52,7 @@ enum { kPlainPages, kShifted, kCut };
 
 static void check_types(const ggufx_runtime *rt, uint32_t type_k, uint32_t type_v, int change) {
     ggufx_kv_options shape = kv_shape(2, kHeads, kDim, kDim, type_k, type_v);
-    if (change == kShifted) shape.rope_style = GGUFX_KV_ROPE_PAIRS;
+    if (change == kShifted) shape.rope_style = GGUFX_ROPE_INTERLEAVED;
     ggufx_kv *kv = kv_make(rt, &shape);
     float *x = kv_random((size_t)kHeld * 2 * kDim, 1), *q = kv_random(kMost * kOut, 2);
     for (size_t i = 0; i < (size_t)kHeld * 2 * kDim; i++) x[i] *= 3.0f;

@@ -205,7 +205,7 @@ static void compact(world *w, uint32_t s) {
     const ggufx_progress progress = {.user = w, .report = perhaps};
     const int fails = may_fail(w);
     const ggufx_status status =
-        ggufx_kv_compact(w->kv, draw(w, 3) ? s : GGUFX_KV_ALL_SEQUENCES, &progress, NULL);
+        ggufx_kv_compact(w->kv, draw(w, 3) ? s : GGUFX_ALL_SEQUENCES, &progress, NULL);
     w->memory->fail_at = 0;
     if (status != GGUFX_OK && status != GGUFX_E_CANCELLED)
         assert_true(fails && status == GGUFX_E_MEMORY);
@@ -253,13 +253,13 @@ static void test_random_operations_agree_with_lists_of_tokens(void **state) {
     const long live = memory.live;
     for (int t = 0; t < 3; t++) {
         ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, 0, 0);
-        const ggufx_kv_layer layers[2] = {{types[t][0], types[t][1], 0, 0},
-                                          {types[t][2], types[t][3], 0, 0}};
+        const ggufx_kv_layer_options layers[2] = {{types[t][0], types[t][1], 0, 0},
+                                                  {types[t][2], types[t][3], 0, 0}};
         shape.n_layers = shape.n_layer_options = kLayers;
         shape.layers = layers;
         shape.n_sequences = kSequences;
-        shape.rope_style = GGUFX_KV_ROPE_NONE; /* keys keep their values when shifted */
-        shape.n_sinks = t == 2 ? GGUFX_KV_NO_SINKS : 0;
+        shape.rope_style = GGUFX_ROPE_NONE; /* keys keep their values when shifted */
+        shape.n_sinks = t == 2 ? GGUFX_KV_NO_SINK_TOKENS : 0;
         memset(&w, 0, sizeof w);
         w.kv = kv_make(rt, &shape);
         w.memory = &memory;

@@ -30,7 +30,7 @@ static void test_floats_become_what_appends_would_have_made(void **state) {
         ggufx_kv_options want_shape = shape_of(type_k, type_v, 1), shape = want_shape;
         want_shape.n_layers = shape.n_layers = 2;
         /* pages begin at 0, 64, ... */
-        want_shape.n_sinks = shape.n_sinks = i % 2 ? 64 : GGUFX_KV_NO_SINKS;
+        want_shape.n_sinks = shape.n_sinks = i % 2 ? 64 : GGUFX_KV_NO_SINK_TOKENS;
         shape.type_k = GGUFX_KV_F32;
         shape.type_v = GGUFX_KV_F32;
         ggufx_kv *want = kv_filled_to(rt, &want_shape, kLong);
@@ -115,7 +115,7 @@ static void test_every_step_loses_what_its_type_loses(void **state) {
             error = relative_error(v[1], v[0], kAll);
             if (error > most) fail_msg("values %u to %u: error %g", kTypes[from], type, error);
             ggufx_kv_facts one = {.struct_size = sizeof one};
-            OK(ggufx_kv_stats(&one, kv, 0, ok_error()));
+            OK(ggufx_kv_info(&one, kv, 0, ok_error()));
             assert_int_equal(one.type_k, type);
             assert_int_equal(one.type_v, type);
             ggufx_kv_destroy(kv);
@@ -196,8 +196,8 @@ static void test_shared_pages_stay_shared_and_apart(void **state) {
         ggufx_kv_options shape = shape_of(next[t], next[t], 3);
         shape.n_layers = 2;
         loaded = kv_make(rt, &shape);
-        kv_bytes saved = kv_saved(kv, GGUFX_KV_ALL_SEQUENCES);
-        OK(ggufx_kv_load(loaded, GGUFX_KV_ALL_SEQUENCES, kv_bytes_read, &saved, ok_error()));
+        kv_bytes saved = kv_saved(kv, GGUFX_ALL_SEQUENCES);
+        OK(ggufx_kv_load(loaded, GGUFX_ALL_SEQUENCES, kv_bytes_read, &saved, ok_error()));
         read_all(loaded, 1, 0, n, k[1], v[1]);
         assert_memory_equal(k[0], k[1], n * kRow * sizeof(float));
         free(saved.data);

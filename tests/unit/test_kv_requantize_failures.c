@@ -69,7 +69,7 @@ static void test_what_cannot_be_is_refused(void **state) {
     /* a removed token has no effect */
     kv_requantize_to(kv, 0, GGUFX_KV_GX4, GGUFX_KV_DEFAULT);
     ggufx_kv_facts facts = {.struct_size = sizeof facts};
-    OK(ggufx_kv_stats(&facts, kv, 0, ok_error()));
+    OK(ggufx_kv_info(&facts, kv, 0, ok_error()));
     assert_int_equal(facts.type_v, GGUFX_KV_F16);
     ggufx_kv_destroy(kv);
     free(held.data);

@@ -175,7 +175,8 @@ static void test_a_window_gives_pages_back_and_hides_what_follows_it(void **stat
     kv_memory memory = {0, 0, 0};
     ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
     ggufx_kv_options shape = shape_of(GGUFX_KV_Q8_0, GGUFX_KV_Q8_0, 2);
-    const ggufx_kv_layer layers[2] = {{0, 0, kWindow, 0}, {GGUFX_KV_F16, GGUFX_KV_F32, 0, 0}};
+    const ggufx_kv_layer_options layers[2] = {{0, 0, kWindow, 0},
+                                              {GGUFX_KV_F16, GGUFX_KV_F32, 0, 0}};
     shape.n_layers = 2;
     shape.n_layer_options = 2;
     shape.layers = layers;
@@ -187,10 +188,10 @@ static void test_a_window_gives_pages_back_and_hides_what_follows_it(void **stat
         for (uint32_t layer = 0; layer < 2; layer++)
             OK(kv_append_rows(kv, layer, 0, 10, NULL, x + i * kRow, 10 * kRow, x + i * kRow,
                               10 * kRow, ok_error()));
-    OK(ggufx_kv_stats(&facts, kv, 0, ok_error()));
+    OK(ggufx_kv_info(&facts, kv, 0, ok_error()));
     assert_in_range(facts.n_pages, 3, 4); /* 110 tokens in the window */
     assert_int_equal(facts.type_k, GGUFX_KV_Q8_0);
-    OK(ggufx_kv_stats(&facts, kv, 1, ok_error()));
+    OK(ggufx_kv_info(&facts, kv, 1, ok_error()));
     assert_int_equal(facts.n_pages, 16);
     assert_int_equal(facts.type_v, GGUFX_KV_F32);
     assert_int_equal(length_of(kv, 0), kTokens);
@@ -246,7 +247,7 @@ static void test_equal_heads_give_the_bits_of_one(void **state) {
         for (uint32_t heads = 1; heads <= 2; heads++) {
             ggufx_kv_options shape =
                 kv_shape(heads, heads, kDim, kDim, GGUFX_KV_Q4_0, GGUFX_KV_Q4_0);
-            shape.rope_style = GGUFX_KV_ROPE_NONE;
+            shape.rope_style = GGUFX_ROPE_NONE;
             ggufx_kv *kv = kv_make(rt, &shape);
             const float *from = heads == 1 ? x : two;
             kv_fill(kv, &shape, 0, kN, 100, NULL, from, from);

@@ -12,7 +12,7 @@ static ggufx_kv_options shape_of(uint32_t type_k, uint32_t type_v) {
     ggufx_kv_options shape = kv_shape(kHeads, 2 * kHeads, kDim, kDim, type_k, type_v);
     shape.n_layers = 2;
     shape.n_sequences = 2;
-    shape.rope_style = GGUFX_KV_ROPE_PAIRS;
+    shape.rope_style = GGUFX_ROPE_INTERLEAVED;
     return shape;
 }
 
@@ -61,12 +61,12 @@ static void test_what_was_saved_comes_back_and_goes_on(void **state) {
         ggufx_kv *a = filled(rt, &shape, 1), *b = filled(rt, &shape, 2), *c = kv_make(rt, &shape);
         float want[2][2 * kRow], got[2][2 * kRow];
         attend_both(a, want);
-        kv_bytes all = kv_saved(a, GGUFX_KV_ALL_SEQUENCES);
-        OK(ggufx_kv_load(b, GGUFX_KV_ALL_SEQUENCES, kv_bytes_read, &all, ok_error()));
+        kv_bytes all = kv_saved(a, GGUFX_ALL_SEQUENCES);
+        OK(ggufx_kv_load(b, GGUFX_ALL_SEQUENCES, kv_bytes_read, &all, ok_error()));
         assert_int_equal(all.at, all.n);
         attend_both(b, got);
         assert_memory_equal(want, got, sizeof want);
-        kv_bytes again = kv_saved(b, GGUFX_KV_ALL_SEQUENCES);
+        kv_bytes again = kv_saved(b, GGUFX_ALL_SEQUENCES);
         assert_same(&all, &again);
         kv_bytes one = kv_saved(a, 1); /* into an empty sequence */
         OK(ggufx_kv_load(c, 0, kv_bytes_read, &one, ok_error()));
@@ -136,7 +136,7 @@ static void test_slots_without_a_token_are_not_saved(void **state) {
     float *x = kv_random(kAll * kRow, 3), *other = kv_random(kAll * kRow, 4);
     for (size_t t = 0; t < kOwnTypes; t++) {
         ggufx_kv_options shape = shape_of(own_types[t][0], own_types[t][1]);
-        if (t % 2) shape.n_sinks = GGUFX_KV_NO_SINKS;
+        if (t % 2) shape.n_sinks = GGUFX_KV_NO_SINK_TOKENS;
         ggufx_kv *fresh = kv_make(rt, &shape), *cut = kv_make(rt, &shape);
         append_of(fresh, x, 0, kKept, x, kKept);
         append_of(cut, x, 0, kKept, other, 60);
@@ -168,7 +168,7 @@ static void test_codes_of_other_tokens_are_not_saved(void **state) {
     for (size_t t = 3; t < kOwnTypes; t++) {
         ggufx_kv_options shape = shape_of(own_types[t][0], own_types[t][1]);
         shape.flags |= GGUFX_KV_CENTRE_NONE; /* calibration would depend on the whole page */
-        shape.n_sinks = GGUFX_KV_NO_SINKS;
+        shape.n_sinks = GGUFX_KV_NO_SINK_TOKENS;
         ggufx_kv *a = kv_make(rt, &shape), *b = kv_make(rt, &shape), *c = kv_make(rt, &shape);
         append_of(a, x, 0, kKept, x, 3 * kAll);
         append_of(b, x, 0, kKept, other, 3 * kAll);
@@ -213,7 +213,7 @@ static ggufx_status refused(ggufx_kv *kv, uint32_t sequence, kv_bytes *from, con
     assert_true(error.message[0] != 0);
     assert_int_equal(memory->live, live);
     memory->fail_at = 0;
-    kv_bytes now = kv_saved(kv, GGUFX_KV_ALL_SEQUENCES);
+    kv_bytes now = kv_saved(kv, GGUFX_ALL_SEQUENCES);
     assert_same(held, &now);
     free(now.data);
     return status;
@@ -225,30 +225,29 @@ static void test_damaged_snapshots_are_refused_and_nothing_is_changed(void **sta
     ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
     const ggufx_kv_options shape = shape_of(GGUFX_KV_GX2, GGUFX_KV_Q4_0);
     ggufx_kv *a = filled(rt, &shape, 1), *b = filled(rt, &shape, 2);
-    kv_bytes good = kv_saved(a, GGUFX_KV_ALL_SEQUENCES), held = kv_saved(b, GGUFX_KV_ALL_SEQUENCES);
+    kv_bytes good = kv_saved(a, GGUFX_ALL_SEQUENCES), held = kv_saved(b, GGUFX_ALL_SEQUENCES);
     const size_t n = good.n;
     for (size_t cut = 0; cut < n; cut += cut < 400 ? 1 : 509) {
         good.n = cut;
-        assert_int_equal(refused(b, GGUFX_KV_ALL_SEQUENCES, &good, &held, &memory),
-                         GGUFX_E_TRUNCATED);
+        assert_int_equal(refused(b, GGUFX_ALL_SEQUENCES, &good, &held, &memory), GGUFX_E_TRUNCATED);
     }
     good.n = n;
     for (size_t at = 0; at < n; at += at < 600 ? 1 : 211) {
         good.data[at] ^= (uint8_t)(1u << at % 8);
-        refused(b, GGUFX_KV_ALL_SEQUENCES, &good, &held, &memory);
+        refused(b, GGUFX_ALL_SEQUENCES, &good, &held, &memory);
         good.data[at] ^= (uint8_t)(1u << at % 8);
     }
     good.data[n / 2] ^= 4;
-    assert_int_equal(refused(b, GGUFX_KV_ALL_SEQUENCES, &good, &held, &memory), GGUFX_E_CHECKSUM);
+    assert_int_equal(refused(b, GGUFX_ALL_SEQUENCES, &good, &held, &memory), GGUFX_E_CHECKSUM);
     good.data[n / 2] ^= 4;
     for (long at = 1; at < 40; at++) {
         good.fail_at = at * at;
-        assert_int_equal(refused(b, GGUFX_KV_ALL_SEQUENCES, &good, &held, &memory), GGUFX_E_IO);
+        assert_int_equal(refused(b, GGUFX_ALL_SEQUENCES, &good, &held, &memory), GGUFX_E_IO);
     }
     good.fail_at = 0;
     for (long at = 1; at < 30; at++) {
         memory.fail_at = at;
-        assert_int_equal(refused(b, GGUFX_KV_ALL_SEQUENCES, &good, &held, &memory), GGUFX_E_MEMORY);
+        assert_int_equal(refused(b, GGUFX_ALL_SEQUENCES, &good, &held, &memory), GGUFX_E_MEMORY);
     }
     ggufx_error error;
     assert_int_equal(ggufx_kv_load(b, 0, NULL, NULL, &error), GGUFX_E_ARGUMENT);
@@ -261,8 +260,7 @@ static void test_damaged_snapshots_are_refused_and_nothing_is_changed(void **sta
     assert_int_equal(ggufx_kv_save(b, 0, kv_bytes_write, &broken, &error), GGUFX_E_IO);
     assert_int_equal(broken.calls, 5);
     good.at = 0; /* the undamaged one loads */
-    assert_int_equal(ggufx_kv_load(b, GGUFX_KV_ALL_SEQUENCES, kv_bytes_read, &good, &error),
-                     GGUFX_OK);
+    assert_int_equal(ggufx_kv_load(b, GGUFX_ALL_SEQUENCES, kv_bytes_read, &good, &error), GGUFX_OK);
     ggufx_kv_destroy(a);
     ggufx_kv_destroy(b);
     ggufx_runtime_destroy(rt);
@@ -278,10 +276,10 @@ static void test_snapshots_of_other_caches_are_refused_by_name(void **state) {
     ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
     const ggufx_kv_options shape = shape_of(GGUFX_KV_GX3, GGUFX_KV_Q8_0);
     ggufx_kv *a = filled(rt, &shape, 1);
-    kv_bytes saved = kv_saved(a, 0), held = kv_saved(a, GGUFX_KV_ALL_SEQUENCES);
-    assert_int_equal(refused(a, GGUFX_KV_ALL_SEQUENCES, &saved, &held, &memory), GGUFX_E_MISMATCH);
+    kv_bytes saved = kv_saved(a, 0), held = kv_saved(a, GGUFX_ALL_SEQUENCES);
+    assert_int_equal(refused(a, GGUFX_ALL_SEQUENCES, &saved, &held, &memory), GGUFX_E_MISMATCH);
     assert_int_equal(refused(a, 0, &held, &held, &memory), GGUFX_E_MISMATCH);
-    const ggufx_kv_layer layers[2] = {{0, 0, 0, 0}, {0, 0, 77, 0}};
+    const ggufx_kv_layer_options layers[2] = {{0, 0, 0, 0}, {0, 0, 77, 0}};
     for (int what = 0; what < 9; what++) {
         static const char *names[] = {"type_k", "type_v",     "n_sinks",   "rope_style", "model",
                                       "window", "head_dim_v", "rope_base", "centring"};
@@ -289,7 +287,7 @@ static void test_snapshots_of_other_caches_are_refused_by_name(void **state) {
         if (what == 0) o.type_k = GGUFX_KV_GX4;
         if (what == 1) o.type_v = GGUFX_KV_Q5_0;
         if (what == 2) o.n_sinks = 5;
-        if (what == 3) o.rope_style = GGUFX_KV_ROPE_HALVES;
+        if (what == 3) o.rope_style = GGUFX_ROPE_NEOX;
         if (what == 4) o.model = 1;
         if (what == 5) o.layers = layers, o.n_layer_options = 2;
         if (what == 6) o.head_dim_v = 32;

@@ -11,12 +11,12 @@ static const uint64_t kMost = (uint64_t)1 << 40; /* tokens of a sequence */
 
 /* One layer with a window that has dropped most tokens. */
 static ggufx_kv *windowed(const ggufx_runtime *rt, uint64_t max_tokens) {
-    const ggufx_kv_layer layer = {0, 0, kWindow, 0};
+    const ggufx_kv_layer_options layer = {0, 0, kWindow, 0};
     ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_KV_F16, GGUFX_KV_F16);
     shape.layers = &layer;
     shape.n_layer_options = 1;
     shape.max_tokens = max_tokens;
-    shape.rope_style = GGUFX_KV_ROPE_PAIRS;
+    shape.rope_style = GGUFX_ROPE_INTERLEAVED;
     return kv_make(rt, &shape);
 }
 
@@ -184,12 +184,12 @@ static void test_version_1_shares_what_pages_are_centred_by(void **state) {
     float *x = kv_random(kTokens * kDim, 7);
     kv_fill(kv, &shape, 0, kTokens, 16, NULL, x, x);
     OK(ggufx_kv_copy(kv, 0, 1, 0, kTokens, ok_error()));
-    kv_bytes good = kv_saved(kv, GGUFX_KV_ALL_SEQUENCES);
+    kv_bytes good = kv_saved(kv, GGUFX_ALL_SEQUENCES);
     kv_bytes old = in_version_1(&good);
     ggufx_error error;
-    if (ggufx_kv_load(other, GGUFX_KV_ALL_SEQUENCES, kv_bytes_read, &old, &error) != GGUFX_OK)
+    if (ggufx_kv_load(other, GGUFX_ALL_SEQUENCES, kv_bytes_read, &old, &error) != GGUFX_OK)
         fail_msg("%s", error.message);
-    kv_bytes again = kv_saved(other, GGUFX_KV_ALL_SEQUENCES);
+    kv_bytes again = kv_saved(other, GGUFX_ALL_SEQUENCES);
     assert_int_equal(again.n, good.n);
     assert_memory_equal(again.data, good.data, good.n);
     free(x);

@@ -64,7 +64,7 @@ static void test_snapshots_are_for_their_owner(void **state) {
     ggufx_kv *kv = filled(rt, 1);
     const mode_t mask = umask(0);
     for (unsigned mode = 0600; mode <= 0640; mode += 040) {
-        OK(ggufx_kv_save_path(kv, 0, path, ok_error()));
+        OK(ggufx_kv_save_file(kv, 0, path, ok_error()));
         assert_int_equal(stat(path, &info), 0);
         assert_int_equal(info.st_mode & 07777, mode);
         assert_int_equal(chmod(path, 0640), 0);
@@ -80,20 +80,20 @@ static void test_files_hold_the_bytes_of_save_and_replace_each_other(void **stat
     kv_memory memory = {0, 0, 0};
     ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
     ggufx_kv *a = filled(rt, 1), *b = filled(rt, 2);
-    OK(ggufx_kv_compact(b, GGUFX_KV_ALL_SEQUENCES, NULL, ok_error())); /* spare pages */
+    OK(ggufx_kv_compact(b, GGUFX_ALL_SEQUENCES, NULL, ok_error())); /* spare pages */
     const long live = memory.live;
     ggufx_error error;
-    static const uint32_t which[] = {0, GGUFX_KV_ALL_SEQUENCES, 1}; /* long after short, and back */
+    static const uint32_t which[] = {0, GGUFX_ALL_SEQUENCES, 1}; /* long after short, and back */
     for (size_t i = 0; i < 3; i++) {
         kv_bytes want = kv_saved(a, which[i]);
         uint8_t *left = calloc(want.n + 1000, 1); /* left by a killed process */
         assert_non_null(left);
         put_file(part, left, want.n + 1000);
         free(left);
-        assert_int_equal(ggufx_kv_save_path(a, which[i], path, &error), GGUFX_OK);
+        assert_int_equal(ggufx_kv_save_file(a, which[i], path, &error), GGUFX_OK);
         assert_int_equal(access(part, F_OK), -1);
         assert_file(&want);
-        assert_int_equal(ggufx_kv_load_path(b, which[i], path, &error), GGUFX_OK);
+        assert_int_equal(ggufx_kv_load_file(b, which[i], path, &error), GGUFX_OK);
         kv_bytes back = kv_saved(b, which[i]);
         assert_int_equal(back.n, want.n);
         assert_memory_equal(back.data, want.data, want.n);
@@ -111,7 +111,7 @@ static void test_files_hold_the_bytes_of_save_and_replace_each_other(void **stat
 static void refused_save(const ggufx_kv *kv, ggufx_status want, int system_error,
                          const kv_bytes *held) {
     ggufx_error error;
-    assert_int_equal(ggufx_kv_save_path(kv, 0, path, &error), want);
+    assert_int_equal(ggufx_kv_save_file(kv, 0, path, &error), want);
     assert_int_equal(error.status, want);
     assert_int_equal(error.system_error, system_error);
     assert_non_null(strstr(error.message, want == GGUFX_E_MEMORY ? "memory" : folder));
@@ -124,7 +124,7 @@ static void test_a_failed_save_leaves_the_file_and_nothing_else(void **state) {
     ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
     ggufx_kv *a = filled(rt, 1), *b = filled(rt, 2);
     const long live = memory.live;
-    OK(ggufx_kv_save_path(a, 0, path, ok_error()));
+    OK(ggufx_kv_save_file(a, 0, path, ok_error()));
     kv_bytes held = kv_saved(a, 0);
     for (long at = 1; at <= 4; at++) { /* the names and the buffer */
         memory.fail_at = at;
@@ -147,14 +147,14 @@ static void test_a_failed_save_leaves_the_file_and_nothing_else(void **state) {
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     assert_int_equal(access(part, F_OK), -1);
     ggufx_error error;
-    assert_int_equal(ggufx_kv_save_path(b, 0, folder, &error), GGUFX_E_IO);
-    assert_int_equal(ggufx_kv_save_path(b, 0, "/dev/null", &error), GGUFX_E_IO);
-    assert_int_equal(ggufx_kv_save_path(b, 0, "/nowhere/at/all", &error), GGUFX_E_IO);
+    assert_int_equal(ggufx_kv_save_file(b, 0, folder, &error), GGUFX_E_IO);
+    assert_int_equal(ggufx_kv_save_file(b, 0, "/dev/null", &error), GGUFX_E_IO);
+    assert_int_equal(ggufx_kv_save_file(b, 0, "/nowhere/at/all", &error), GGUFX_E_IO);
     assert_int_equal(error.system_error, ENOENT);
-    assert_int_equal(ggufx_kv_save_path(b, 2, path, &error), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_kv_save_file(b, 2, path, &error), GGUFX_E_ARGUMENT);
     assert_non_null(strstr(error.message, "sequence 2"));
-    assert_int_equal(ggufx_kv_save_path(b, 0, NULL, &error), GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_kv_save_path(NULL, 0, path, &error), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_kv_save_file(b, 0, NULL, &error), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_kv_save_file(NULL, 0, path, &error), GGUFX_E_ARGUMENT);
     assert_file(&held);
     assert_int_equal(access(part, F_OK), -1);
     assert_int_equal(memory.live, live);
@@ -191,7 +191,7 @@ static void test_damaged_files_are_refused_and_change_nothing(void **state) {
         if (damages[i].flip) data[damages[i].flip] ^= 0x40;
         put_file(path, data, damages[i].n);
         ggufx_error error;
-        const ggufx_status status = ggufx_kv_load_path(b, 0, path, &error);
+        const ggufx_status status = ggufx_kv_load_file(b, 0, path, &error);
         if (status != damages[i].want) fail_msg("damage %zu: %d, %s", i, status, error.message);
         assert_int_equal(error.status, status);
         kv_bytes now = kv_saved(b, 0);
@@ -200,16 +200,16 @@ static void test_damaged_files_are_refused_and_change_nothing(void **state) {
         assert_int_equal(memory.live, live);
     }
     ggufx_error error;
-    assert_int_equal(ggufx_kv_load_path(b, 0, "/nowhere/at/all", &error), GGUFX_E_IO);
+    assert_int_equal(ggufx_kv_load_file(b, 0, "/nowhere/at/all", &error), GGUFX_E_IO);
     assert_int_equal(error.system_error, ENOENT);
-    assert_int_equal(ggufx_kv_load_path(b, 0, folder, &error), GGUFX_E_IO);
+    assert_int_equal(ggufx_kv_load_file(b, 0, folder, &error), GGUFX_E_IO);
     assert_int_equal(error.system_error, EISDIR);
-    assert_int_equal(ggufx_kv_load_path(b, 0, NULL, &error), GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_kv_load_path(NULL, 0, path, &error), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_kv_load_file(b, 0, NULL, &error), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_kv_load_file(NULL, 0, path, &error), GGUFX_E_ARGUMENT);
     put_file(path, good.data, good.n);
     for (long k = 1;; k++) {
         memory.fail_at = k;
-        const ggufx_status status = ggufx_kv_load_path(b, 0, path, &error);
+        const ggufx_status status = ggufx_kv_load_file(b, 0, path, &error);
         if (status == GGUFX_OK) break;
         assert_int_equal(status, GGUFX_E_MEMORY);
         assert_int_equal(memory.live, live);

@@ -30,15 +30,15 @@ enum { kMost = 700 };
 
 static ggufx_kv *make_cache(const ggufx_runtime *rt, uint32_t type, uint32_t window,
                             uint32_t n_sequences, uint32_t flags) {
-    const ggufx_kv_layer layers[kLayers] = {{0, 0, 0, 0},
-                                            {0, 0, window, GGUFX_KV_WINDOW_CHUNKED},
-                                            {0, 0, window, GGUFX_KV_WINDOW_SYMMETRIC}};
+    const ggufx_kv_layer_options layers[kLayers] = {{0, 0, 0, 0},
+                                                    {0, 0, window, GGUFX_KV_WINDOW_CHUNKED},
+                                                    {0, 0, window, GGUFX_KV_WINDOW_SYMMETRIC}};
     ggufx_kv_options shape = kv_shape(1, kHeads, kDim, kDim, type, type);
     shape.flags = flags;
     shape.n_layers = shape.n_layer_options = kLayers;
     shape.layers = layers;
     shape.n_sequences = n_sequences;
-    shape.rope_style = GGUFX_KV_ROPE_HALVES;
+    shape.rope_style = GGUFX_ROPE_NEOX;
     return kv_make(rt, &shape);
 }
 
@@ -284,7 +284,7 @@ static void edit(world *w, uint32_t s) {
     const uint64_t first = a < b ? a : b, n = a < b ? b - a : a - b;
     const uint64_t copied = draw(&w->random, 2) ? 0 : first;
     const uint32_t other = draw(&w->random, kSequences);
-    kv_bytes before = kv_saved(w->kv, GGUFX_KV_ALL_SEQUENCES);
+    kv_bytes before = kv_saved(w->kv, GGUFX_ALL_SEQUENCES);
     ggufx_status status = GGUFX_OK;
     switch (draw(&w->random, 5)) {
     case 0:
@@ -306,7 +306,7 @@ static void edit(world *w, uint32_t s) {
     }
     if (status != GGUFX_OK) {
         assert_true(status == GGUFX_E_STATE || status == GGUFX_E_ARGUMENT);
-        kv_bytes after = kv_saved(w->kv, GGUFX_KV_ALL_SEQUENCES);
+        kv_bytes after = kv_saved(w->kv, GGUFX_ALL_SEQUENCES);
         assert_int_equal(before.n, after.n);
         assert_memory_equal(before.data, after.data, after.n);
         free(after.data);
@@ -354,7 +354,7 @@ static void test_random_operations_keep_layers_equal(void **state) {
 
 static uint64_t pages_of(const ggufx_kv *kv, uint32_t layer) {
     ggufx_kv_facts facts = {.struct_size = sizeof facts};
-    OK(ggufx_kv_stats(&facts, kv, layer, ok_error()));
+    OK(ggufx_kv_info(&facts, kv, layer, ok_error()));
     return facts.n_pages;
 }
 
@@ -410,7 +410,7 @@ static void test_kinds_that_are_none_are_refused(void **state) {
     static const uint32_t wrong[][2] = {{16, 3}, {16, UINT32_MAX}, {0, 1}, {0, 2}};
     ggufx_kv *kv = make_cache(rt, GGUFX_KV_F16, 16, 1, 0);
     for (size_t i = 0; i < 4; i++) {
-        ggufx_kv_layer layer = {0, 0, wrong[i][0], wrong[i][1]};
+        ggufx_kv_layer_options layer = {0, 0, wrong[i][0], wrong[i][1]};
         ggufx_kv_options shape = kv_shape(1, kHeads, kDim, kDim, 0, 0);
         shape.n_layer_options = 1;
         shape.layers = &layer;
@@ -431,7 +431,7 @@ static void test_kinds_that_are_none_are_refused(void **state) {
 }
 
 static ggufx_kv *one_layer(const ggufx_runtime *rt, uint32_t window, uint32_t kind) {
-    const ggufx_kv_layer layer = {0, 0, window, kind};
+    const ggufx_kv_layer_options layer = {0, 0, window, kind};
     ggufx_kv_options shape = kv_shape(1, kHeads, kDim, kDim, GGUFX_KV_F16, GGUFX_KV_F16);
     shape.n_layer_options = 1;
     shape.layers = &layer;

@@ -25,17 +25,18 @@ static void test_features_are_reported(void **state) {
 }
 
 static void test_chats_are_refused(void **state) {
-    ggufx_chat_options options;
-    ggufx_chat *chat = (ggufx_chat *)(void *)&options;
+    ggufx_chat_template_options options;
+    ggufx_chat_template *chat = (ggufx_chat_template *)(void *)&options;
     ggufx_error error;
     (void)state;
-    options = (ggufx_chat_options){.struct_size = sizeof(ggufx_chat_options)};
+    options = (ggufx_chat_template_options){.struct_size = sizeof(ggufx_chat_template_options)};
     assert_int_equal(options.struct_size, sizeof options);
     options.text = text_of("{{ messages }}");
-    assert_int_equal(ggufx_chat_create(&chat, rt, NULL, &options, &error), GGUFX_E_UNSUPPORTED);
+    assert_int_equal(ggufx_chat_template_create(&chat, rt, NULL, &options, &error),
+                     GGUFX_E_UNSUPPORTED);
     assert_null(chat);
     assert_non_null(strstr(error.message, "without chat templates"));
-    assert_null(ggufx_chat_format_name(0));
+    assert_null(ggufx_chat_template_builtin_name(0));
 }
 
 static void test_grammars_are_refused(void **state) {

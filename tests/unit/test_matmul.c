@@ -121,13 +121,13 @@ static void test_options_with_unknown_or_contrary_flags_are_refused(void **state
     ggufx_matmul_options options = {.struct_size = sizeof options};
     options.flags = 0x8000u;
     assert_int_equal(ggufx_matvec(&y, 1, rt, w, x, 4, &options, NULL), GGUFX_E_ARGUMENT);
-    options.flags = GGUFX_MATMUL_F32 | GGUFX_MATMUL_PRECISE;
+    options.flags = GGUFX_MATMUL_F32 | GGUFX_MATMUL_INT16;
     assert_int_equal(ggufx_matvec(&y, 1, rt, w, x, 4, &options, NULL), GGUFX_E_ARGUMENT);
-    options.flags = GGUFX_MATMUL_TILES | GGUFX_MATMUL_BATCH_INVARIANT;
+    options.flags = GGUFX_MATMUL_TILED | GGUFX_MATMUL_BATCH_INVARIANT;
     assert_int_equal(ggufx_matvec(&y, 1, rt, w, x, 4, &options, NULL), GGUFX_E_ARGUMENT);
-    options.flags = GGUFX_MATMUL_TILES | GGUFX_MATMUL_PRECISE;
+    options.flags = GGUFX_MATMUL_TILED | GGUFX_MATMUL_INT16;
     OK(ggufx_matvec(&y, 1, rt, w, x, 4, &options, ok_error()));
-    options.flags = GGUFX_MATMUL_PRECISE | GGUFX_MATMUL_BATCH_INVARIANT;
+    options.flags = GGUFX_MATMUL_INT16 | GGUFX_MATMUL_BATCH_INVARIANT;
     OK(ggufx_matvec(&y, 1, rt, w, x, 4, &options, ok_error()));
     ggufx_tensor_destroy(w);
     free_matrix(&m);

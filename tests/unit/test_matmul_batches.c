@@ -65,7 +65,7 @@ static void test_pieces_of_the_last_tiles_change_no_bit(void **state) {
     enum { rows = 307, cols = 256, n = 131 };
     static const uint32_t types[] = {GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q2_K, GGUFX_TYPE_Q6_K,
                                      GGUFX_TYPE_F16};
-    static const uint32_t modes[] = {0, GGUFX_MATMUL_PRECISE, GGUFX_MATMUL_F32};
+    static const uint32_t modes[] = {0, GGUFX_MATMUL_INT16, GGUFX_MATMUL_F32};
     const ggufx_executor executors[] = {thread_executor(3), reverse_executor()};
     ggufx_runtime *alone = make_runtime(GGUFX_ISA_BEST, 1);
     float *x = random_values(n * cols, 18);

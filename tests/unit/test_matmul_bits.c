@@ -44,7 +44,7 @@ static void test_invariant_columns_have_the_bits_of_matvec_whatever_their_number
     float *x = random_values(most * cols, 17);
     for (size_t t = 0; t < N_PRODUCT_TYPES; t += test_step_sanitized()) {
         matrix m = random_matrix(product_types[t], rows, cols, 0);
-        const uint32_t modes[] = {0, GGUFX_MATMUL_F32, GGUFX_MATMUL_PRECISE};
+        const uint32_t modes[] = {0, GGUFX_MATMUL_F32, GGUFX_MATMUL_INT16};
         for (size_t mode = 0; mode < 3; mode++) {
             const uint32_t flags = modes[mode];
             for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
@@ -65,7 +65,7 @@ static void test_invariant_columns_have_the_bits_of_matvec_whatever_their_number
 
 static void check_tiles(int32_t isa, uint32_t threads) {
     enum { rows = 37, cols = 512, most = 21 };
-    static const uint32_t modes[] = {0, GGUFX_MATMUL_F32, GGUFX_MATMUL_PRECISE};
+    static const uint32_t modes[] = {0, GGUFX_MATMUL_F32, GGUFX_MATMUL_INT16};
     static const size_t numbers[] = {1, 2, 3, 4, 5, 7, most};
     ggufx_runtime *rt = make_runtime(isa, threads);
     float *x = random_values(most * cols, 20);
@@ -75,7 +75,7 @@ static void check_tiles(int32_t isa, uint32_t threads) {
             float *want = product(rt, &m, x, most, modes[mode]);
             for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
                 const size_t n = numbers[i], first = most - n;
-                float *y = product(rt, &m, x + first * cols, n, modes[mode] | GGUFX_MATMUL_TILES);
+                float *y = product(rt, &m, x + first * cols, n, modes[mode] | GGUFX_MATMUL_TILED);
                 assert_equal_bits(y, want + first * rows, n * rows);
                 free(y);
             }
@@ -135,8 +135,7 @@ static void test_precise_products_are_between_the_default_and_f32(void **state) 
             product_types[t] != GGUFX_TYPE_F32 && product_types[t] != GGUFX_TYPE_F16;
         for (size_t n = 1; n <= 5; n += 4) {
             float *exact = product(rt, &m, x, n, GGUFX_MATMUL_F32);
-            float *y8 = product(rt, &m, x, n, 0),
-                  *y15 = product(rt, &m, x, n, GGUFX_MATMUL_PRECISE);
+            float *y8 = product(rt, &m, x, n, 0), *y15 = product(rt, &m, x, n, GGUFX_MATMUL_INT16);
             if (quantized) {
                 const double e8 = relative_error(y8, exact, n * rows);
                 const double e15 = relative_error(y15, exact, n * rows);
@@ -194,7 +193,7 @@ static void test_many_columns_row_by_row_do_not_depend_on_the_executor(void **st
     enum { rows = 40, cols = 1024, n = 150 };
     static const uint32_t types[] = {GGUFX_TYPE_Q4_K, GGUFX_TYPE_Q2_K, GGUFX_TYPE_Q4_1,
                                      GGUFX_TYPE_F16};
-    static const uint32_t ways[] = {0, GGUFX_MATMUL_PRECISE, GGUFX_MATMUL_F32};
+    static const uint32_t ways[] = {0, GGUFX_MATMUL_INT16, GGUFX_MATMUL_F32};
     float *x = random_values((size_t)n * cols, 7);
     for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
         matrix m = random_matrix(types[t], rows, cols, 0);
@@ -290,7 +289,7 @@ static void test_columns_that_do_not_fit_together_have_the_same_bits(void **stat
         matrix m = random_matrix(types[t], rows, cols, 0);
         for (size_t mode = 0; mode < N_PRODUCT_MODES; mode++) {
             const uint32_t flags = product_modes[mode];
-            if (flags & GGUFX_MATMUL_TILES) continue; /* tiles take four times as much */
+            if (flags & GGUFX_MATMUL_TILED) continue; /* tiles take four times as much */
             float *want = product(large, &m, x, n, flags), *y = product(small, &m, x, n, flags);
             assert_equal_bits(y, want, n * rows);
             free(want);

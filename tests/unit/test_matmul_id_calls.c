@@ -124,7 +124,7 @@ static void test_experts_share_forks_and_joins(void **state) {
         mixture t = {many ? 16 : 1, 100, 1024, many ? 256 : 16, 1, .w = NULL};
         make_mixture(&t, rt, GGUFX_TYPE_Q4_0);
         n_calls[many] = 0;
-        assert_int_equal(run_mixture(&t, rt, GGUFX_MATMUL_TILES, NULL, NULL), GGUFX_OK);
+        assert_int_equal(run_mixture(&t, rt, GGUFX_MATMUL_TILED, NULL, NULL), GGUFX_OK);
         free_mixture(&t);
         ggufx_runtime_destroy(rt);
     }

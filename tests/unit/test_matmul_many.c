@@ -84,7 +84,7 @@ static void test_packed_columns_that_do_not_fit_together_have_the_same_bits(void
     make_bundle(&b, small, 9, cols);
     for (size_t mode = 0; mode < N_PRODUCT_MODES; mode += test_step_sanitized()) {
         const uint32_t flags = product_modes[mode];
-        if (flags & GGUFX_MATMUL_TILES) continue; /* tiles take four times as much */
+        if (flags & GGUFX_MATMUL_TILED) continue; /* tiles take four times as much */
         assert_int_equal(many(&b, small, x, flags, NULL, NULL), GGUFX_OK);
         for (size_t k = 0; k < b.n; k++) {
             float *want = product(large, &b.m[k], x, 1, flags);

@@ -100,8 +100,8 @@ static void check_figures(uint32_t stride) {
     const tiny_options other = other_model();
     saved_file *file = save(stride);
     expected *e = expect(stride);
-    ggufx_measure_options options = {.struct_size = sizeof options};
-    ggufx_measure_facts facts;
+    ggufx_eval_options options = {.struct_size = sizeof options};
+    ggufx_eval_facts facts;
     fixture f;
     double mean = 0, square = 0, same = (double)e->n_same / e->n;
     for (int i = 0; i < e->n; i++) mean += e->kl[i] / e->n, square += e->kl[i] * e->kl[i] / e->n;
@@ -112,7 +112,7 @@ static void check_figures(uint32_t stride) {
     MUST(&f, measure(&f, &facts, N, TINY_BOS, &options));
     assert_int_equal(file->at, file->n);
     assert_int_equal(facts.n_scored, e->n);
-    assert_true(facts.flags & GGUFX_MEASURE_COMPARED);
+    assert_true(facts.flags & GGUFX_EVAL_COMPARED);
     near(facts.perplexity / exp(e->loss / e->n), 1, 1e-5);
     near(facts.base_perplexity / exp(e->base_loss / e->n), 1, 1e-5);
     near(facts.log_ratio, (e->loss - e->base_loss) / e->n, 1e-5);
@@ -140,15 +140,15 @@ static void test_figures_are_those_of_binary64(void **state) {
 
 static void test_a_model_does_not_differ_from_itself(void **state) {
     saved_file *file = save(0);
-    ggufx_measure_options options = {.struct_size = sizeof options};
-    ggufx_measure_facts facts;
+    ggufx_eval_options options = {.struct_size = sizeof options};
+    ggufx_eval_facts facts;
     fixture f;
     (void)state;
     begin_rows(&f, NULL, 0);
     options.read = read_piece;
     options.read_user = file;
     MUST(&f, measure(&f, &facts, N, TINY_BOS, &options));
-    assert_int_equal(facts.flags, GGUFX_MEASURE_COMPARED | GGUFX_MEASURE_SAME_MODEL);
+    assert_int_equal(facts.flags, GGUFX_EVAL_COMPARED | GGUFX_EVAL_SAME_MODEL);
     assert_true(facts.perplexity == facts.base_perplexity);
     assert_true(facts.log_ratio == 0 && facts.rms_dp == 0 && facts.same_top == 1);
     assert_true(facts.kl >= 0 && facts.kl_max < 1e-8);
@@ -160,10 +160,10 @@ static void test_neither_batches_nor_fewer_chunks_change_a_bit(void **state) {
     static const uint32_t batches[] = {0, 1, 5};
     const tiny_options other = other_model();
     saved_file *file = save(0), *again = calloc(1, sizeof *again);
-    ggufx_measure_facts facts[3], running;
+    ggufx_eval_facts facts[3], running;
     (void)state;
     for (int i = 0; i < 3; i++) {
-        ggufx_measure_options options = {.struct_size = sizeof options};
+        ggufx_eval_options options = {.struct_size = sizeof options};
         fixture f;
         begin_rows(&f, &other, batches[i]);
         options.read = read_piece;
@@ -176,7 +176,7 @@ static void test_neither_batches_nor_fewer_chunks_change_a_bit(void **state) {
         assert_int_equal(running.n_chunks, 2);
         end(&f);
         begin_rows(&f, NULL, batches[i]);
-        options = (ggufx_measure_options){.struct_size = sizeof(ggufx_measure_options)};
+        options = (ggufx_eval_options){.struct_size = sizeof(ggufx_eval_options)};
         options.write = write_piece;
         options.write_user = again;
         again->n = 0;
@@ -193,8 +193,8 @@ static void test_neither_batches_nor_fewer_chunks_change_a_bit(void **state) {
 
 static void test_damage_is_found_wherever_it_is(void **state) {
     saved_file *file = save(0);
-    ggufx_measure_options options = {.struct_size = sizeof options};
-    ggufx_measure_facts facts;
+    ggufx_eval_options options = {.struct_size = sizeof options};
+    ggufx_eval_facts facts;
     fixture f;
     (void)state;
     begin_rows(&f, NULL, 0);
@@ -204,7 +204,7 @@ static void test_damage_is_found_wherever_it_is(void **state) {
         file->bytes[at] ^= 0x41;
         file->at = 0;
         assert_int_not_equal(measure(&f, &facts, N, TINY_BOS, &options), GGUFX_OK);
-        assert_true(facts.n_chunks == 0 && ggufx_session_sequence_length(f.session, 0) == 0);
+        assert_true(facts.n_chunks == 0 && ggufx_session_length(f.session, 0) == 0);
         file->bytes[at] ^= 0x41;
     }
     const size_t n = file->n;
@@ -222,8 +222,8 @@ static void test_damage_is_found_wherever_it_is(void **state) {
 static void test_logits_of_something_else_are_a_mismatch(void **state) {
     saved_file *file = save(0);
     tiny_options duplicates = {0};
-    ggufx_measure_options options = {.struct_size = sizeof options};
-    ggufx_measure_facts facts;
+    ggufx_eval_options options = {.struct_size = sizeof options};
+    ggufx_eval_facts facts;
     int32_t tokens[N];
     fixture f;
     (void)state;
@@ -244,11 +244,11 @@ static void test_logits_of_something_else_are_a_mismatch(void **state) {
     facts.struct_size = sizeof facts;
     file->at = 0;
     assert_int_equal(
-        ggufx_measure(&facts, f.session, tokens, N, CHUNK, TINY_BOS, &options, &f.error),
+        ggufx_eval_perplexity(&facts, f.session, tokens, N, CHUNK, TINY_BOS, &options, &f.error),
         GGUFX_E_MISMATCH);
     assert_int_equal(f.error.index, 1);
-    MISMATCH("chunks of",
-             ggufx_measure(&facts, f.session, tokens, N, CHUNK + 2, TINY_BOS, &options, &f.error));
+    MISMATCH("chunks of", ggufx_eval_perplexity(&facts, f.session, tokens, N, CHUNK + 2, TINY_BOS,
+                                                &options, &f.error));
     end(&f);
     duplicates.vocab_fault = TINY_VOCAB_DUPLICATES;
     begin_rows(&f, &duplicates, 0);
@@ -261,7 +261,7 @@ static void test_logits_of_something_else_are_a_mismatch(void **state) {
     options.write = write_piece;
     options.write_user = fewer;
     MUST(&f, measure(&f, &facts, 2 * CHUNK, TINY_BOS, &options));
-    options = (ggufx_measure_options){.struct_size = sizeof(ggufx_measure_options)};
+    options = (ggufx_eval_options){.struct_size = sizeof(ggufx_eval_options)};
     options.read = read_piece;
     options.read_user = fewer;
     FAILS(&f, GGUFX_E_MISMATCH, "2 chunks", measure(&f, &facts, N, TINY_BOS, &options));
@@ -271,8 +271,8 @@ static void test_logits_of_something_else_are_a_mismatch(void **state) {
 }
 
 static void test_bad_arguments_are_refused(void **state) {
-    ggufx_measure_options options = {.struct_size = sizeof options};
-    ggufx_measure_facts facts;
+    ggufx_eval_options options = {.struct_size = sizeof options};
+    ggufx_eval_facts facts;
     fixture f;
     (void)state;
     begin_rows(&f, NULL, 0);
@@ -286,18 +286,18 @@ static void test_bad_arguments_are_refused(void **state) {
     options.write = NULL;
     options.save_path = "";
     FAILS(&f, GGUFX_E_ARGUMENT, "save_path", measure(&f, &facts, N, 1, &options));
-    options = (ggufx_measure_options){.struct_size = sizeof(ggufx_measure_options)};
+    options = (ggufx_eval_options){.struct_size = sizeof(ggufx_eval_options)};
     options.base_path = "a";
     options.read = read_piece;
     FAILS(&f, GGUFX_E_ARGUMENT, "exclude", measure(&f, &facts, N, 1, &options));
-    options = (ggufx_measure_options){.struct_size = sizeof(ggufx_measure_options)};
+    options = (ggufx_eval_options){.struct_size = sizeof(ggufx_eval_options)};
     options.base_path = "/nonexistent/logits";
     FAILS(&f, GGUFX_E_IO, "/nonexistent/logits", measure(&f, &facts, N, 1, &options));
-    options = (ggufx_measure_options){.struct_size = sizeof(ggufx_measure_options)};
+    options = (ggufx_eval_options){.struct_size = sizeof(ggufx_eval_options)};
     options.flags = 1;
     FAILS(&f, GGUFX_E_ARGUMENT, "flags", measure(&f, &facts, N, 1, &options));
     FAILS(&f, GGUFX_E_ARGUMENT, "out",
-          ggufx_measure(NULL, f.session, (int32_t[]){1}, 1, CHUNK, 1, NULL, &f.error));
+          ggufx_eval_perplexity(NULL, f.session, (int32_t[]){1}, 1, CHUNK, 1, NULL, &f.error));
     end(&f);
 }
 
@@ -307,7 +307,7 @@ typedef struct reports {
     int n, stop_at;
 } reports;
 
-static int32_t on_report(void *user, const ggufx_measure_facts *running) {
+static int32_t on_report(void *user, const ggufx_eval_facts *running) {
     reports *r = user;
     assert_int_equal(running->n_chunks, ++r->n);
     return r->n == r->stop_at;
@@ -343,8 +343,8 @@ static void test_logits_that_are_no_numbers_are_not_saved(void **state) {
     for (int i = 0; i < 3; i++) {
         const tiny_options broken = {.untied = 1, .nan_tensor = i < 2 ? names[i] : NULL};
         saved_file *const saved = calloc(1, sizeof *saved);
-        ggufx_measure_options options = {.struct_size = sizeof options};
-        ggufx_measure_facts facts;
+        ggufx_eval_options options = {.struct_size = sizeof options};
+        ggufx_eval_facts facts;
         fixture f;
         begin_rows(&f, &broken, 0);
         if (i == 2) scale_weights(&f, "output.weight", 4e37f);
@@ -359,8 +359,8 @@ static void test_logits_that_are_no_numbers_are_not_saved(void **state) {
 
 static void test_a_file_appears_whole_or_not_at_all(void **state) {
     char path[TEMPORARY_PATH], part[TEMPORARY_PATH + 8];
-    ggufx_measure_options options = {.struct_size = sizeof options};
-    ggufx_measure_facts facts;
+    ggufx_eval_options options = {.struct_size = sizeof options};
+    ggufx_eval_facts facts;
     reports stop = {0, 2};
     fixture f;
     (void)state;
@@ -372,14 +372,14 @@ static void test_a_file_appears_whole_or_not_at_all(void **state) {
     options.report_user = &stop;
     FAILS(&f, GGUFX_E_CANCELLED, "2 chunks", measure(&f, &facts, N, TINY_BOS, &options));
     assert_false(exists(path) || exists(part));
-    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
+    assert_int_equal(ggufx_session_length(f.session, 0), 0);
     options.report = NULL;
     MUST(&f, measure(&f, &facts, N, TINY_BOS, &options));
     assert_true(exists(path) && !exists(part));
     options.save_path = NULL;
     options.base_path = path;
     MUST(&f, measure(&f, &facts, N, TINY_BOS, &options));
-    assert_true(facts.flags & GGUFX_MEASURE_SAME_MODEL);
+    assert_true(facts.flags & GGUFX_EVAL_SAME_MODEL);
     FILE *file = fopen(path, "ab"); /* bytes after the last chunk */
     fputc('x', file);
     fclose(file);
@@ -390,8 +390,8 @@ static void test_a_file_appears_whole_or_not_at_all(void **state) {
 
 static void test_it_stops_at_each_poll_and_at_each_write(void **state) {
     saved_file *file = calloc(1, sizeof *file);
-    ggufx_measure_options options = {.struct_size = sizeof options};
-    ggufx_measure_facts facts;
+    ggufx_eval_options options = {.struct_size = sizeof options};
+    ggufx_eval_facts facts;
     reports stop = {0, 0};
     ggufx_progress progress = {on_progress, &stop};
     fixture f;
@@ -402,9 +402,9 @@ static void test_it_stops_at_each_poll_and_at_each_write(void **state) {
     for (int n = stop.n; n > 0; n -= 7) {
         stop = (reports){0, n};
         assert_int_equal(measure(&f, &facts, N, TINY_BOS, &options), GGUFX_E_CANCELLED);
-        assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
+        assert_int_equal(ggufx_session_length(f.session, 0), 0);
     }
-    options = (ggufx_measure_options){.struct_size = sizeof(ggufx_measure_options)};
+    options = (ggufx_eval_options){.struct_size = sizeof(ggufx_eval_options)};
     options.write = write_piece;
     options.write_user = file;
     for (file->fail_at = 1; file->fail_at < 20000; file->fail_at += 4111) {
@@ -418,8 +418,8 @@ static void test_it_stops_at_each_poll_and_at_each_write(void **state) {
 static ggufx_status use_measure(void *context, ggufx_runtime *rt, ggufx_error *error) {
     int32_t tokens[N];
     double scores[2];
-    ggufx_measure_options options = {.struct_size = sizeof options};
-    ggufx_measure_facts facts = {.struct_size = sizeof facts};
+    ggufx_eval_options options = {.struct_size = sizeof options};
+    ggufx_eval_facts facts = {.struct_size = sizeof facts};
     ggufx_file *file = NULL;
     ggufx_model *model = NULL;
     ggufx_session *session = NULL;
@@ -432,16 +432,16 @@ static ggufx_status use_measure(void *context, ggufx_runtime *rt, ggufx_error *e
     if (status == GGUFX_OK) status = ggufx_model_create(&model, rt, file, NULL, error);
     if (status == GGUFX_OK) status = ggufx_session_create(&session, model, NULL, error);
     if (status == GGUFX_OK)
-        status = ggufx_measure(&facts, session, tokens, CHUNK, CHUNK, 1, &options, error);
-    options = (ggufx_measure_options){.struct_size = sizeof(ggufx_measure_options)};
+        status = ggufx_eval_perplexity(&facts, session, tokens, CHUNK, CHUNK, 1, &options, error);
+    options = (ggufx_eval_options){.struct_size = sizeof(ggufx_eval_options)};
     options.read = read_piece;
     options.read_user = saved;
     if (status == GGUFX_OK)
-        status = ggufx_measure(&facts, session, tokens, CHUNK, CHUNK, 1, &options, error);
+        status = ggufx_eval_perplexity(&facts, session, tokens, CHUNK, CHUNK, 1, &options, error);
     if (status == GGUFX_OK)
-        status = ggufx_measure_endings(scores, session, tokens, 4,
-                                       (const ggufx_token_list[]){{tokens + 4, 2}, {tokens + 6, 3}},
-                                       2, NULL, error);
+        status = ggufx_eval_continuations(
+            scores, session, tokens, 4,
+            (const ggufx_token_list[]){{tokens + 4, 2}, {tokens + 6, 3}}, 2, NULL, error);
     ggufx_session_destroy(session);
     ggufx_model_destroy(model);
     ggufx_file_destroy(file);
@@ -488,9 +488,9 @@ static void test_endings_have_the_probabilities_of_binary64(void **state) {
     for (int b = 0; b < 3; b++) {
         fixture f;
         begin_rows(&f, NULL, batches[b]);
-        MUST(&f, ggufx_measure_endings(scores[b], f.session, context, CONTEXT,
-                                       lists_of(endings, kLengths).of, ENDINGS, NULL, &f.error));
-        assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
+        MUST(&f, ggufx_eval_continuations(scores[b], f.session, context, CONTEXT,
+                                          lists_of(endings, kLengths).of, ENDINGS, NULL, &f.error));
+        assert_int_equal(ggufx_session_length(f.session, 0), 0);
         assert_memory_equal(scores[b], scores[0], sizeof scores[0]);
         end(&f);
     }
@@ -519,8 +519,8 @@ static void test_endings_that_cannot_be_are_refused(void **state) {
     make_endings(context, endings);
     begin_rows(&f, NULL, 0);
 #define SCORE(out, session, n_context, n_tokens, n)                                                \
-    ggufx_measure_endings(out, session, context, n_context, lists_of(endings, n_tokens).of, n,     \
-                          NULL, &f.error)
+    ggufx_eval_continuations(out, session, context, n_context, lists_of(endings, n_tokens).of, n,  \
+                             NULL, &f.error)
     FAILS(&f, GGUFX_E_ARGUMENT, "out", SCORE(NULL, f.session, CONTEXT, kLengths, 3));
     FAILS(&f, GGUFX_E_ARGUMENT, "session", SCORE(scores, NULL, CONTEXT, kLengths, 3));
     FAILS(&f, GGUFX_E_ARGUMENT, "context", SCORE(scores, f.session, 0, kLengths, 3));
@@ -533,12 +533,12 @@ static void test_endings_that_cannot_be_are_refused(void **state) {
     lengths[1] = TINY_CONTEXT - CONTEXT + 2;
     FAILS(&f, GGUFX_E_CAPACITY, "room", SCORE(scores, f.session, CONTEXT, lengths, 2));
     FAILS(&f, GGUFX_E_CANCELLED, "",
-          ggufx_measure_endings(scores, f.session, context, CONTEXT, lists_of(endings, kLengths).of,
-                                ENDINGS, &progress, &f.error));
+          ggufx_eval_continuations(scores, f.session, context, CONTEXT,
+                                   lists_of(endings, kLengths).of, ENDINGS, &progress, &f.error));
     endings[45] = TINY_VOCAB;
     assert_int_equal(SCORE(scores, f.session, CONTEXT, kLengths, 3), GGUFX_E_ARGUMENT);
     for (int i = 0; i < ENDINGS; i++) assert_true(scores[i] == 7);
-    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
+    assert_int_equal(ggufx_session_length(f.session, 0), 0);
     MUST(&f, decode_ids(f.session, context, 2, NULL, 0, &f.error));
     FAILS(&f, GGUFX_E_STATE, "2 tokens", SCORE(scores, f.session, CONTEXT, kLengths, 2));
     end(&f);

@@ -22,7 +22,7 @@ typedef struct work {
     unsigned char *saved;
     ggufx_token_list *lists;
     double *sums;
-    ggufx_measure_row *rows; /* [n] */
+    ggufx_eval_row *rows; /* [n] */
 } work;
 
 static void *prepare(size_t size) {
@@ -75,30 +75,31 @@ static ggufx_status give(void *user, void *data, size_t n) {
 
 static void measure(void *user) {
     work *w = user;
-    ggufx_measure_options options = {.struct_size = sizeof options};
-    ggufx_measure_facts facts = {.struct_size = sizeof facts};
+    ggufx_eval_options options = {.struct_size = sizeof options};
+    ggufx_eval_facts facts = {.struct_size = sizeof facts};
     options.write = keep;
     options.write_user = w;
-    OK(ggufx_measure(&facts, w->session, w->tokens, w->n, CONTEXT, -1, &options, ok_error()));
-    options = (ggufx_measure_options){.struct_size = sizeof(ggufx_measure_options)};
+    OK(ggufx_eval_perplexity(&facts, w->session, w->tokens, w->n, CONTEXT, -1, &options,
+                             ok_error()));
+    options = (ggufx_eval_options){.struct_size = sizeof(ggufx_eval_options)};
     options.read = give;
     options.read_user = w;
-    OK(ggufx_measure(&facts, w->session, w->tokens, w->n, CONTEXT, -1, &options, ok_error()));
+    OK(ggufx_eval_perplexity(&facts, w->session, w->tokens, w->n, CONTEXT, -1, &options,
+                             ok_error()));
     assert_int_equal(facts.n_chunks, w->n / CONTEXT);
     assert_true(facts.kl < 1e-6 && facts.same_top > 0.99);
 }
 
 static void endings(void *user) {
     const work *w = user;
-    OK(ggufx_measure_endings(w->sums, w->session, w->tokens, 8, w->lists, w->n / CONTEXT, NULL,
-                             ok_error()));
+    OK(ggufx_eval_continuations(w->sums, w->session, w->tokens, 8, w->lists, w->n / CONTEXT, NULL,
+                                ok_error()));
 }
 
 static void total(void *user) {
     const work *w = user;
-    ggufx_measure_facts facts = {.struct_size = sizeof facts};
-    OK(ggufx_measure_total(&facts, w->rt, w->rows, w->n, 1, CONTEXT, GGUFX_MEASURE_COMPARED,
-                           ok_error()));
+    ggufx_eval_facts facts = {.struct_size = sizeof facts};
+    OK(ggufx_eval_merge(&facts, w->rt, w->rows, w->n, 1, CONTEXT, GGUFX_EVAL_COMPARED, ok_error()));
 }
 
 static void finish(void *user) {

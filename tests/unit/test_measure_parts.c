@@ -11,11 +11,11 @@
 enum { ROWS = 3 * (CHUNK / 2 - 1) };
 
 typedef struct row_list {
-    ggufx_measure_row rows[ROWS];
+    ggufx_eval_row rows[ROWS];
     size_t n, stop_at;
 } row_list;
 
-static int32_t on_rows(void *user, const ggufx_measure_row *rows, size_t n) {
+static int32_t on_rows(void *user, const ggufx_eval_row *rows, size_t n) {
     row_list *list = user;
     assert_true(n > 0 && n <= ROWS - list->n);
     memcpy(list->rows + list->n, rows, n * sizeof *rows);
@@ -25,9 +25,9 @@ static int32_t on_rows(void *user, const ggufx_measure_row *rows, size_t n) {
 
 /* Measures n chunks from chunk `first` of the N tokens; adds rows to the list. */
 static ggufx_status measure_chunks(fixture *f, row_list *list, saved_file *base, size_t first,
-                                   size_t n, ggufx_measure_facts *facts) {
+                                   size_t n, ggufx_eval_facts *facts) {
     int32_t tokens[N];
-    ggufx_measure_options options = {.struct_size = sizeof options};
+    ggufx_eval_options options = {.struct_size = sizeof options};
     make_tokens(tokens);
     memset(facts, 0, sizeof *facts);
     facts->struct_size = sizeof *facts;
@@ -39,21 +39,21 @@ static ggufx_status measure_chunks(fixture *f, row_list *list, saved_file *base,
         options.read_user = base;
         options.base_chunk = first;
     }
-    return ggufx_measure(facts, f->session, tokens + first * CHUNK, n * CHUNK, CHUNK, TINY_BOS,
-                         &options, &f->error);
+    return ggufx_eval_perplexity(facts, f->session, tokens + first * CHUNK, n * CHUNK, CHUNK,
+                                 TINY_BOS, &options, &f->error);
 }
 
-static ggufx_measure_facts total(fixture *f, const row_list *list, uint32_t flags) {
-    ggufx_measure_facts facts;
+static ggufx_eval_facts total(fixture *f, const row_list *list, uint32_t flags) {
+    ggufx_eval_facts facts;
     memset(&facts, 0, sizeof facts);
     facts.struct_size = sizeof facts;
-    MUST(f, ggufx_measure_total(&facts, f->rt, list->rows, list->n, 3, CHUNK, flags, &f->error));
+    MUST(f, ggufx_eval_merge(&facts, f->rt, list->rows, list->n, 3, CHUNK, flags, &f->error));
     return facts;
 }
 
 static void check_parts(saved_file *base) {
     const tiny_options other = other_model();
-    ggufx_measure_facts whole, part, sum;
+    ggufx_eval_facts whole, part, sum;
     row_list all, parts;
     fixture f;
     memset(&all, 0, sizeof all);
@@ -68,7 +68,7 @@ static void check_parts(saved_file *base) {
     sum = total(&f, &parts, whole.flags);
     assert_memory_equal(&sum, &whole, sizeof sum);
     for (size_t i = 0; i < ROWS; i++) {
-        const ggufx_measure_row *row = &all.rows[i];
+        const ggufx_eval_row *row = &all.rows[i];
         assert_true(row->loss > 0 && row->token >= 0 && row->token < TINY_VOCAB);
         if (!base) assert_true(row->base_loss == 0 && row->divergence == 0 && row->flags == 0);
     }
@@ -84,7 +84,7 @@ static void test_rows_of_parts_make_the_figures_of_the_whole(void **state) {
 }
 
 static void test_rows_can_stop(void **state) {
-    ggufx_measure_facts facts;
+    ggufx_eval_facts facts;
     row_list list;
     fixture f;
     (void)state;
@@ -92,15 +92,15 @@ static void test_rows_can_stop(void **state) {
     list.stop_at = CHUNK / 2;
     begin_rows(&f, NULL, 0);
     FAILS(&f, GGUFX_E_IO, "rows callback", measure_chunks(&f, &list, NULL, 0, 3, &facts));
-    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
+    assert_int_equal(ggufx_session_length(f.session, 0), 0);
     assert_int_equal(facts.n_chunks, 0);
     end(&f);
 }
 
 static void test_saved_chunks_that_are_passed_over_are_checked(void **state) {
     saved_file *file = save(0);
-    ggufx_measure_facts facts;
-    ggufx_measure_options options = {.struct_size = sizeof options};
+    ggufx_eval_facts facts;
+    ggufx_eval_options options = {.struct_size = sizeof options};
     row_list list;
     fixture f;
     (void)state;
@@ -136,7 +136,7 @@ static void test_saved_chunks_that_are_passed_over_are_checked(void **state) {
 
 static void test_each_damaged_bit_of_the_head_of_saved_logits_is_seen(void **state) {
     saved_file *file = save(0);
-    ggufx_measure_facts facts;
+    ggufx_eval_facts facts;
     row_list list;
     fixture f;
     (void)state;
@@ -158,16 +158,16 @@ static void test_each_damaged_bit_of_the_head_of_saved_logits_is_seen(void **sta
 }
 
 static void test_rows_that_no_run_gives_are_refused(void **state) {
-    ggufx_measure_facts facts;
-    ggufx_measure_row rows[2] = {{1, 2, 0.5, 0, 3}, {1, 2, 0.5, GGUFX_MEASURE_SAME_TOP, 3}};
-    const ggufx_measure_row good = rows[1];
+    ggufx_eval_facts facts;
+    ggufx_eval_row rows[2] = {{1, 2, 0.5, 0, 3}, {1, 2, 0.5, GGUFX_EVAL_SAME_TOP, 3}};
+    const ggufx_eval_row good = rows[1];
     fixture f;
     (void)state;
     begin_rows(&f, NULL, 0);
     memset(&facts, 0, sizeof facts);
     facts.struct_size = sizeof facts;
-#define TOTAL(rows, n, flags) ggufx_measure_total(&facts, f.rt, rows, n, 1, CHUNK, flags, &f.error)
-    MUST(&f, TOTAL(rows, 2, GGUFX_MEASURE_COMPARED));
+#define TOTAL(rows, n, flags) ggufx_eval_merge(&facts, f.rt, rows, n, 1, CHUNK, flags, &f.error)
+    MUST(&f, TOTAL(rows, 2, GGUFX_EVAL_COMPARED));
     assert_true(facts.kl == 0.5 && facts.same_top == 0.5 && facts.n_tokens == CHUNK);
     MUST(&f, TOTAL(rows, 2, 0));
     assert_true(facts.kl == 0 && facts.perplexity > 2.718 && facts.n_scored == 2);
@@ -175,23 +175,23 @@ static void test_rows_that_no_run_gives_are_refused(void **state) {
     FAILS(&f, GGUFX_E_ARGUMENT, "rows", TOTAL(rows, 0, 0));
     FAILS(&f, GGUFX_E_ARGUMENT, "flags", TOTAL(rows, 2, 8));
     FAILS(&f, GGUFX_E_ARGUMENT, "rt",
-          ggufx_measure_total(&facts, NULL, rows, 2, 1, CHUNK, 0, &f.error));
+          ggufx_eval_merge(&facts, NULL, rows, 2, 1, CHUNK, 0, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "overflows",
-          ggufx_measure_total(&facts, f.rt, rows, 2, UINT64_MAX, CHUNK, 0, &f.error));
+          ggufx_eval_merge(&facts, f.rt, rows, 2, UINT64_MAX, CHUNK, 0, &f.error));
     rows[1].flags = 1;
     FAILS(&f, GGUFX_E_ARGUMENT, "row 1", TOTAL(rows, 2, 0));
     const double bad[] = {NAN, INFINITY, -INFINITY};
     for (size_t i = 0; i < 3; i++) {
         rows[1] = good;
         rows[1].loss = bad[i];
-        assert_int_equal(TOTAL(rows, 2, GGUFX_MEASURE_COMPARED), GGUFX_E_VALUE);
+        assert_int_equal(TOTAL(rows, 2, GGUFX_EVAL_COMPARED), GGUFX_E_VALUE);
         assert_int_equal(f.error.index, 1);
         rows[1] = good;
         rows[1].base_loss = bad[i];
-        FAILS(&f, GGUFX_E_VALUE, "row 1", TOTAL(rows, 2, GGUFX_MEASURE_COMPARED));
+        FAILS(&f, GGUFX_E_VALUE, "row 1", TOTAL(rows, 2, GGUFX_EVAL_COMPARED));
         rows[1] = good;
         rows[1].divergence = i ? bad[i] : -0.25;
-        FAILS(&f, GGUFX_E_VALUE, "row 1", TOTAL(rows, 2, GGUFX_MEASURE_COMPARED));
+        FAILS(&f, GGUFX_E_VALUE, "row 1", TOTAL(rows, 2, GGUFX_EVAL_COMPARED));
     }
     rows[1] = good;
     rows[1].loss = INFINITY; /* a run without saved logits may have this */
@@ -201,16 +201,16 @@ static void test_rows_that_no_run_gives_are_refused(void **state) {
 }
 
 static ggufx_status use_total(void *context, ggufx_runtime *rt, ggufx_error *error) {
-    ggufx_measure_facts facts;
+    ggufx_eval_facts facts;
     memset(&facts, 0, sizeof facts);
     facts.struct_size = sizeof facts;
-    return ggufx_measure_total(&facts, rt, context, ROWS, 3, CHUNK, GGUFX_MEASURE_COMPARED, error);
+    return ggufx_eval_merge(&facts, rt, context, ROWS, 3, CHUNK, GGUFX_EVAL_COMPARED, error);
 }
 
 static void test_it_survives_each_failing_allocation(void **state) {
-    ggufx_measure_row rows[ROWS];
+    ggufx_eval_row rows[ROWS];
     (void)state;
-    for (int i = 0; i < ROWS; i++) rows[i] = (ggufx_measure_row){1.0 / (i + 1), 1, 0.125 * i, 0, 1};
+    for (int i = 0; i < ROWS; i++) rows[i] = (ggufx_eval_row){1.0 / (i + 1), 1, 0.125 * i, 0, 1};
     assert_true(fault_run(use_total, rows) > 0);
 }
 

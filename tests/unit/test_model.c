@@ -70,10 +70,10 @@ static void test_model_create_rejects_unusable_hyper_parameters(void **state) {
         memset(&options, 0, sizeof options);
         options.change = cases[i].key;
         options.value = cases[i].value;
-        assert_create_fails(&options, GGUFX_E_HPARAM, cases[i].key);
+        assert_create_fails(&options, GGUFX_E_HYPERPARAMETER, cases[i].key);
     }
     const tiny_options small = {.rope_factor = 1e-30f};
-    assert_create_fails(&small, GGUFX_E_HPARAM, "llama.rope.scaling.factor");
+    assert_create_fails(&small, GGUFX_E_HYPERPARAMETER, "llama.rope.scaling.factor");
 }
 
 static void test_model_create_names_what_is_missing(void **state) {
@@ -142,7 +142,7 @@ static void test_model_create_says_what_is_not_supported(void **state) {
     memset(&options, 0, sizeof options);
     options.change = "llama.expert_count";
     options.value = 4;
-    assert_create_fails(&options, GGUFX_E_HPARAM, "llama.expert_count");
+    assert_create_fails(&options, GGUFX_E_HYPERPARAMETER, "llama.expert_count");
     memset(&options, 0, sizeof options);
     options.scaling = "dynamic";
     assert_create_fails(&options, GGUFX_E_UNSUPPORTED, "dynamic");

@@ -41,7 +41,7 @@ static void prepare_ggufx_estimate_options(ggufx_estimate_options *o) {
 static void prepare_ggufx_runtime_options(ggufx_runtime_options *o) {
     (void)o;
 }
-static void prepare_ggufx_batch_options(ggufx_batch_options *o) {
+static void prepare_ggufx_batch_options(ggufx_decode_options *o) {
     (void)o;
 }
 static void prepare_ggufx_kv_options(ggufx_kv_options *o) {
@@ -71,7 +71,7 @@ static void check_session(fixture *f) {
     CASE(ggufx_session_options, matmul_flags, 64, GGUFX_E_ARGUMENT, "matmul_flags",
          ggufx_session_create(&s, f->model, &options, &f->error));
     const int32_t token = 1;
-    CASE(ggufx_batch_options, n_logits, 5, GGUFX_E_ARGUMENT, "logits",
+    CASE(ggufx_decode_options, n_logits, 5, GGUFX_E_ARGUMENT, "logits",
          decode_with(f->session, &token, 1, 0, &options, &f->error));
 }
 
@@ -101,7 +101,7 @@ static void check_kv(fixture *f) {
     KV_CASE(type_k, most, GGUFX_E_TYPE, "4294967295");
     KV_CASE(type_v, 7, GGUFX_E_TYPE, "7");
     KV_CASE(n_layer_options, 1, GGUFX_E_ARGUMENT, "n_layer_options");
-    const ggufx_kv_layer layer = {0, 0, 0, 9};
+    const ggufx_kv_layer_options layer = {0, 0, 0, 9};
     ggufx_kv_options o = {.struct_size = sizeof o};
     prepare_ggufx_kv_options(&o);
     o.layers = &layer;

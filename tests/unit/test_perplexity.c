@@ -44,7 +44,7 @@ typedef struct reports {
     double last;
 } reports;
 
-static int32_t on_report(void *user, const ggufx_measure_facts *running) {
+static int32_t on_report(void *user, const ggufx_eval_facts *running) {
     reports *r = user;
     r->n++;
     assert_int_equal(running->n_chunks, r->n);
@@ -54,17 +54,17 @@ static int32_t on_report(void *user, const ggufx_measure_facts *running) {
 }
 
 /* Measures the tokens with the counting rule of chunks; r may be NULL. */
-static ggufx_status perplexity(ggufx_measure_facts *out, ggufx_session *session,
-                               const int32_t *tokens, size_t n, uint32_t n_context, int32_t bos,
-                               reports *r, ggufx_error *error) {
-    ggufx_measure_options options = {.struct_size = sizeof options, .report_user = r};
+static ggufx_status perplexity(ggufx_eval_facts *out, ggufx_session *session, const int32_t *tokens,
+                               size_t n, uint32_t n_context, int32_t bos, reports *r,
+                               ggufx_error *error) {
+    ggufx_eval_options options = {.struct_size = sizeof options, .report_user = r};
     if (r) options.report = on_report;
-    return ggufx_measure(out, session, tokens, n, n_context, bos, &options, error);
+    return ggufx_eval_perplexity(out, session, tokens, n, n_context, bos, &options, error);
 }
 
 static void check(int32_t bos, uint32_t n_batch) {
     int32_t tokens[N];
-    ggufx_measure_facts facts;
+    ggufx_eval_facts facts;
     reports r = {0, 0, 0};
     double mean, square, error;
     const double n = 3 * (CHUNK / 2 - 1);
@@ -83,7 +83,7 @@ static void check(int32_t bos, uint32_t n_batch) {
     assert_int_equal(facts.n_scored, (uint64_t)n);
     assert_int_equal(r.n, 3);
     assert_true(r.last == facts.perplexity);
-    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
+    assert_int_equal(ggufx_session_length(f.session, 0), 0);
     end(&f);
 }
 
@@ -97,7 +97,7 @@ static void test_perplexity_scores_the_second_half_of_each_chunk(void **state) {
 
 static void test_perplexity_stops_when_asked_and_leaves_the_session_empty(void **state) {
     int32_t tokens[N];
-    ggufx_measure_facts facts;
+    ggufx_eval_facts facts;
     fixture f;
     (void)state;
     make_tokens(tokens);
@@ -109,14 +109,14 @@ static void test_perplexity_stops_when_asked_and_leaves_the_session_empty(void *
         FAILS(&f, GGUFX_E_CANCELLED, "",
               perplexity(&facts, f.session, tokens, N, CHUNK, 1, &r, &f.error));
         assert_int_equal(r.n, stop);
-        assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
+        assert_int_equal(ggufx_session_length(f.session, 0), 0);
     }
     end(&f);
 }
 
 static void test_perplexity_refuses_bad_arguments(void **state) {
     int32_t tokens[N];
-    ggufx_measure_facts facts;
+    ggufx_eval_facts facts;
     fixture f;
     (void)state;
     make_tokens(tokens);
@@ -146,7 +146,7 @@ static void test_perplexity_refuses_bad_arguments(void **state) {
 static void test_perplexity_reports_a_nan(void **state) {
     int32_t tokens[N];
     tiny_options options;
-    ggufx_measure_facts facts;
+    ggufx_eval_facts facts;
     fixture f;
     (void)state;
     make_tokens(tokens);
@@ -155,13 +155,13 @@ static void test_perplexity_reports_a_nan(void **state) {
     begin_session(&f, &options, 0);
     facts.struct_size = sizeof facts;
     FAILS(&f, GGUFX_E_VALUE, "", RUN(&facts, f.session, tokens, N, CHUNK, 1));
-    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
+    assert_int_equal(ggufx_session_length(f.session, 0), 0);
     end(&f);
 }
 
 static ggufx_status use_perplexity(void *context, ggufx_runtime *rt, ggufx_error *error) {
     int32_t tokens[N];
-    ggufx_measure_facts facts;
+    ggufx_eval_facts facts;
     ggufx_file *file = NULL;
     ggufx_model *model = NULL;
     ggufx_session *session = NULL;

@@ -66,7 +66,7 @@ static ggufx_status edit_text(ggufx_error *error) {
     memset(text, 'b', sizeof text);
     how.flags = GGUFX_EDIT_IN_PLACE;
     OK(ggufx_writer_set_string(w, S("general.name"), text, sizeof text, ok_error()));
-    const ggufx_status status = ggufx_edit_write(NULL, w, f, path, &how, error);
+    const ggufx_status status = ggufx_writer_edit(NULL, w, f, path, &how, error);
     ggufx_writer_destroy(w);
     ggufx_file_destroy(f);
     return status;
@@ -86,7 +86,7 @@ static void test_journals_are_not_followed(void **state) {
             snprintf(name, sizeof name, "%s%s", path, suffixes[i]);
             put_plant((plant)what, name);
             assert_int_equal(edit_text(&error), GGUFX_E_IO);
-            const ggufx_status status = ggufx_edit_recover(&done, rt, path, &error);
+            const ggufx_status status = ggufx_file_recover_edit(&done, rt, path, &error);
             assert_int_equal(status, i ? GGUFX_OK : GGUFX_E_IO); /* no journal, only a leftover */
             unsigned char *const after = bytes_of(path, &m);
             assert_int_equal(m, n);
@@ -147,7 +147,7 @@ static ggufx_status load_cache(const char *name, ggufx_error *error) {
     options.n_layers = options.n_kv_heads = options.n_q_heads = 1;
     options.head_dim_k = 32;
     OK(ggufx_kv_create(&kv, rt, &options, ok_error()));
-    const ggufx_status status = ggufx_kv_load_path(kv, 0, name, error);
+    const ggufx_status status = ggufx_kv_load_file(kv, 0, name, error);
     ggufx_kv_destroy(kv);
     return status;
 }
@@ -164,7 +164,7 @@ static void test_no_call_waits_for_a_fifo(void **state) {
         name_in_folder(name, "named");
         put_plant((plant)what, name);
         assert_int_equal(load_cache(name, &error), GGUFX_E_IO);
-        assert_int_equal(ggufx_edit_recover(&done, rt, name, &error), GGUFX_E_IO);
+        assert_int_equal(ggufx_file_recover_edit(&done, rt, name, &error), GGUFX_E_IO);
         assert_int_equal(ggufx_open(&f, rt, name, NULL, &error), GGUFX_E_IO);
         assert_int_equal(ggufx_imatrix_open(&m, rt, name, NULL, &error), GGUFX_E_IO);
         assert_untouched((plant)what, name);

@@ -1,5 +1,5 @@
 /*
- * ggufx_quantize_blocks: loss of blocks, effect of an imatrix, known bytes. All bytes:
+ * ggufx_quantize: loss of blocks, effect of an imatrix, known bytes. All bytes:
  * tests/golden.
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,6 @@
 /*
- * GGUFX_QUANTIZE_BEST: no block has a larger error than the reference's, the total is smaller, the
- * same bytes everywhere. Blocks that the reference corrupts dequantize right.
+ * GGUFX_QUANTIZE_REFINED: no block has a larger error than the reference's, the total is smaller,
+ * the same bytes everywhere. Blocks that the reference corrupts dequantize right.
  * SPDX-License-Identifier: MIT
  */
 #include "matmul_fixture.h"
@@ -46,7 +46,7 @@ static void encode(struct Coded *out, const ggufx_runtime *rt, uint32_t type, in
     uint64_t row_bytes = 0;
     options.mode = mode;
     options.imatrix = imatrix;
-    OK(ggufx_row_bytes(&row_bytes, type, kColumns, ok_error()));
+    OK(ggufx_type_row_bytes(&row_bytes, type, kColumns, ok_error()));
     out->n_bytes = (size_t)row_bytes * kRows;
     OK(quantize_rows(out->bytes, out->n_bytes, rt, type, x, kRows, kColumns, &options, ok_error()));
     OK(dequantize_blocks(out->values, kValues, rt, type, out->bytes, out->n_bytes, ok_error()));
@@ -67,7 +67,7 @@ static int has_no_choice(uint32_t type, int weighted) {
 static void check_type(const ggufx_runtime *rt, uint32_t type, const float *x, const float *w) {
     static struct Coded reference, best;
     encode(&reference, rt, type, GGUFX_QUANTIZE_REFERENCE, x, w);
-    encode(&best, rt, type, GGUFX_QUANTIZE_BEST, x, w);
+    encode(&best, rt, type, GGUFX_QUANTIZE_REFINED, x, w);
     const size_t n = facts_of(type).block_values;
     for (size_t i = 0; i < kValues; i += n) {
         /* Tolerance of one ulp: some sums have another order. */
@@ -140,7 +140,7 @@ static void check_goals(const struct goal *goals, size_t n_goals, const float *x
         const struct goal *goal = &goals[i];
         float *v = stressed_weights(x, w, facts_of(goal->type).block_values);
         encode(&reference, rt, goal->type, GGUFX_QUANTIZE_REFERENCE, x, w);
-        encode(&best, rt, goal->type, GGUFX_QUANTIZE_BEST, x, w);
+        encode(&best, rt, goal->type, GGUFX_QUANTIZE_REFINED, x, w);
         const double promised =
             error_of(best.values, x, w, 0, n) / error_of(reference.values, x, w, 0, n);
         const double searched =
@@ -182,8 +182,8 @@ static void test_tq1_0_has_the_values_of_tq2_0(void **state) {
     static struct Coded one, two;
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
     float *x = weights_of_a_model();
-    encode(&one, rt, GGUFX_TYPE_TQ1_0, GGUFX_QUANTIZE_BEST, x, NULL);
-    encode(&two, rt, GGUFX_TYPE_TQ2_0, GGUFX_QUANTIZE_BEST, x, NULL);
+    encode(&one, rt, GGUFX_TYPE_TQ1_0, GGUFX_QUANTIZE_REFINED, x, NULL);
+    encode(&two, rt, GGUFX_TYPE_TQ2_0, GGUFX_QUANTIZE_REFINED, x, NULL);
     assert_memory_equal(one.values, two.values, sizeof one.values);
     free(x);
     ggufx_runtime_destroy(rt);
@@ -199,8 +199,8 @@ static void test_sets_and_threads_give_the_same_bytes(void **state) {
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 3);
     float *x = weights_of_a_model();
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
-        encode(&one, scalar, types[t], GGUFX_QUANTIZE_BEST, x, NULL);
-        encode(&other, rt, types[t], GGUFX_QUANTIZE_BEST, x, NULL);
+        encode(&one, scalar, types[t], GGUFX_QUANTIZE_REFINED, x, NULL);
+        encode(&other, rt, types[t], GGUFX_QUANTIZE_REFINED, x, NULL);
         assert_memory_equal(one.bytes, other.bytes, one.n_bytes);
     }
     free(x);
@@ -216,7 +216,7 @@ static void test_zero_groups_of_iq3_s_do_not_spoil_the_others(void **state) {
     float *x = random_values(kValues, 5);
     for (size_t i = 0; i < kValues; i++) x[i] = i % 256 < 32 ? 0.0f : x[i];
     encode(&reference, rt, GGUFX_TYPE_IQ3_S, GGUFX_QUANTIZE_REFERENCE, x, NULL);
-    encode(&best, rt, GGUFX_TYPE_IQ3_S, GGUFX_QUANTIZE_BEST, x, NULL);
+    encode(&best, rt, GGUFX_TYPE_IQ3_S, GGUFX_QUANTIZE_REFINED, x, NULL);
     double square = 0;
     for (size_t i = 0; i < kValues; i++) square += (double)x[i] * x[i];
     assert_true(error_of(reference.values, x, NULL, 0, kValues) > 0.5 * square);

@@ -1,5 +1,5 @@
 /*
- * ggufx_quantize_blocks: threads, executors, progress, cancelling, addresses.
+ * ggufx_quantize: threads, executors, progress, cancelling, addresses.
  * SPDX-License-Identifier: MIT
  */
 #include "ok.h"

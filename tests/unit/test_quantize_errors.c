@@ -1,5 +1,5 @@
 /*
- * ggufx_quantize_blocks: refused arguments, types and values, with their messages.
+ * ggufx_quantize: refused arguments, types and values, with their messages.
  * SPDX-License-Identifier: MIT
  */
 #include "quantize_fixture.h"

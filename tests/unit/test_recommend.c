@@ -40,7 +40,7 @@ static void test_the_recommendation_loses_least_of_all_that_fit(void **state) {
          limit -= whole.weight_bytes / 40) {
         ggufx_estimate_facts best = {.struct_size = sizeof best};
         ggufx_estimate_options each = options;
-        each.flags = GGUFX_ESTIMATE_FILE_TYPE;
+        each.flags = GGUFX_ESTIMATE_HAS_FILE_TYPE;
         options.memory_bytes = limit;
         double least = whole.total_bytes <= limit ? whole.loss : INFINITY;
         for (size_t i = 0; i < ggufx_file_type_count(); i++) {
@@ -123,7 +123,7 @@ static void test_a_quantized_file_stays_as_it_is_unless_that_is_allowed(void **s
     (void)state;
     fixture f;
     ggufx_estimate_options options = default_options();
-    ggufx_job_options job = {.struct_size = sizeof job};
+    ggufx_quantizer_options job = {.struct_size = sizeof job};
     const tiny_options tiny = {.weight_type = GGUFX_TYPE_Q8_0};
     begin(&f, &tiny);
     options.type_k = options.type_v = GGUFX_KV_F16;
@@ -131,7 +131,7 @@ static void test_a_quantized_file_stays_as_it_is_unless_that_is_allowed(void **s
     FAILS(&f, GGUFX_E_CAPACITY, "the file as it is",
           ggufx_recommend(&(ggufx_estimate_facts){.struct_size = sizeof(ggufx_estimate_facts)},
                           f.rt, f.file, &options, &f.error));
-    job.flags = GGUFX_JOB_ALLOW_REQUANTIZE;
+    job.flags = GGUFX_QUANTIZER_ALLOW_REQUANTIZE;
     options.job = &job;
     assert_int_not_equal(recommend(&f, &options).file_type, GGUFX_ESTIMATE_AS_IS);
     end(&f);

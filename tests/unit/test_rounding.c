@@ -32,7 +32,7 @@ static void add(results *r, double value) {
 
 static void take_kv(results *r) {
     ggufx_kv_facts facts = {.struct_size = sizeof facts};
-    OK(ggufx_kv_stats(&facts, kv, 0, ok_error()));
+    OK(ggufx_kv_info(&facts, kv, 0, ok_error()));
     add(r, facts.k_error);
     add(r, facts.v_error);
 }
@@ -54,31 +54,31 @@ static void take_estimate(results *r,
 }
 
 static void take_job(results *r) {
-    ggufx_job_options options = {.struct_size = sizeof options};
-    ggufx_job_run_options how = {.struct_size = sizeof how};
-    ggufx_job *job = NULL;
-    ggufx_job_facts facts = {.struct_size = sizeof facts};
+    ggufx_quantizer_options options = {.struct_size = sizeof options};
+    ggufx_quantizer_run_options how = {.struct_size = sizeof how};
+    ggufx_quantizer *job = NULL;
+    ggufx_quantizer_facts facts = {.struct_size = sizeof facts};
     double measured = 0;
-    OK(ggufx_job_quantize(&job, f.rt, f.file, 2 /* Q4_0 */, &options, ok_error()));
-    OK(ggufx_job_info(&facts, job, ok_error()));
+    OK(ggufx_quantizer_create(&job, f.rt, f.file, 2 /* Q4_0 */, &options, ok_error()));
+    OK(ggufx_quantizer_info(&facts, job, ok_error()));
     for (size_t i = 0; i < facts.n_tensors; i++) {
-        ggufx_job_tensor t = {.struct_size = sizeof t};
-        OK(ggufx_job_tensor_at(&t, job, i, ok_error()));
+        ggufx_quantizer_tensor_facts t = {.struct_size = sizeof t};
+        OK(ggufx_quantizer_tensor_at(&t, job, i, ok_error()));
         if (t.to != GGUFX_TYPE_Q4_0) continue;
-        OK(ggufx_job_measure(&measured, job, i, GGUFX_TYPE_Q4_0, 0, NULL, ok_error()));
+        OK(ggufx_quantizer_tensor_error(&measured, job, i, GGUFX_TYPE_Q4_0, 0, NULL, ok_error()));
         add(r, measured);
         break;
     }
-    how.flags = GGUFX_JOB_MEASURE;
-    OK(ggufx_job_run(job, path, &how, ok_error()));
+    how.flags = GGUFX_QUANTIZER_MEASURE;
+    OK(ggufx_quantizer_run(job, path, &how, ok_error()));
     for (size_t i = 0, n = 0; i < facts.n_tensors && n < 4; i++) {
-        ggufx_job_tensor t = {.struct_size = sizeof t};
-        OK(ggufx_job_tensor_at(&t, job, i, ok_error()));
+        ggufx_quantizer_tensor_facts t = {.struct_size = sizeof t};
+        OK(ggufx_quantizer_tensor_at(&t, job, i, ok_error()));
         if (t.to != GGUFX_TYPE_Q4_0) continue;
         add(r, t.rmse);
         n++;
     }
-    ggufx_job_destroy(job);
+    ggufx_quantizer_destroy(job);
 }
 
 static results take_all(void) {

@@ -30,7 +30,7 @@ static void check_against_doubles(const tiny_options *options, uint32_t n_batch)
     begin_session(&f, options, n_batch); /* f32 activations */
     MUST(&f, decode_all(f.session, tokens, N, logits, N * TINY_VOCAB, &f.error));
     assert_close(logits, want, N * TINY_VOCAB);
-    assert_int_equal(ggufx_session_sequence_length(f.session, 0), N);
+    assert_int_equal(ggufx_session_length(f.session, 0), N);
     end(&f);
     free(logits);
     free(want);

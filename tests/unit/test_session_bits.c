@@ -54,7 +54,7 @@ static void test_decode_gives_the_same_bits_however_single_tokens_come(void **st
     make_tokens(tokens, N);
     begin_session(&f, NULL, 1);
     decode(&f, tokens, N, a);
-    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 0, &f.error));
+    MUST(&f, ggufx_session_truncate(f.session, 0, 0, &f.error));
     for (int i = 0; i < N; i++) decode(&f, tokens + i, 1, b);
     assert_memory_equal(a, b, sizeof a);
     end(&f);
@@ -74,7 +74,7 @@ static void test_invariant_products_make_batches_and_single_tokens_equal(void **
     options.matmul_flags = GGUFX_MATMUL_F32 | GGUFX_MATMUL_BATCH_INVARIANT;
     MUST(&f, ggufx_session_create(&f.session, f.model, &options, &f.error));
     decode(&f, tokens, N, a);
-    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 0, &f.error));
+    MUST(&f, ggufx_session_truncate(f.session, 0, 0, &f.error));
     for (int i = 0; i < N; i++) decode(&f, tokens + i, 1, b);
     assert_memory_equal(a, b, sizeof a);
     assert_memory_not_equal(a, plain, sizeof a);
@@ -90,13 +90,13 @@ static void test_truncate_forgets_and_repeats_exactly(void **state) {
     begin_session(&f, NULL, 0);
     decode(&f, tokens, 20, NULL);
     decode(&f, tokens + 20, 1, a);
-    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 20, &f.error));
-    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 20);
+    MUST(&f, ggufx_session_truncate(f.session, 0, 20, &f.error));
+    assert_int_equal(ggufx_session_length(f.session, 0), 20);
     decode(&f, tokens + 30, 5, NULL); /* other tokens, then a truncation */
-    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 20, &f.error));
+    MUST(&f, ggufx_session_truncate(f.session, 0, 20, &f.error));
     decode(&f, tokens + 20, 1, b);
     assert_memory_equal(a, b, sizeof a);
-    FAILS(&f, GGUFX_E_ARGUMENT, "22", ggufx_session_sequence_truncate(f.session, 0, 22, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "22", ggufx_session_truncate(f.session, 0, 22, &f.error));
     end(&f);
 }
 

@@ -55,18 +55,18 @@ static void decode_in_pieces(float *logits, fixture *f, ggufx_session *session,
         if (n > left) n = left;
         int polls = 1 + (int)(draw / 11 % 7);
         ggufx_progress progress = {.user = &polls, .report = countdown};
-        const ggufx_batch_options options = {.progress = &progress};
+        const ggufx_decode_options options = {.progress = &progress};
         if (draw % 2 && done + 90 <= kContext) {
             const ggufx_status status = decode_with(session, other, 90, 0, &options, &f->error);
             assert_true(status == GGUFX_E_CANCELLED || status == GGUFX_OK);
             if (status == GGUFX_OK) /* truncates to the start of the call */
-                MUST(f, ggufx_session_sequence_truncate(session, 0, done, &f->error));
+                MUST(f, ggufx_session_truncate(session, 0, done, &f->error));
         }
         if (draw % 5 == 0 && done && done + drafts <= kContext) {
             MUST(f, decode_ids(session, other, drafts, NULL, 0, &f->error));
-            MUST(f, ggufx_session_sequence_truncate(session, 0, done, &f->error));
+            MUST(f, ggufx_session_truncate(session, 0, done, &f->error));
         }
-        assert_int_equal(ggufx_session_sequence_length(session, 0), done);
+        assert_int_equal(ggufx_session_length(session, 0), done);
         MUST(f, decode_ids(session, tokens + done, n, logits, TINY_VOCAB, &f->error));
         done += n;
     }

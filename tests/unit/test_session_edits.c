@@ -50,9 +50,8 @@ static void assert_near(const float *got, const double *want, size_t n) {
 
 static void assert_text(pair *p) {
     int32_t positions[TINY_CONTEXT];
-    assert_int_equal(ggufx_session_sequence_length(p->f.session, 0), p->n);
-    MUST(&p->f,
-         ggufx_session_sequence_tokens(NULL, positions, p->f.session, 0, 0, p->n, &p->f.error));
+    assert_int_equal(ggufx_session_length(p->f.session, 0), p->n);
+    MUST(&p->f, ggufx_session_tokens(NULL, positions, p->f.session, 0, 0, p->n, &p->f.error));
     for (size_t i = 0; i < p->n; i++) assert_int_equal(positions[i], p->positions[i]);
 }
 
@@ -66,14 +65,14 @@ static void add(pair *p) {
     const int gaps = below(&p->random, 3) == 0, embeds = below(&p->random, 3) == 0;
     const int all = below(&p->random, 2) == 0;
     int64_t next = p->n ? p->positions[p->n - 1] + 1 : 0;
-    ggufx_batch_options options = {.struct_size = sizeof options};
+    ggufx_decode_options options = {.struct_size = sizeof options};
     options.logits = logits;
     options.embeddings = hidden;
     options.n_logits = (all ? n : 1) * TINY_VOCAB;
     options.n_embeddings = n * TINY_EMBD;
-    ggufx_batch_item item = {
-        .struct_size = sizeof item, .tokens = ids, .n_tokens = n, .flags = GGUFX_BATCH_ALL_EMBED};
-    item.flags |= all ? GGUFX_BATCH_ALL_LOGITS : GGUFX_BATCH_LOGITS;
+    ggufx_decode_item item = {
+        .struct_size = sizeof item, .tokens = ids, .n_tokens = n, .flags = GGUFX_DECODE_ALL_HIDDEN};
+    item.flags |= all ? GGUFX_DECODE_ALL_LOGITS : GGUFX_DECODE_LOGITS;
     for (size_t i = 0; i < n; i++, next++) {
         ids[i] = (int32_t)below(&p->random, TINY_VOCAB);
         if (gaps && below(&p->random, 4) == 0) next += below(&p->random, 50);
@@ -89,7 +88,7 @@ static void add(pair *p) {
     }
     p->n_gaps += (size_t)gaps;
     p->n_embedded += (size_t)embeds;
-    MUST(&p->f, ggufx_session_decode_batch(p->f.session, &item, 1, &options, &p->f.error));
+    MUST(&p->f, ggufx_session_decode(p->f.session, &item, 1, &options, &p->f.error));
     for (size_t i = 0; i < n; i++) {
         double x[TINY_EMBD], want[TINY_VOCAB], state[TINY_EMBD];
         tiny_embedding(x, ids[i], NULL);
@@ -104,7 +103,7 @@ static void add(pair *p) {
 static void take_out(pair *p) {
     const size_t first = below(&p->random, (uint32_t)p->n + 1);
     const size_t n = below(&p->random, (uint32_t)(p->n - first) + 1) / (1 + below(&p->random, 4));
-    MUST(&p->f, ggufx_session_sequence_remove(p->f.session, 0, first, n, &p->f.error));
+    MUST(&p->f, ggufx_session_remove(p->f.session, 0, first, n, &p->f.error));
     tiny_text_remove(p->text, first, n);
     memmove(p->positions + first, p->positions + first + n,
             (p->n - first - n) * sizeof *p->positions);
@@ -123,8 +122,7 @@ static void move(pair *p) {
     const int64_t delta = below(&p->random, 2) && left
                               ? -(int64_t)below(&p->random, (uint32_t)left + 1)
                               : (int64_t)below(&p->random, (uint32_t)right + 1);
-    MUST(&p->f,
-         ggufx_session_sequence_shift(p->f.session, 0, first, n, (int32_t)delta, &p->f.error));
+    MUST(&p->f, ggufx_session_shift(p->f.session, 0, first, n, (int32_t)delta, &p->f.error));
     tiny_text_shift(p->text, first, n, delta);
     for (size_t i = first; i < first + n; i++) p->positions[i] += delta;
     p->n_shifted += delta != 0;
@@ -158,9 +156,9 @@ static void test_a_full_context_goes_on(void **state) {
     for (int turn = 0; turn < 6; turn++) {
         while (p.n < TINY_CONTEXT) add(&p);
         const int64_t gap = p.positions[24] - p.positions[3] - 1;
-        MUST(&p.f, ggufx_session_sequence_remove(p.f.session, 0, 4, 20, &p.f.error));
-        MUST(&p.f, ggufx_session_sequence_shift(p.f.session, 0, 4, TINY_CONTEXT - 24, (int32_t)-gap,
-                                                &p.f.error));
+        MUST(&p.f, ggufx_session_remove(p.f.session, 0, 4, 20, &p.f.error));
+        MUST(&p.f,
+             ggufx_session_shift(p.f.session, 0, 4, TINY_CONTEXT - 24, (int32_t)-gap, &p.f.error));
         tiny_text_remove(p.text, 4, 20);
         tiny_text_shift(p.text, 4, TINY_CONTEXT - 24, -gap);
         for (size_t i = 4; i + 20 < TINY_CONTEXT; i++) p.positions[i] = p.positions[i + 20] - gap;
@@ -170,8 +168,8 @@ static void test_a_full_context_goes_on(void **state) {
     end_pair(&p);
 }
 
-static ggufx_batch_options options_for(float *logits, size_t n_rows) {
-    ggufx_batch_options options = {.struct_size = sizeof options};
+static ggufx_decode_options options_for(float *logits, size_t n_rows) {
+    ggufx_decode_options options = {.struct_size = sizeof options};
     options.logits = logits;
     options.n_logits = n_rows * TINY_VOCAB;
     return options;
@@ -182,18 +180,18 @@ static void test_odd_items_are_refused(void **state) {
     int32_t ids[4];
     const int32_t backward[] = {5, 6, 6, 8}, before[] = {3, 6, 7, 8}, last[] = {5, 6, 7, INT32_MAX},
                   high[] = {5, 6, 7, INT32_MAX - 1};
-    const ggufx_batch_item good = {.struct_size = sizeof good, .tokens = ids, .n_tokens = 4};
+    const ggufx_decode_item good = {.struct_size = sizeof good, .tokens = ids, .n_tokens = 4};
     fixture f;
     (void)state;
     make_tokens(ids, 4);
     infinite[2 * TINY_EMBD + 5] = (float)INFINITY;
     begin_session(&f, NULL, 0);
-    ggufx_batch_options options = options_for(NULL, 0);
-    MUST(&f, ggufx_session_decode_batch(f.session, &good, 1, &options, &f.error));
-    ggufx_batch_item item = good;
+    ggufx_decode_options options = options_for(NULL, 0);
+    MUST(&f, ggufx_session_decode(f.session, &good, 1, &options, &f.error));
+    ggufx_decode_item item = good;
 #define REFUSED(code, text)                                                                        \
-    FAILS(&f, code, text, ggufx_session_decode_batch(f.session, &item, 1, &options, &f.error));    \
-    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 4)
+    FAILS(&f, code, text, ggufx_session_decode(f.session, &item, 1, &options, &f.error));          \
+    assert_int_equal(ggufx_session_length(f.session, 0), 4)
     item.positions = backward;
     REFUSED(GGUFX_E_ARGUMENT, "token 2 is at position 6, it must be 7 to 2147483646");
     item.positions = before;
@@ -214,14 +212,14 @@ static void test_odd_items_are_refused(void **state) {
     item.n_embeddings = 4 * TINY_EMBD;
     REFUSED(GGUFX_E_VALUE, "value 5 of the embedding of token 2");
     item.embeddings = rows;
-    item.flags = GGUFX_BATCH_EMBED;
+    item.flags = GGUFX_DECODE_HIDDEN;
     REFUSED(GGUFX_E_ARGUMENT, "embeddings must hold 1 rows x 32");
     item.flags = 32;
     REFUSED(GGUFX_E_ARGUMENT, "unknown bits 0x20");
 #undef REFUSED
     item = good; /* no position after the last one */
     item.positions = high;
-    MUST(&f, ggufx_session_decode_batch(f.session, &item, 1, &options, &f.error));
+    MUST(&f, ggufx_session_decode(f.session, &item, 1, &options, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "position 2147483647",
           decode_ids(f.session, ids, 1, NULL, 0, &f.error));
     end(&f);
@@ -235,36 +233,30 @@ static void test_odd_edits_are_refused(void **state) {
     begin_session(&f, NULL, 0);
     ggufx_session *const s = f.session;
     decode(&f, ids, 10, NULL);
-    FAILS(&f, GGUFX_E_ARGUMENT, "sequence 1", ggufx_session_sequence_remove(s, 1, 0, 1, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_sequence_remove(NULL, 0, 0, 1, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "has 10", ggufx_session_sequence_remove(s, 0, 11, 0, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "has 10", ggufx_session_sequence_remove(s, 0, 4, 7, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "has 10",
-          ggufx_session_sequence_remove(s, 0, UINT64_MAX, 2, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "has 10",
-          ggufx_session_sequence_remove(s, 0, 2, UINT64_MAX, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "has 10", ggufx_session_sequence_shift(s, 0, 4, 7, 1, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "sequence 7",
-          ggufx_session_sequence_shift(s, 7, 0, 1, 1, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_sequence_shift(NULL, 0, 0, 1, 1, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "shift by 1",
-          ggufx_session_sequence_shift(s, 0, 4, 2, 1, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "shift by -1",
-          ggufx_session_sequence_shift(s, 0, 0, 10, -1, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "sequence 1", ggufx_session_remove(s, 1, 0, 1, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_remove(NULL, 0, 0, 1, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "has 10", ggufx_session_remove(s, 0, 11, 0, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "has 10", ggufx_session_remove(s, 0, 4, 7, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "has 10", ggufx_session_remove(s, 0, UINT64_MAX, 2, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "has 10", ggufx_session_remove(s, 0, 2, UINT64_MAX, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "has 10", ggufx_session_shift(s, 0, 4, 7, 1, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "sequence 7", ggufx_session_shift(s, 7, 0, 1, 1, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_shift(NULL, 0, 0, 1, 1, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "shift by 1", ggufx_session_shift(s, 0, 4, 2, 1, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "shift by -1", ggufx_session_shift(s, 0, 0, 10, -1, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "shift by 2147483647",
-          ggufx_session_sequence_shift(s, 0, 0, 10, INT32_MAX, &f.error));
+          ggufx_session_shift(s, 0, 0, 10, INT32_MAX, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "shift by -2147483648",
-          ggufx_session_sequence_shift(s, 0, 0, 10, INT32_MIN, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "has 10",
-          ggufx_session_sequence_tokens(&id, NULL, s, 0, 10, 1, &f.error));
-    MUST(&f, ggufx_session_sequence_remove(s, 0, 3, 0, &f.error));
-    MUST(&f, ggufx_session_sequence_shift(s, 0, 3, 0, 5, &f.error));
-    MUST(&f, ggufx_session_sequence_tokens(&id, NULL, s, 0, 9, 1, &f.error));
+          ggufx_session_shift(s, 0, 0, 10, INT32_MIN, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "has 10", ggufx_session_tokens(&id, NULL, s, 0, 10, 1, &f.error));
+    MUST(&f, ggufx_session_remove(s, 0, 3, 0, &f.error));
+    MUST(&f, ggufx_session_shift(s, 0, 3, 0, 5, &f.error));
+    MUST(&f, ggufx_session_tokens(&id, NULL, s, 0, 9, 1, &f.error));
     assert_int_equal(id, ids[9]);
-    assert_int_equal(ggufx_session_sequence_length(s, 0), 10);
-    MUST(&f, ggufx_session_sequence_remove(s, 0, 3, 4, &f.error));
-    MUST(&f, ggufx_session_sequence_remove(s, 0, 5, 1, &f.error)); /* the last one */
-    assert_int_equal(ggufx_session_sequence_length(s, 0), 5);
+    assert_int_equal(ggufx_session_length(s, 0), 10);
+    MUST(&f, ggufx_session_remove(s, 0, 3, 4, &f.error));
+    MUST(&f, ggufx_session_remove(s, 0, 5, 1, &f.error)); /* the last one */
+    assert_int_equal(ggufx_session_length(s, 0), 5);
     end(&f);
 }
 
@@ -282,16 +274,16 @@ static void test_items_of_before_are_taken(void **state) {
     make_tokens(ids, 4);
     begin_session(&f, NULL, 0);
     decode(&f, ids, 4, want);
-    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 0, &f.error));
+    MUST(&f, ggufx_session_truncate(f.session, 0, 0, &f.error));
     memset(items, 0xa5, sizeof items);
     items[0].struct_size = sizeof items[0];
-    items[0].flags = GGUFX_BATCH_LOGITS;
+    items[0].flags = GGUFX_DECODE_LOGITS;
     items[0].sequence = items[0].reserved = 0;
     items[0].tokens = ids;
     items[0].n_tokens = 4;
-    ggufx_batch_options options = options_for(logits, 1);
+    ggufx_decode_options options = options_for(logits, 1);
     const void *given = items;
-    MUST(&f, ggufx_session_decode_batch(f.session, given, 1, &options, &f.error));
+    MUST(&f, ggufx_session_decode(f.session, given, 1, &options, &f.error));
     assert_memory_equal(logits, want, sizeof want);
     end(&f);
 }
@@ -299,29 +291,28 @@ static void test_items_of_before_are_taken(void **state) {
 /* Rows are kept as long as their tokens. */
 static void test_memory_of_embeddings_fails_and_comes_back(void **state) {
     static float rows[40 * TINY_EMBD];
-    ggufx_batch_item item = {.struct_size = sizeof item,
-                             .n_tokens = 40,
-                             .embeddings = rows,
-                             .n_embeddings = 40 * TINY_EMBD};
+    ggufx_decode_item item = {.struct_size = sizeof item,
+                              .n_tokens = 40,
+                              .embeddings = rows,
+                              .n_embeddings = 40 * TINY_EMBD};
     ggufx_session_memory_facts memory = {.struct_size = sizeof memory};
     fixture f;
     (void)state;
     begin_session(&f, NULL, 0);
-    const ggufx_batch_options options = options_for(NULL, 0);
+    const ggufx_decode_options options = options_for(NULL, 0);
     const long long live = f.memory.live_bytes;
     fault_reset(&f.memory);
     f.memory.fail_at = 1;
-    FAILS(&f, GGUFX_E_MEMORY, "",
-          ggufx_session_decode_batch(f.session, &item, 1, &options, &f.error));
+    FAILS(&f, GGUFX_E_MEMORY, "", ggufx_session_decode(f.session, &item, 1, &options, &f.error));
     f.memory.fail_at = 0;
-    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
+    assert_int_equal(ggufx_session_length(f.session, 0), 0);
     assert_int_equal(f.memory.live_bytes, live);
-    MUST(&f, ggufx_session_decode_batch(f.session, &item, 1, &options, &f.error));
-    MUST(&f, ggufx_session_memory(&memory, f.session, &f.error));
+    MUST(&f, ggufx_session_decode(f.session, &item, 1, &options, &f.error));
+    MUST(&f, ggufx_session_memory_info(&memory, f.session, &f.error));
     assert_true(memory.embedded_bytes >= sizeof rows);
     assert_int_equal(f.memory.live_bytes - live, memory.embedded_bytes);
-    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 20, &f.error));
-    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 0, &f.error));
+    MUST(&f, ggufx_session_truncate(f.session, 0, 20, &f.error));
+    MUST(&f, ggufx_session_truncate(f.session, 0, 0, &f.error));
     assert_int_equal(f.memory.live_bytes, live);
     end(&f);
 }

@@ -15,14 +15,14 @@ static void test_full_context_is_refused_and_nothing_changes(void **state) {
     begin_session(&f, NULL, 0);
     decode(&f, tokens, TINY_CONTEXT - 1, NULL);
     decode(&f, tokens, 1, a);
-    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, TINY_CONTEXT - 1, &f.error));
+    MUST(&f, ggufx_session_truncate(f.session, 0, TINY_CONTEXT - 1, &f.error));
     const ggufx_status full = decode_ids(f.session, tokens, 2, NULL, 0, &f.error);
     assert_true(f.error.value == 2 && f.error.limit == 1);
     FAILS(&f, GGUFX_E_CAPACITY, "2 tokens", full);
-    assert_int_equal(ggufx_session_sequence_length(f.session, 0), TINY_CONTEXT - 1);
+    assert_int_equal(ggufx_session_length(f.session, 0), TINY_CONTEXT - 1);
     decode(&f, tokens, 1, b);
     assert_memory_equal(a, b, sizeof a);
-    assert_int_equal(ggufx_session_sequence_length(f.session, 0), TINY_CONTEXT);
+    assert_int_equal(ggufx_session_length(f.session, 0), TINY_CONTEXT);
     end(&f);
 }
 
@@ -36,7 +36,7 @@ static void test_unknown_ids_are_refused_with_their_index(void **state) {
     tokens[2] = -1;
     FAILS(&f, GGUFX_E_ARGUMENT, "token 2 is -1",
           decode_ids(f.session, tokens, 4, NULL, 0, &f.error));
-    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
+    assert_int_equal(ggufx_session_length(f.session, 0), 0);
     end(&f);
 }
 
@@ -54,7 +54,7 @@ static void test_a_nan_in_the_model_is_reported_and_nothing_changes(void **state
         begin_session(&f, &options, 0);
         FAILS(&f, GGUFX_E_VALUE, "",
               decode_ids(f.session, tokens, 3, logits, TINY_VOCAB, &f.error));
-        assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
+        assert_int_equal(ggufx_session_length(f.session, 0), 0);
         end(&f);
     }
 }
@@ -62,9 +62,9 @@ static void test_a_nan_in_the_model_is_reported_and_nothing_changes(void **state
 static void test_a_batch_keeps_nan_if_it_is_asked_to(void **state) {
     const int32_t tokens[3] = {1, 5, 6};
     float logits[TINY_VOCAB];
-    const ggufx_batch_item item = {
-        .struct_size = sizeof item, .flags = GGUFX_BATCH_LOGITS, .tokens = tokens, .n_tokens = 3};
-    ggufx_batch_options batch = {
+    const ggufx_decode_item item = {
+        .struct_size = sizeof item, .flags = GGUFX_DECODE_LOGITS, .tokens = tokens, .n_tokens = 3};
+    ggufx_decode_options batch = {
         .struct_size = sizeof batch, .logits = logits, .n_logits = TINY_VOCAB};
     tiny_options options;
     fixture f;
@@ -72,12 +72,11 @@ static void test_a_batch_keeps_nan_if_it_is_asked_to(void **state) {
     memset(&options, 0, sizeof options);
     options.nan_tensor = "output_norm.weight";
     begin_session(&f, &options, 0);
-    FAILS(&f, GGUFX_E_VALUE, "NaN",
-          ggufx_session_decode_batch(f.session, &item, 1, &batch, &f.error));
-    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
-    batch.flags = GGUFX_BATCH_KEEP_NAN;
-    MUST(&f, ggufx_session_decode_batch(f.session, &item, 1, &batch, &f.error));
-    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 3);
+    FAILS(&f, GGUFX_E_VALUE, "NaN", ggufx_session_decode(f.session, &item, 1, &batch, &f.error));
+    assert_int_equal(ggufx_session_length(f.session, 0), 0);
+    batch.flags = GGUFX_DECODE_KEEP_NAN;
+    MUST(&f, ggufx_session_decode(f.session, &item, 1, &batch, &f.error));
+    assert_int_equal(ggufx_session_length(f.session, 0), 3);
     assert_true(logits[0] != logits[0]);
     end(&f);
 }
@@ -86,7 +85,7 @@ static void test_session_calls_refuse_bad_arguments(void **state) {
     int32_t tokens[2] = {1, 2};
     float logits[2 * TINY_VOCAB];
     ggufx_session_options session = {.struct_size = sizeof session};
-    ggufx_batch_options options = {.struct_size = sizeof options};
+    ggufx_decode_options options = {.struct_size = sizeof options};
     ggufx_session *made = NULL;
     fixture f;
     (void)state;
@@ -99,7 +98,7 @@ static void test_session_calls_refuse_bad_arguments(void **state) {
     session.matmul_flags = 16;
     FAILS(&f, GGUFX_E_ARGUMENT, "matmul_flags",
           ggufx_session_create(&made, f.model, &session, &f.error));
-    session.matmul_flags = GGUFX_MATMUL_F32 | GGUFX_MATMUL_PRECISE;
+    session.matmul_flags = GGUFX_MATMUL_F32 | GGUFX_MATMUL_INT16;
     FAILS(&f, GGUFX_E_ARGUMENT, "matmul_flags",
           ggufx_session_create(&made, f.model, &session, &f.error));
     session = (ggufx_session_options){.struct_size = sizeof(ggufx_session_options)};
@@ -128,10 +127,10 @@ static void test_session_calls_refuse_bad_arguments(void **state) {
     options.logits = logits;
     options.n_logits = TINY_VOCAB;
     FAILS(&f, GGUFX_E_ARGUMENT, "0 rows", decode_with(f.session, tokens, 2, 0, &options, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_sequence_truncate(NULL, 0, 0, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_sequence_truncate(f.session, 0, 1, &f.error));
-    assert_int_equal(ggufx_session_sequence_length(NULL, 0), 0);
-    assert_int_equal(ggufx_session_sequence_length(f.session, 0), 0);
+    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_truncate(NULL, 0, 0, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_truncate(f.session, 0, 1, &f.error));
+    assert_int_equal(ggufx_session_length(NULL, 0), 0);
+    assert_int_equal(ggufx_session_length(f.session, 0), 0);
     ggufx_session_destroy(NULL);
     end(&f);
 }

@@ -30,24 +30,24 @@ static void test_decode_can_be_cancelled_at_each_poll(void **state) {
     begin_session(&f, NULL, 8);
     decode(&f, tokens, 10, NULL);
     decode(&f, tokens + 10, 30, want);
-    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 0, &f.error));
+    MUST(&f, ggufx_session_truncate(f.session, 0, 0, &f.error));
     decode(&f, tokens, 10, NULL);
     while (status != GGUFX_OK) {
         poll p = {0, 0, 0, 0};
         ggufx_progress progress;
-        ggufx_batch_options options = {.logits = got, .n_logits = TINY_VOCAB};
+        ggufx_decode_options options = {.logits = got, .n_logits = TINY_VOCAB};
         memset(&progress, 0, sizeof progress);
         progress.user = &p;
         progress.report = on_progress;
         options.progress = &progress;
         p.cancel_at = ++cancel_at;
-        status = decode_with(f.session, tokens + 10, 30, GGUFX_BATCH_LOGITS, &options, &f.error);
+        status = decode_with(f.session, tokens + 10, 30, GGUFX_DECODE_LOGITS, &options, &f.error);
         if (status == GGUFX_OK) {
             assert_int_equal(p.total, 30);
             break;
         }
         assert_int_equal(status, GGUFX_E_CANCELLED);
-        assert_int_equal(ggufx_session_sequence_length(f.session, 0), 10);
+        assert_int_equal(ggufx_session_length(f.session, 0), 10);
     }
     assert_true(cancel_at > 8); /* 4 batches of 2 layers */
     assert_memory_equal(got, want, sizeof got);
@@ -64,7 +64,7 @@ static void test_decode_does_not_allocate(void **state) {
     fault_reset(&f.memory);
     decode(&f, tokens, N, NULL);
     decode(&f, tokens, 1, logits);
-    MUST(&f, ggufx_session_sequence_truncate(f.session, 0, 3, &f.error));
+    MUST(&f, ggufx_session_truncate(f.session, 0, 3, &f.error));
     decode(&f, tokens, N, NULL);
     assert_int_equal(decode_ids(f.session, tokens, 1000, NULL, 0, NULL), GGUFX_E_CAPACITY);
     assert_int_equal(f.memory.calls, 0);

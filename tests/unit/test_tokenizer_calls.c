@@ -67,10 +67,10 @@ static void test_token_info_describes_each_kind(void **state) {
     } cases[] = {
         {0, GGUFX_TOKEN_UNKNOWN, "<unk>"},
         {1, GGUFX_TOKEN_CONTROL, "<s>"},
-        {2, GGUFX_TOKEN_CONTROL | GGUFX_TOKEN_END, "</s>"},
+        {2, GGUFX_TOKEN_CONTROL | GGUFX_TOKEN_EOG, "</s>"},
         {13, GGUFX_TOKEN_BYTE, "<0x0A>"},
         {260, 0, "e"},
-        {TINY_USER, GGUFX_TOKEN_USER, "<|user|>"},
+        {TINY_USER, GGUFX_TOKEN_USER_DEFINED, "<|user|>"},
     };
     fixture f;
     (void)state;

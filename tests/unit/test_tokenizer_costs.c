@@ -99,9 +99,9 @@ static void encode_chat(void *work) {
     const size_t each = 600, n_turns = j->n / (2 * each);
     size_t n_ids = 0;
     ggufx_chat_message *turns = calloc(n_turns, sizeof *turns);
-    ggufx_chat_options options = {.struct_size = sizeof options};
+    ggufx_chat_template_options options = {.struct_size = sizeof options};
     ggufx_chat_request request = {.struct_size = sizeof request};
-    ggufx_chat *chat = NULL;
+    ggufx_chat_template *chat = NULL;
     ggufx_runtime *rt = NULL;
     options.text = text_of(text);
     for (size_t i = 0; i < n_turns; i++) {
@@ -111,10 +111,11 @@ static void encode_chat(void *work) {
     request.messages = turns;
     request.n_messages = n_turns;
     OK(ggufx_runtime_create(&rt, NULL, ok_error()));
-    OK(ggufx_chat_create(&chat, rt, NULL, &options, ok_error()));
-    OK(ggufx_chat_tokenize(j->ids, j->n, &n_ids, chat, j->v.tokenizer, &request, 0, ok_error()));
+    OK(ggufx_chat_template_create(&chat, rt, NULL, &options, ok_error()));
+    OK(ggufx_chat_template_tokenize(j->ids, j->n, &n_ids, chat, j->v.tokenizer, &request, 0,
+                                    ok_error()));
     assert_true(n_ids > n_turns * each && n_ids < j->n); /* each of a user's letters is one token */
-    ggufx_chat_destroy(chat);
+    ggufx_chat_template_destroy(chat);
     ggufx_runtime_destroy(rt);
     free(turns);
 }

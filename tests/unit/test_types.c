@@ -17,7 +17,7 @@ static void test_error_is_untouched_on_success(void **state) {
     memset(&error, 0x5a, sizeof error);
     before = error;
     uint64_t bytes = 0;
-    assert_int_equal(ggufx_row_bytes(&bytes, GGUFX_TYPE_Q4_K, 512, &error), GGUFX_OK);
+    assert_int_equal(ggufx_type_row_bytes(&bytes, GGUFX_TYPE_Q4_K, 512, &error), GGUFX_OK);
     assert_int_equal(bytes, 288);
     assert_memory_equal(&error, &before, sizeof error);
 }
@@ -33,7 +33,7 @@ static void test_types_are_found_by_id_and_name(void **state) {
         if (status == GGUFX_OK) {
             uint32_t found = 99;
             assert_int_equal(facts.id, id);
-            assert_int_equal(ggufx_type_from_name(&found, facts.name, &error), GGUFX_OK);
+            assert_int_equal(ggufx_type_find(&found, facts.name, &error), GGUFX_OK);
             assert_int_equal(found, id);
             live++;
         } else {
@@ -43,21 +43,22 @@ static void test_types_are_found_by_id_and_name(void **state) {
     }
     assert_int_equal(live, 35);
     assert_int_equal(removed, 8);
-    assert_int_equal(ggufx_type_from_name(&id, "q4_j", &error), GGUFX_E_NOT_FOUND);
+    assert_int_equal(ggufx_type_find(&id, "q4_j", &error), GGUFX_E_NOT_FOUND);
     assert_non_null(strstr(error.message, "q4_"));
-    assert_int_equal(ggufx_type_from_name(NULL, "q4_0", &error), GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_type_from_name(&id, NULL, &error), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_type_find(NULL, "q4_0", &error), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_type_find(&id, NULL, &error), GGUFX_E_ARGUMENT);
 }
 
 static void test_row_bytes_refuses_broken_rows(void **state) {
     (void)state;
     uint64_t bytes = 1;
     ggufx_error error;
-    assert_int_equal(ggufx_row_bytes(&bytes, GGUFX_TYPE_Q4_K, 255, &error), GGUFX_E_SHAPE);
-    assert_int_equal(ggufx_row_bytes(&bytes, GGUFX_TYPE_F64, UINT64_MAX, &error), GGUFX_E_OVERFLOW);
-    assert_int_equal(ggufx_row_bytes(&bytes, 5, 32, &error), GGUFX_E_TYPE);
-    assert_int_equal(ggufx_row_bytes(NULL, 0, 32, &error), GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_row_bytes(&bytes, GGUFX_TYPE_F32, 0, &error), GGUFX_OK);
+    assert_int_equal(ggufx_type_row_bytes(&bytes, GGUFX_TYPE_Q4_K, 255, &error), GGUFX_E_SHAPE);
+    assert_int_equal(ggufx_type_row_bytes(&bytes, GGUFX_TYPE_F64, UINT64_MAX, &error),
+                     GGUFX_E_OVERFLOW);
+    assert_int_equal(ggufx_type_row_bytes(&bytes, 5, 32, &error), GGUFX_E_TYPE);
+    assert_int_equal(ggufx_type_row_bytes(NULL, 0, 32, &error), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_type_row_bytes(&bytes, GGUFX_TYPE_F32, 0, &error), GGUFX_OK);
     assert_int_equal(bytes, 0);
 }
 

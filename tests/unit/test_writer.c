@@ -121,7 +121,7 @@ static void test_reserve_is_an_array_of_zeros_after_the_keys(void **state) {
         ggufx_writer *w = NULL;
         ggufx_writer_options options = {.struct_size = sizeof options};
         ggufx_writer_facts facts = {.struct_size = sizeof facts};
-        ggufx_meta_entry entry = {.struct_size = sizeof entry};
+        ggufx_meta_facts entry = {.struct_size = sizeof entry};
         kept k;
         uint64_t v[2000];
         options.reserve_bytes = 2000;

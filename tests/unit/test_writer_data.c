@@ -46,7 +46,7 @@ static void check_stream(uint32_t type, uint64_t ne0, uint64_t ne1, uint64_t blo
     const uint64_t ne[2] = {ne0, ne1};
     uint64_t row = 0;
     ggufx_tensor_facts facts = {.struct_size = sizeof facts};
-    OK(ggufx_row_bytes(&row, type, ne0, ok_error()));
+    OK(ggufx_type_row_bytes(&row, type, ne0, ok_error()));
     source s = {.row_bytes = row, .block_bytes = block_bytes};
     const ggufx_tensor_stream stream = stream_of(&s);
     ggufx_writer *w = new_writer(rt, 0, big_endian);
@@ -126,7 +126,7 @@ static uint64_t part_key(const ggufx_file *f, const char *key) {
 
 static void check_part(const kept *k, uint32_t i, size_t n_tensors, size_t n_keys) {
     ggufx_file *f = open_bytes(&k->part[i], GGUFX_OPEN_STRICT | GGUFX_OPEN_SINGLE);
-    ggufx_meta_entry entry = {.struct_size = sizeof entry};
+    ggufx_meta_facts entry = {.struct_size = sizeof entry};
     size_t at = 0;
     assert_int_equal(ggufx_file_tensor_count(f), n_tensors);
     assert_int_equal(ggufx_file_meta_count(f), n_keys);

@@ -66,7 +66,8 @@ static void test_unusable_keys_are_refused(void **state) {
     OK(ggufx_writer_set_bool(w, S("l"), 1, ok_error()));
     expect(ggufx_writer_rename(w, S("k"), S("l"), &e), GGUFX_E_DUPLICATE, &e, "\"l\"");
     expect(ggufx_writer_rename(w, S("k"), S(""), &e), GGUFX_E_KEY, &e, "empty");
-    expect(ggufx_writer_rename(w, S("k"), S("general.alignment"), &e), GGUFX_E_KVTYPE, &e, "u32");
+    expect(ggufx_writer_rename(w, S("k"), S("general.alignment"), &e), GGUFX_E_VALUE_TYPE, &e,
+           "u32");
     expect(ggufx_writer_rename(w, S("k"), NULL, 1, &e), GGUFX_E_ARGUMENT, &e, "new_key");
     OK(ggufx_writer_unset(w, S("k"), ok_error()));
     OK(ggufx_writer_unset(w, S("l"), ok_error()));
@@ -83,8 +84,8 @@ static void test_only_powers_of_two_align(void **state) {
            GGUFX_E_ALIGNMENT, &e, "power of two");
     expect(ggufx_writer_set_u64(w, S("general.alignment"), GGUFX_VALUE_U32, 24, &e),
            GGUFX_E_ALIGNMENT, &e, "24");
-    expect(ggufx_writer_set_u64(w, S("general.alignment"), GGUFX_VALUE_U64, 32, &e), GGUFX_E_KVTYPE,
-           &e, "u32");
+    expect(ggufx_writer_set_u64(w, S("general.alignment"), GGUFX_VALUE_U64, 32, &e),
+           GGUFX_E_VALUE_TYPE, &e, "u32");
     expect(ggufx_writer_set_value(w, S("general.alignment"), GGUFX_VALUE_U32, "\3\0\0\0", 4, &e),
            GGUFX_E_ALIGNMENT, &e, "3");
     ggufx_writer_destroy(w);
@@ -125,7 +126,7 @@ static void test_values_given_as_bytes_are_checked(void **state) {
     REFUSED(GGUFX_VALUE_U32, "\1\0\0\0\0", GGUFX_E_ARGUMENT, "4 bytes");
     REFUSED(GGUFX_VALUE_BOOL, "\2", GGUFX_E_VALUE, "not 0 or 1");
     REFUSED(GGUFX_VALUE_STRING, "\3\0\0\0\0\0\0\0ab", GGUFX_E_TRUNCATED, "a string");
-    REFUSED(GGUFX_VALUE_ARRAY, "\15\0\0\0\0\0\0\0\0\0\0\0", GGUFX_E_KVTYPE, "13");
+    REFUSED(GGUFX_VALUE_ARRAY, "\15\0\0\0\0\0\0\0\0\0\0\0", GGUFX_E_VALUE_TYPE, "13");
     REFUSED(GGUFX_VALUE_ARRAY, "\4\0\0\0\2\0\0\0\0\0\0\0abcdefg", GGUFX_E_COUNT, "2 x u32");
     REFUSED(GGUFX_VALUE_ARRAY, "\4\0\0\0\377\377\377\377\377\377\377\377abcd", GGUFX_E_COUNT,
             "u32");

@@ -46,7 +46,7 @@ bool embeds_only(const std::string &path) {
     facts.struct_size = sizeof facts;
     ggufx_error error;
     must(ggufx_model_info(&facts, opened.model, &error), error, "info");
-    return (facts.flags & GGUFX_MODEL_EMBEDS_ONLY) != 0;
+    return (facts.flags & GGUFX_MODEL_EMBEDDING_ONLY) != 0;
 }
 
 void add(std::vector<TinyFile> &out, const std::string &name, const std::string &path,
@@ -72,11 +72,11 @@ std::string quantized(const std::string &path, const std::string &name) {
     char out[TEMPORARY_PATH];
     temporary_path(out, ("ranks-" + name + ".gguf").c_str());
     constexpr uint32_t kQ8 = 7; // general.file_type
-    ggufx_job *job = nullptr;
+    ggufx_quantizer *job = nullptr;
     ggufx_error error;
-    must(ggufx_job_quantize(&job, g_runtime, opened.file, kQ8, nullptr, &error), error, "job");
-    must(ggufx_job_run(job, out, nullptr, &error), error, "quantize");
-    ggufx_job_destroy(job);
+    must(ggufx_quantizer_create(&job, g_runtime, opened.file, kQ8, nullptr, &error), error, "job");
+    must(ggufx_quantizer_run(job, out, nullptr, &error), error, "quantize");
+    ggufx_quantizer_destroy(job);
     return out;
 }
 

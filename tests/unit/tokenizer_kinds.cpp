@@ -417,9 +417,9 @@ Ids encode_message(const Tokenizer &tokenizer, const std::string &text) {
     const std::string whole = "{% for m in messages %}{{ m.content }}{% endfor %}";
     ggufx_chat_message message = {};
     message.struct_size = sizeof message;
-    ggufx_chat_options options;
+    ggufx_chat_template_options options;
     ggufx_chat_request request;
-    ggufx_chat *chat = nullptr;
+    ggufx_chat_template *chat = nullptr;
     options = {};
     options.struct_size = sizeof options;
     request = {};
@@ -431,12 +431,12 @@ Ids encode_message(const Tokenizer &tokenizer, const std::string &text) {
     Ids ids(3 * text.size() + 8);
     size_t n = 0;
     ggufx_error error = {};
-    ggufx_status status = ggufx_chat_create(&chat, g_runtime, nullptr, &options, &error);
+    ggufx_status status = ggufx_chat_template_create(&chat, g_runtime, nullptr, &options, &error);
     if (status == GGUFX_OK)
-        status = ggufx_chat_tokenize(ids.data(), ids.size(), &n, chat, tokenizer.tokenizer,
-                                     &request, 0, &error);
+        status = ggufx_chat_template_tokenize(ids.data(), ids.size(), &n, chat, tokenizer.tokenizer,
+                                              &request, 0, &error);
     CHECK(status == GGUFX_OK, "%s", error.message);
-    ggufx_chat_destroy(chat);
+    ggufx_chat_template_destroy(chat);
     ids.resize(n);
     return ids;
 }
@@ -590,25 +590,25 @@ void test_parts_are_the_text() {
             if (i % 2)
                 ids = tokenizer.encode("abc \xf0\x9f\x98\x80 . ' re 's\xc3\xa9 ' \xe4\xb8\xad");
             for (const uint32_t flags : {0u, GGUFX_DETOKENIZE_CLEAN_SPACES}) {
-                ggufx_detokenize_state state = {};
+                ggufx_detokenizer_state state = {};
                 std::string all;
                 for (size_t at = 0; at <= ids.size();) {
                     const size_t n = std::min<size_t>(random_below(3), ids.size() - at);
                     const bool last = at == ids.size();
                     char part[256];
                     size_t needed = 0;
-                    const uint32_t with = last ? flags | GGUFX_DETOKENIZE_LAST : flags;
+                    const uint32_t with = last ? flags | GGUFX_DETOKENIZE_FLUSH : flags;
                     state.flags = with;
-                    const ggufx_detokenize_state before = state;
-                    if (ggufx_detokenize_part(part, 0, &needed, &state, tokenizer.tokenizer,
-                                              ids.data() + at, n, nullptr) != GGUFX_OK)
+                    const ggufx_detokenizer_state before = state;
+                    if (ggufx_detokenize_stream(part, 0, &needed, &state, tokenizer.tokenizer,
+                                                ids.data() + at, n, nullptr) != GGUFX_OK)
                         CHECK(memcmp(&before, &state, sizeof state) == 0, "the state has changed");
                     else
                         CHECK(needed == 0, "%zu bytes in none", needed);
                     state = before;
                     const ggufx_status status =
-                        ggufx_detokenize_part(part, sizeof part, &needed, &state,
-                                              tokenizer.tokenizer, ids.data() + at, n, nullptr);
+                        ggufx_detokenize_stream(part, sizeof part, &needed, &state,
+                                                tokenizer.tokenizer, ids.data() + at, n, nullptr);
                     CHECK(status == GGUFX_OK, "%s: %d", kind, status);
                     all.append(part, needed);
                     // incomplete characters are held back
@@ -619,11 +619,11 @@ void test_parts_are_the_text() {
                 CHECK(all == tokenizer.decode(ids, flags), "%s: the parts are another text", kind);
             }
         }
-        ggufx_detokenize_state odd = {};
+        ggufx_detokenizer_state odd = {};
         odd.waiting = UINT64_MAX;
         size_t needed = 0;
-        CHECK(ggufx_detokenize_part(nullptr, 0, &needed, &odd, tokenizer.tokenizer, nullptr, 0,
-                                    nullptr) == GGUFX_E_ARGUMENT,
+        CHECK(ggufx_detokenize_stream(nullptr, 0, &needed, &odd, tokenizer.tokenizer, nullptr, 0,
+                                      nullptr) == GGUFX_E_ARGUMENT,
               "a state that no call left");
     }
 }
@@ -634,7 +634,7 @@ bool ends(const Tokenizer &tokenizer, int32_t id) {
     ggufx_token_facts facts = {};
     facts.struct_size = sizeof facts;
     (void)ggufx_token_info(&facts, tokenizer.tokenizer, id, nullptr);
-    return (facts.flags & GGUFX_TOKEN_END) != 0;
+    return (facts.flags & GGUFX_TOKEN_EOG) != 0;
 }
 
 // Removes spaces before punctuation and contractions, and no others.

@@ -30,20 +30,20 @@ int main(int argc, char **argv) {
     for (int i = 0; i < kTexts; i++)
         must(ggufx_tokenize(ids[i], kMost, &n_ids[i], tokenizer, prompts[i], strlen(prompts[i]),
                             GGUFX_TOKENIZE_ADD_SPECIAL, &error));
-    ggufx_batch_options batch = {.struct_size = sizeof batch};
+    ggufx_decode_options batch = {.struct_size = sizeof batch};
     batch.logits = rows;
     batch.n_logits = (size_t)kTexts * info.n_vocab;
     for (int step = 0; step < 12; step++) {
-        ggufx_batch_item items[kTexts] = {{0}};
+        ggufx_decode_item items[kTexts] = {{0}};
         for (int i = 0; i < kTexts; i++) {
             items[i].struct_size = sizeof items[i];
             items[i].sequence = (uint32_t)i;
-            items[i].flags = GGUFX_BATCH_LOGITS;
+            items[i].flags = GGUFX_DECODE_LOGITS;
             items[i].tokens = ids[i] + known[i];
             items[i].n_tokens = n_ids[i] - known[i];
             known[i] = n_ids[i];
         }
-        must(ggufx_session_decode_batch(session, items, kTexts, &batch, &error));
+        must(ggufx_session_decode(session, items, kTexts, &batch, &error));
         for (int i = 0; i < kTexts; i++)
             must(ggufx_sampler_sample(&ids[i][n_ids[i]++], NULL, sampler, NULL,
                                       rows + (size_t)i * info.n_vocab, info.n_vocab, &error));

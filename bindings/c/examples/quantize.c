@@ -12,7 +12,7 @@ int main(int argc, char **argv) {
     const ggufx_tensor *tensor = ggufx_file_tensor(file, index);
     ggufx_tensor_facts info = {.struct_size = sizeof info};
     must(ggufx_tensor_info(&info, tensor, &error));
-    must(ggufx_row_bytes(&row_bytes, GGUFX_TYPE_Q4_K, info.ne[0], &error));
+    must(ggufx_type_row_bytes(&row_bytes, GGUFX_TYPE_Q4_K, info.ne[0], &error));
     size_t n_cols = (size_t)info.ne[0], n_rows = (size_t)info.n_rows, n = n_rows * n_cols;
     size_t n_bytes = n_rows * (size_t)row_bytes;
     float *before = malloc(n * sizeof *before), *after = malloc(n * sizeof *after);

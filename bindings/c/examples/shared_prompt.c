@@ -14,13 +14,13 @@ static const char kPrompt[] =
 /* Append ids to a sequence; its logits, unless row is NULL. */
 static void decode(ggufx_session *session, uint32_t sequence, const int32_t *ids, size_t n,
                    float *row, size_t n_vocab) {
-    ggufx_batch_item item = {
+    ggufx_decode_item item = {
         .struct_size = sizeof item, .sequence = sequence, .tokens = ids, .n_tokens = n};
-    ggufx_batch_options options = {.struct_size = sizeof options};
-    item.flags = row ? GGUFX_BATCH_LOGITS : GGUFX_BATCH_MARK;
+    ggufx_decode_options options = {.struct_size = sizeof options};
+    item.flags = row ? GGUFX_DECODE_LOGITS : GGUFX_DECODE_CHECKPOINT;
     options.logits = row;
     options.n_logits = row ? n_vocab : 0;
-    must(ggufx_session_decode_batch(session, &item, 1, &options, &error));
+    must(ggufx_session_decode(session, &item, 1, &options, &error));
 }
 
 int main(int argc, char **argv) {
@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
                         GGUFX_TOKENIZE_ADD_SPECIAL, &error));
     decode(session, 0, ids, n_prompt, NULL, 0);
     for (uint32_t i = 1; i <= 2; i++) {
-        must(ggufx_session_sequence_copy(session, 0, i, n_prompt, &error));
+        must(ggufx_session_copy(session, 0, i, n_prompt, &error));
         must(ggufx_tokenize(ids, kMost - kMore, &n, tokenizer, more[i - 1], strlen(more[i - 1]), 0,
                             &error));
         decode(session, i, ids, n, row, info.n_vocab);
@@ -61,7 +61,7 @@ int main(int argc, char **argv) {
         printf("%.*s\n", (int)n_text, text);
     }
     ggufx_session_memory_facts memory = {.struct_size = sizeof memory};
-    must(ggufx_session_memory(&memory, session, &error));
+    must(ggufx_session_memory_info(&memory, session, &error));
     printf("%llu tokens, %llu shared pages\n", (unsigned long long)memory.n_tokens,
            (unsigned long long)memory.n_shared_pages);
     free(row);

@@ -24,7 +24,7 @@ static class Batch
             var texts = next.Select(ids => new List<int>(ids)).ToArray();
             for (int step = 0; step < 12; step++)
             {
-                var items = next.Select((ids, i) => new BatchItem((uint)i, ids)).ToArray();
+                var items = next.Select((ids, i) => new DecodeItem((uint)i, ids)).ToArray();
                 float[] rows = session.DecodeRows(items);
                 for (int i = 0; i < texts.Length; i++)
                 {

@@ -8,10 +8,10 @@ static class QuantizeFile
 {
     static void Main(string[] args)
     {
-        var options = new JobOptions { Flags = JobFlags.AllowRequantize }; // the demo's model is Q8_0 already
+        var options = new QuantizerOptions { Flags = QuantizerFlags.AllowRequantize }; // the demo's model is Q8_0 already
         using (var rt = new Runtime())
         using (var file = GgufFile.Open(rt, args[0]))
-        using (var job = Quantizer.Quantize(rt, file, Library.FileTypeFromName("Q4_K_M"), options))
+        using (var job = new Quantizer(rt, file, Library.FileTypeFind("Q4_K_M"), options))
         {
             var plan = job.Info;
             job.Run(args[1]);

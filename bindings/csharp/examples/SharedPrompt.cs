@@ -21,23 +21,23 @@ static class SharedPrompt
         {
             sampler.AddTopK(1); // greedy
             int[] ids = tokenizer.Tokenize(Prompt, TokenizeFlags.AddSpecial);
-            session.DecodeRows(new[] { new BatchItem(0, ids, BatchFlags.Mark) });
+            session.DecodeRows(new[] { new DecodeItem(0, ids, DecodeFlags.Checkpoint) });
             uint to = 0;
             foreach (string text in new[] { " Nib was", " The sun" })
             {
-                session.SequenceCopy(0, ++to, (ulong)ids.Length);
+                session.Copy(0, ++to, (ulong)ids.Length);
                 int[] next = tokenizer.Tokenize(text);
                 var more = new List<int>(next);
                 for (int i = 0; i < 9; i++)
                 {
                     float logprob;
-                    float[] row = session.DecodeRows(new[] { new BatchItem(to, next) });
+                    float[] row = session.DecodeRows(new[] { new DecodeItem(to, next) });
                     next = new[] { sampler.Sample(row, out logprob) };
                     if (i < 8) more.Add(next[0]);
                 }
                 Console.WriteLine(tokenizer.DetokenizeText(more.ToArray()));
             }
-            SessionMemoryFacts memory = session.Memory();
+            SessionMemoryFacts memory = session.MemoryInfo;
             Console.WriteLine(memory.Tokens + " tokens, " + memory.SharedPages + " shared pages");
         }
     }

@@ -22,17 +22,17 @@ namespace Ggufx
     internal static unsafe class Callbacks
     {
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        private delegate int GgufFileValidateReportFn(void* user, NativeFinding* finding);
+        private delegate int GgufFileValidateReportFn(void* user, NativeFindingFacts* finding);
         internal static readonly IntPtr GgufFileValidateReport = Functions.Keep(new GgufFileValidateReportFn(OnGgufFileValidateReport));
 
         [MonoPInvokeCallback(typeof(GgufFileValidateReportFn))]
-        private static int OnGgufFileValidateReport(void* user, NativeFinding* finding)
+        private static int OnGgufFileValidateReport(void* user, NativeFindingFacts* finding)
         {
             var callback = Callback.Of(user);
             if (callback.Stopped) return (int)Status.Cancelled;
             try
             {
-                return ((Func<Finding, bool>)callback.Function)(new Finding(finding)) ? (int)Status.Ok : (int)Status.Cancelled;
+                return ((Func<FindingFacts, bool>)callback.Function)(new FindingFacts(finding)) ? (int)Status.Ok : (int)Status.Cancelled;
             }
             catch (Exception e)
             {
@@ -121,18 +121,17 @@ namespace Ggufx
         }
 
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        private delegate int JobRunOptionsTensorDoneFn(void* user, UIntPtr index, NativeJobTensor* tensor);
-        internal static readonly IntPtr JobRunOptionsTensorDone = Functions.Keep(new JobRunOptionsTensorDoneFn(OnJobRunOptionsTensorDone));
+        private delegate int EvalOptionsReportFn(void* user, NativeEvalFacts* running);
+        internal static readonly IntPtr EvalOptionsReport = Functions.Keep(new EvalOptionsReportFn(OnEvalOptionsReport));
 
-        [MonoPInvokeCallback(typeof(JobRunOptionsTensorDoneFn))]
-        private static int OnJobRunOptionsTensorDone(void* user, UIntPtr index, NativeJobTensor* tensor)
+        [MonoPInvokeCallback(typeof(EvalOptionsReportFn))]
+        private static int OnEvalOptionsReport(void* user, NativeEvalFacts* running)
         {
             var callback = Callback.Of(user);
             if (callback.Stopped) return (int)Status.Cancelled;
             try
             {
-                return ((Func<long, JobTensor, bool>)callback.Function)((long)index,
-                    new JobTensor(tensor)) ? (int)Status.Ok : (int)Status.Cancelled;
+                return ((Func<EvalFacts, bool>)callback.Function)(new EvalFacts(running)) ? (int)Status.Ok : (int)Status.Cancelled;
             }
             catch (Exception e)
             {
@@ -141,37 +140,38 @@ namespace Ggufx
         }
 
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        private delegate int MeasureOptionsReportFn(void* user, NativeMeasureFacts* running);
-        internal static readonly IntPtr MeasureOptionsReport = Functions.Keep(new MeasureOptionsReportFn(OnMeasureOptionsReport));
+        private delegate int EvalOptionsRowsFn(void* user, NativeEvalRow* rows, UIntPtr n);
+        internal static readonly IntPtr EvalOptionsRows = Functions.Keep(new EvalOptionsRowsFn(OnEvalOptionsRows));
 
-        [MonoPInvokeCallback(typeof(MeasureOptionsReportFn))]
-        private static int OnMeasureOptionsReport(void* user, NativeMeasureFacts* running)
+        [MonoPInvokeCallback(typeof(EvalOptionsRowsFn))]
+        private static int OnEvalOptionsRows(void* user, NativeEvalRow* rows, UIntPtr n)
         {
             var callback = Callback.Of(user);
             if (callback.Stopped) return (int)Status.Cancelled;
             try
             {
-                return ((Func<MeasureFacts, bool>)callback.Function)(new MeasureFacts(running)) ? (int)Status.Ok : (int)Status.Cancelled;
-            }
-            catch (Exception e)
-            {
-                return callback.Ended(e);
-            }
-        }
-
-        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        private delegate int MeasureOptionsRowsFn(void* user, NativeMeasureRow* rows, UIntPtr n);
-        internal static readonly IntPtr MeasureOptionsRows = Functions.Keep(new MeasureOptionsRowsFn(OnMeasureOptionsRows));
-
-        [MonoPInvokeCallback(typeof(MeasureOptionsRowsFn))]
-        private static int OnMeasureOptionsRows(void* user, NativeMeasureRow* rows, UIntPtr n)
-        {
-            var callback = Callback.Of(user);
-            if (callback.Stopped) return (int)Status.Cancelled;
-            try
-            {
-                return ((Func<MeasureRow[], bool>)callback.Function)(MeasureRow.All(rows,
+                return ((Func<EvalRow[], bool>)callback.Function)(EvalRow.All(rows,
                     checked((int)n))) ? (int)Status.Ok : (int)Status.Cancelled;
+            }
+            catch (Exception e)
+            {
+                return callback.Ended(e);
+            }
+        }
+
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        private delegate int QuantizerRunOptionsTensorDoneFn(void* user, UIntPtr index, NativeQuantizerTensorFacts* tensor);
+        internal static readonly IntPtr QuantizerRunOptionsTensorDone = Functions.Keep(new QuantizerRunOptionsTensorDoneFn(OnQuantizerRunOptionsTensorDone));
+
+        [MonoPInvokeCallback(typeof(QuantizerRunOptionsTensorDoneFn))]
+        private static int OnQuantizerRunOptionsTensorDone(void* user, UIntPtr index, NativeQuantizerTensorFacts* tensor)
+        {
+            var callback = Callback.Of(user);
+            if (callback.Stopped) return (int)Status.Cancelled;
+            try
+            {
+                return ((Func<long, QuantizerTensorFacts, bool>)callback.Function)((long)index,
+                    new QuantizerTensorFacts(tensor)) ? (int)Status.Ok : (int)Status.Cancelled;
             }
             catch (Exception e)
             {

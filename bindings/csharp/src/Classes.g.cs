@@ -19,7 +19,7 @@ namespace Ggufx
         public void Dispose() { _made.Dispose(); }
 
         /// <summary>Binds the file of an adapter to a model.</summary>
-        /// <exception cref="GgufxException">Argument, Memory, Type, Unsupported, Mismatch, Kvtype, Value, Missing.</exception>
+        /// <exception cref="GgufxException">Argument, Memory, Type, Unsupported, Mismatch, ValueType, Value, Missing.</exception>
         /// <remarks>
         /// <para>Tensors are read once and used in place:</para>
         /// <list type="bullet">
@@ -134,8 +134,8 @@ namespace Ggufx
         }
 
         /// <summary>Returns the exact bytes that Embedder allocates for a model of this file.</summary>
-        /// <exception cref="GgufxException">Argument, Memory, Io, Limit, Type, Unsupported, Cancelled, Mismatch, Device, Kvtype,
-        /// Shape, Split, Hparam, Missing.</exception>
+        /// <exception cref="GgufxException">Argument, Memory, Io, Limit, Type, Unsupported, Cancelled, Mismatch, Device,
+        /// ValueType, Shape, Split, Hyperparameter, Missing.</exception>
         /// <remarks>
         /// <para>The model itself is not included: see Runtime.Estimate. The file may be opened for metadata only.</para>
         /// </remarks>
@@ -149,9 +149,9 @@ namespace Ggufx
             return resultNative;
         }
 
-        /// <summary>Estimates the memory of a model, as stored or under a quantization mix (EstimateFlags.FileType).</summary>
-        /// <exception cref="GgufxException">Argument, Memory, Limit, Type, Unsupported, Mismatch, Kvtype, Value, Shape, Overflow,
-        /// Split, Hparam, Missing.</exception>
+        /// <summary>Estimates the memory of a model, as stored or under a quantization mix (EstimateFlags.HasFileType).</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Type, Unsupported, Mismatch, ValueType, Value, Shape,
+        /// Overflow, Split, Hyperparameter, Missing.</exception>
         /// <remarks>
         /// <para>The file may be opened for metadata only, and may consist of its header alone.</para>
         /// <list type="bullet">
@@ -179,13 +179,13 @@ namespace Ggufx
         }
 
         /// <summary>Recommends the quantization mix and KV cache types with the least loss that fit into MemoryBytes.</summary>
-        /// <exception cref="GgufxException">Argument, Memory, Limit, Type, Unsupported, Capacity, Mismatch, Kvtype, Value, Shape,
-        /// Overflow, Split, Hparam, Missing.</exception>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Type, Unsupported, Capacity, Mismatch, ValueType, Value,
+        /// Shape, Overflow, Split, Hyperparameter, Missing.</exception>
         /// <remarks>
         /// <para>They must fit with Context tokens; 0 is the default of Session. Candidates are combinations of:</para>
         /// <list type="bullet">
         /// <item>Weights: the file as it is, and every mix that needs no imatrix or has one. Mixes are tried if the file has no
-        /// quantized tensor or the job allows requantization. With EstimateFlags.FileType only FileType is tried.</item>
+        /// quantized tensor or the job allows requantization. With EstimateFlags.HasFileType only FileType is tried.</item>
         /// <item>KV cache types: a ladder from F16 down. If TypeK or TypeV is not KvType.DEFAULT, only these are tried.</item>
         /// </list>
         /// <para>facts.loss is the expected KL divergence from the file as it is with an F32 cache, in nats per token. It is the
@@ -206,6 +206,28 @@ namespace Ggufx
                 Check.Ok(NativeMethods.ggufx_recommend(&resultNative, Handle, file.Handle,
                     EstimateOptions.Of(options, &optionsNative, scope), &e), &e);
                 return new EstimateFacts(&resultNative);
+            }
+        }
+
+        /// <summary>Computes the results of predictions that were measured in several runs.</summary>
+        /// <param name="rows">[nRows] as rows of EvalOptions got them.</param>
+        /// <param name="nChunks">Number of their chunks, of nContext tokens each; copied to the facts.</param>
+        /// <param name="flags">EvalFlags.Compared with saved logits; _SAME_MODEL is copied to the facts.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Value.</exception>
+        /// <remarks>
+        /// <para>They have the bits of one run over the whole text if the rows are all of its rows in the order of the
+        /// text.</para>
+        /// </remarks>
+        public EvalFacts EvalMerge(IReadOnlyList<EvalRow> rows, ulong nChunks, uint nContext, EvalFlags flags = 0)
+        {
+            NativeError e;
+            using (var scope = Scope.New())
+            {
+                var resultNative = default(NativeEvalFacts);
+                resultNative.struct_size = (uint)sizeof(NativeEvalFacts);
+                Check.Ok(NativeMethods.ggufx_eval_merge(&resultNative, Handle, EvalRow.Of(rows, scope), Native.Size(rows.Count),
+                    nChunks, nContext, (uint)flags, &e), &e);
+                return new EvalFacts(&resultNative);
             }
         }
 
@@ -252,28 +274,6 @@ namespace Ggufx
             }
         }
 
-        /// <summary>Computes the results of predictions that were measured in several runs.</summary>
-        /// <param name="rows">[nRows] as rows of MeasureOptions got them.</param>
-        /// <param name="nChunks">Number of their chunks, of nContext tokens each; copied to the facts.</param>
-        /// <param name="flags">MeasureFlags.Compared with saved logits; _SAME_MODEL is copied to the facts.</param>
-        /// <exception cref="GgufxException">Argument, Memory, Value.</exception>
-        /// <remarks>
-        /// <para>They have the bits of one run over the whole text if the rows are all of its rows in the order of the
-        /// text.</para>
-        /// </remarks>
-        public MeasureFacts MeasureTotal(IReadOnlyList<MeasureRow> rows, ulong nChunks, uint nContext, MeasureFlags flags = 0)
-        {
-            NativeError e;
-            using (var scope = Scope.New())
-            {
-                var resultNative = default(NativeMeasureFacts);
-                resultNative.struct_size = (uint)sizeof(NativeMeasureFacts);
-                Check.Ok(NativeMethods.ggufx_measure_total(&resultNative, Handle, MeasureRow.Of(rows, scope),
-                    Native.Size(rows.Count), nChunks, nContext, (uint)flags, &e), &e);
-                return new MeasureFacts(&resultNative);
-            }
-        }
-
         /// <summary>Dequantizes rows of a tensor to f32, bit-exact with the definition of the formats.</summary>
         /// <param name="to">f32, [nRows][ne0], dense; nOut &gt;= nRows * ne0 floats.</param>
         /// <param name="firstRow">First row, counted over all outer dimensions: ne1 * ne2 * ne3 rows.</param>
@@ -290,13 +290,13 @@ namespace Ggufx
         }
 
         /// <summary>Quantizes rows to blocks, with the same bytes on every machine and thread count.</summary>
-        /// <param name="to">nBytes &gt;= NRows * Library.RowBytes(type, Cols), written dense, little-endian fields; must not
+        /// <param name="to">nBytes &gt;= NRows * Library.TypeRowBytes(type, Cols), written dense, little-endian fields; must not
         /// overlap the rows. Unspecified after an error.</param>
         /// <exception cref="GgufxException">Argument, Memory, Type, Unsupported, Cancelled, Value, Shape.</exception>
         /// <remarks>
         /// <para>Types without a search (Q8_0, F16, ...) ignore the imatrix. IQ2_XXS, IQ2_XS and IQ1_S need one. IQ3_S has the
         /// bytes of the reference also in this case: a group of 32 zeros shifts the codes of later groups. Such blocks dequantize
-        /// to wrong values; QuantizeMode.Best avoids them. IQ1, IQ2 and IQ3 begin each call with tables, which take up to 1 MB
+        /// to wrong values; QuantizeMode.Refined avoids them. IQ1, IQ2 and IQ3 begin each call with tables, which take up to 1 MB
         /// and tens of ms: pass many rows.</para>
         /// </remarks>
         public void Quantize(Span<byte> to, QuantizeArgs args)
@@ -358,46 +358,47 @@ namespace Ggufx
         /// <para>For a set, path is that of any part. The old parts are restored, or deleted if all new parts have their names.
         /// The log tells (INFO) how much was left to do.</para>
         /// </remarks>
-        public bool EditRecover(string path)
+        public bool FileRecoverEdit(string path)
         {
             int resultNative;
             NativeError e;
             fixed (byte* pPath = Native.Utf8(path))
-                Check.Ok(NativeMethods.ggufx_edit_recover(&resultNative, Handle, pPath, &e), &e);
+                Check.Ok(NativeMethods.ggufx_file_recover_edit(&resultNative, Handle, pPath, &e), &e);
             return resultNative != 0;
         }
     }
 
     /// <summary>A compiled template. Immutable.</summary>
-    public sealed unsafe partial class Chat : IDisposable
+    public sealed unsafe partial class ChatTemplate : IDisposable
     {
-        private readonly ChatHandle _made;
+        private readonly ChatTemplateHandle _made;
 
-        internal ChatHandle Handle { get { return _made.Live(this); } }
+        internal ChatTemplateHandle Handle { get { return _made.Live(this); } }
 
         /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
         public void Dispose() { _made.Dispose(); }
 
         /// <summary>Compiles a chat template: options.Text, a built-in format, or else the template of a file.</summary>
         /// <param name="file">Read by the call and not kept; null if it is not needed.</param>
-        /// <exception cref="GgufxException">Argument, Memory, Malformed, Limit, Unsupported, NotFound, Kvtype.</exception>
+        /// <exception cref="GgufxException">Argument, Memory, Malformed, Limit, Unsupported, NotFound, ValueType.</exception>
         /// <remarks>
         /// <para>Time and memory are linear in the size of the template, which is at most 16 MiB.</para>
         /// </remarks>
-        public Chat(Runtime rt, GgufFile file = null, ChatOptions options = null)
+        public ChatTemplate(Runtime rt, GgufFile file = null, ChatTemplateOptions options = null)
         {
-            NativeChatOptions optionsNative;
+            NativeChatTemplateOptions optionsNative;
             NativeError e;
             using (var scope = options == null ? null : Scope.New())
-                Check.Ok(NativeMethods.ggufx_chat_create(out _made, rt.Handle, file == null ? FileHandle.None : file.Handle,
-                    ChatOptions.Of(options, &optionsNative, scope), &e), &e);
+                Check.Ok(NativeMethods.ggufx_chat_template_create(out _made, rt.Handle,
+                    file == null ? FileHandle.None : file.Handle, ChatTemplateOptions.Of(options, &optionsNative, scope), &e),
+                    &e);
         }
 
         /// <summary>Renders a conversation as a prompt.</summary>
         /// <exception cref="GgufxException">Argument, Memory, Malformed, Limit, Unsupported, Capacity, Cancelled, Mismatch,
         /// Value.</exception>
         /// <remarks>
-        /// <para>Chat.Runs tells which bytes came from users.</para>
+        /// <para>ChatTemplate.Spans tells which bytes came from users.</para>
         /// <para>JSON is parsed strictly (RFC 8259, 96 levels). The last of equal names counts. An integer beyond 64 bits becomes
         /// a float.</para>
         /// <para>Messages are converted to the form that the template supports, if their own form fails or loses content:</para>
@@ -406,8 +407,8 @@ namespace Ggufx
         /// object are Status.Malformed if the template wants one; the message quotes them, index is the message.</item>
         /// <item>An absent content of a message with calls is "" or null.</item>
         /// <item>Lists of text parts stay lists, or are joined.</item>
-        /// <item>Calls that a template leaves out become a part of the content, in the form that its models write (Chat.Info).
-        /// Results that a template leaves out stay left out.</item>
+        /// <item>Calls that a template leaves out become a part of the content, in the form that its models write
+        /// (ChatTemplate.Info). Results that a template leaves out stay left out.</item>
         /// </list>
         /// <para>If a template fails, it is run a second time, with the same limits. That run fills in missing descriptions,
         /// parameters, call ids (nine letters and digits) and names of results. It merges system messages into one at the start.
@@ -428,8 +429,8 @@ namespace Ggufx
                 do
                 {
                     fixed (byte* pResult = result)
-                        status = NativeMethods.ggufx_chat_render(pResult, Native.Size(result.Length), &resultNeeded, Handle,
-                            pRequest, &e);
+                        status = NativeMethods.ggufx_chat_template_render(pResult, Native.Size(result.Length), &resultNeeded,
+                            Handle, pRequest, &e);
                 }
                 while (Native.Grows(status, ref result, resultNeeded));
                 scope.End(status, &e);
@@ -437,10 +438,10 @@ namespace Ggufx
             }
         }
 
-        /// <summary>Renders a conversation and returns the runs of the prompt; neighbouring runs differ in origin.</summary>
+        /// <summary>Renders a conversation and returns the spans of the prompt; neighbouring spans differ in origin.</summary>
         /// <exception cref="GgufxException">Argument, Memory, Malformed, Limit, Unsupported, Capacity, Cancelled, Mismatch,
         /// Value.</exception>
-        public ChatRun[] Runs(ChatRequest request)
+        public ChatSpan[] Spans(ChatRequest request)
         {
             NativeChatRequest requestNative;
             UIntPtr resultNeeded;
@@ -449,16 +450,16 @@ namespace Ggufx
             using (var scope = Scope.New())
             {
                 NativeChatRequest* pRequest = ChatRequest.Of(request, &requestNative, scope);
-                var result = new NativeChatRun[64];
+                var result = new NativeChatSpan[64];
                 do
                 {
-                    fixed (NativeChatRun* pResult = result)
-                        status = NativeMethods.ggufx_chat_runs(pResult, Native.Size(result.Length), &resultNeeded, Handle,
-                            pRequest, &e);
+                    fixed (NativeChatSpan* pResult = result)
+                        status = NativeMethods.ggufx_chat_template_spans(pResult, Native.Size(result.Length), &resultNeeded,
+                            Handle, pRequest, &e);
                 }
                 while (Native.Grows(status, ref result, resultNeeded));
                 scope.End(status, &e);
-                return Array.ConvertAll(Native.Cut(result, resultNeeded), x => new ChatRun(&x));
+                return Array.ConvertAll(Native.Cut(result, resultNeeded), x => new ChatSpan(&x));
             }
         }
 
@@ -469,7 +470,8 @@ namespace Ggufx
         /// <para>A control token is recognized only if the template wrote all of its bytes; elsewhere it is plain text. This
         /// holds for:</para>
         /// <list type="bullet">
-        /// <item>TokenFlags.Control and TokenFlags.Unknown, and TokenFlags.User tokens that separate channels or messages</item>
+        /// <item>TokenFlags.Control and TokenFlags.Unknown, and TokenFlags.UserDefined tokens that separate channels or
+        /// messages</item>
         /// <item>other user-defined tokens whose text is in the template, in its strings, or is a marker of the output
         /// ("&lt;think&gt;"). White space and single characters are excluded.</item>
         /// </list>
@@ -492,7 +494,7 @@ namespace Ggufx
                 do
                 {
                     fixed (int* pIds = ids)
-                        status = NativeMethods.ggufx_chat_tokenize(pIds, Native.Size(ids.Length), &idsNeeded, Handle,
+                        status = NativeMethods.ggufx_chat_template_tokenize(pIds, Native.Size(ids.Length), &idsNeeded, Handle,
                             tokenizer.Handle, pRequest, (uint)flags, &e);
                 }
                 while (Native.Grows(status, ref ids, idsNeeded));
@@ -507,17 +509,17 @@ namespace Ggufx
         /// <para>The format of tool calls and reasoning is detected by rendering a conversation with known calls. If the template
         /// does not write them, it may contain known markers.</para>
         /// </remarks>
-        public ChatFacts Info
+        public ChatTemplateFacts Info
         {
             get
             {
                 NativeError e;
                 using (new Hold(Handle))
                 {
-                    var resultNative = default(NativeChatFacts);
-                    resultNative.struct_size = (uint)sizeof(NativeChatFacts);
-                    Check.Ok(NativeMethods.ggufx_chat_info(&resultNative, Handle, &e), &e);
-                    return new ChatFacts(&resultNative);
+                    var resultNative = default(NativeChatTemplateFacts);
+                    resultNative.struct_size = (uint)sizeof(NativeChatTemplateFacts);
+                    Check.Ok(NativeMethods.ggufx_chat_template_info(&resultNative, Handle, &e), &e);
+                    return new ChatTemplateFacts(&resultNative);
                 }
             }
         }
@@ -780,7 +782,7 @@ namespace Ggufx
 
         /// <summary>Opens a GGUF file by its UTF-8 path.</summary>
         /// <exception cref="GgufxException">Argument, Memory, Io, Truncated, Magic, Version, Endian, Malformed, Limit, Type,
-        /// Unsupported, NotFound, Cancelled, Count, Length, Key, Kvtype, Value, Duplicate, Alignment, Name, Ndims, Shape,
+        /// Unsupported, NotFound, Cancelled, Count, Length, Key, ValueType, Value, Duplicate, Alignment, Name, Ndims, Shape,
         /// Overflow, Offset, Bounds, Split.</exception>
         /// <remarks>
         /// <para>Any part of a split set ("x-00002-of-00003.gguf") opens the whole set. Big-endian files are supported; their
@@ -811,7 +813,7 @@ namespace Ggufx
 
         /// <summary>Opens length bytes at offset of a file descriptor, such as a model inside an archive.</summary>
         /// <exception cref="GgufxException">Argument, Memory, Io, Truncated, Magic, Version, Endian, Malformed, Limit, Type,
-        /// Unsupported, NotFound, Cancelled, Count, Length, Key, Kvtype, Value, Duplicate, Alignment, Name, Ndims, Shape,
+        /// Unsupported, NotFound, Cancelled, Count, Length, Key, ValueType, Value, Duplicate, Alignment, Name, Ndims, Shape,
         /// Overflow, Offset, Bounds, Split.</exception>
         /// <remarks>
         /// <para>length 0 means up to the end of the file. The descriptor is duplicated: the caller keeps and closes its own.
@@ -849,15 +851,15 @@ namespace Ggufx
 
         /// <summary>Describes the key index, in file order.</summary>
         /// <exception cref="GgufxException">Argument.</exception>
-        public MetaEntry MetaAt(long index)
+        public MetaFacts MetaAt(long index)
         {
             NativeError e;
             using (new Hold(Handle))
             {
-                var resultNative = default(NativeMetaEntry);
-                resultNative.struct_size = (uint)sizeof(NativeMetaEntry);
+                var resultNative = default(NativeMetaFacts);
+                resultNative.struct_size = (uint)sizeof(NativeMetaFacts);
                 Check.Ok(NativeMethods.ggufx_file_meta_at(&resultNative, Handle, Native.Size(index, "index"), &e), &e);
-                return new MetaEntry(&resultNative);
+                return new MetaFacts(&resultNative);
             }
         }
 
@@ -874,7 +876,7 @@ namespace Ggufx
         }
 
         /// <summary>Returns the value of a key as an unsigned integer.</summary>
-        /// <exception cref="GgufxException">Argument, Kvtype, Value.</exception>
+        /// <exception cref="GgufxException">Argument, ValueType, Value.</exception>
         /// <remarks>
         /// <para>The scalar getters convert types without loss:</para>
         /// <list type="bullet">
@@ -893,7 +895,7 @@ namespace Ggufx
         }
 
         /// <summary>Returns the value of a key as a signed integer.</summary>
-        /// <exception cref="GgufxException">Argument, Kvtype, Value.</exception>
+        /// <exception cref="GgufxException">Argument, ValueType, Value.</exception>
         public long MetaI64(long index)
         {
             long resultNative;
@@ -903,7 +905,7 @@ namespace Ggufx
         }
 
         /// <summary>Returns the value of a key as a floating-point number.</summary>
-        /// <exception cref="GgufxException">Argument, Kvtype, Value.</exception>
+        /// <exception cref="GgufxException">Argument, ValueType, Value.</exception>
         public double MetaF64(long index)
         {
             double resultNative;
@@ -913,7 +915,7 @@ namespace Ggufx
         }
 
         /// <summary>Returns the value of a bool key.</summary>
-        /// <exception cref="GgufxException">Argument, Kvtype, Value.</exception>
+        /// <exception cref="GgufxException">Argument, ValueType, Value.</exception>
         public bool MetaBool(long index)
         {
             int resultNative;
@@ -923,7 +925,7 @@ namespace Ggufx
         }
 
         /// <summary>Returns a view of a string, borrowed from the file.</summary>
-        /// <exception cref="GgufxException">Argument, Malformed, Kvtype.</exception>
+        /// <exception cref="GgufxException">Argument, Malformed, ValueType.</exception>
         public string MetaString(long index)
         {
             NativeText result;
@@ -938,7 +940,7 @@ namespace Ggufx
         /// <summary>Copies elements first .. first + n - 1 of an array of numbers or bools, converted as the scalar getters
         /// do.</summary>
         /// <returns>The elements. A scalar counts as an array of one.</returns>
-        /// <exception cref="GgufxException">Argument, Kvtype, Value.</exception>
+        /// <exception cref="GgufxException">Argument, ValueType, Value.</exception>
         public ulong[] MetaArrayU64(long index, ulong first, long n)
         {
             NativeError e;
@@ -951,7 +953,7 @@ namespace Ggufx
 
         /// <summary>Copies array elements as signed integers.</summary>
         /// <returns>The elements.</returns>
-        /// <exception cref="GgufxException">Argument, Kvtype, Value.</exception>
+        /// <exception cref="GgufxException">Argument, ValueType, Value.</exception>
         public long[] MetaArrayI64(long index, ulong first, long n)
         {
             NativeError e;
@@ -964,7 +966,7 @@ namespace Ggufx
 
         /// <summary>Copies array elements as floating-point numbers.</summary>
         /// <returns>The elements.</returns>
-        /// <exception cref="GgufxException">Argument, Kvtype, Value.</exception>
+        /// <exception cref="GgufxException">Argument, ValueType, Value.</exception>
         public double[] MetaArrayF64(long index, ulong first, long n)
         {
             NativeError e;
@@ -976,7 +978,7 @@ namespace Ggufx
         }
 
         /// <summary>Returns a view of element i of an array of strings, borrowed from the file.</summary>
-        /// <exception cref="GgufxException">Argument, Memory, Malformed, Kvtype.</exception>
+        /// <exception cref="GgufxException">Argument, Memory, Malformed, ValueType.</exception>
         /// <remarks>
         /// <para>The first call on an array builds a sparse table of offsets, which can fail with Status.Memory. Later calls are
         /// quick.</para>
@@ -993,7 +995,7 @@ namespace Ggufx
         }
 
         /// <summary>Returns the index of element i of an array of arrays.</summary>
-        /// <exception cref="GgufxException">Argument, Kvtype.</exception>
+        /// <exception cref="GgufxException">Argument, ValueType.</exception>
         /// <remarks>
         /// <para>GgufFile.MetaAt and the array getters accept this index like that of a key. It is not below
         /// GgufFile.MetaCount.</para>
@@ -1041,25 +1043,25 @@ namespace Ggufx
         /// <remarks>
         /// <para>The result is Status.Ok also if there were findings.</para>
         /// </remarks>
-        public void Validate(Func<Finding, bool> report, ValidateFlags flags = 0,
+        public void Validate(Func<FindingFacts, bool> report, ValidateFlags flags = 0,
             CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
         {
             NativeError e;
             using (var scope = Scope.New())
             {
                 Check.Given(report, "report");
-                scope.End(NativeMethods.ggufx_validate(Handle, (uint)flags, Callbacks.GgufFileValidateReport, scope.User(report),
-                    scope.Follow(token, progress), &e), &e);
+                scope.End(NativeMethods.ggufx_file_validate(Handle, (uint)flags, Callbacks.GgufFileValidateReport,
+                    scope.User(report), scope.Follow(token, progress), &e), &e);
             }
         }
 
         /// <summary>Writes the graph of a file's model as readable text: a line per operation, equal layers once.</summary>
         /// <exception cref="GgufxException">Argument, Memory, Io, Limit, Type, Unsupported, Capacity, Cancelled, Mismatch,
-        /// Device, Kvtype, Shape, Split, Hparam, Missing.</exception>
+        /// Device, ValueType, Shape, Split, Hyperparameter, Missing.</exception>
         /// <remarks>
         /// <para>The file may be opened for metadata only. The wording may change between versions.</para>
         /// </remarks>
-        public string Graph()
+        public string ModelDescribeGraph()
         {
             UIntPtr resultNeeded;
             NativeError e;
@@ -1068,7 +1070,8 @@ namespace Ggufx
             do
             {
                 fixed (byte* pResult = result)
-                    status = NativeMethods.ggufx_file_graph(pResult, Native.Size(result.Length), &resultNeeded, Handle, &e);
+                    status = NativeMethods.ggufx_model_describe_graph(pResult, Native.Size(result.Length), &resultNeeded, Handle,
+                        &e);
             }
             while (Native.Grows(status, ref result, resultNeeded));
             Check.Ok(status, &e);
@@ -1127,11 +1130,11 @@ namespace Ggufx
         /// <para>The words of a row are little-endian, of 32 bits, padded with zeros. The device reads each byte once and does
         /// nothing else, so the time is that of reading, and a lower bound for a product.</para>
         /// </remarks>
-        public uint WordSum()
+        public uint Checksum()
         {
             uint resultNative;
             NativeError e;
-            Check.Ok(NativeMethods.ggufx_tensor_word_sum(&resultNative, Handle, &e), &e);
+            Check.Ok(NativeMethods.ggufx_tensor_checksum(&resultNative, Handle, &e), &e);
             return resultNative;
         }
 
@@ -1203,7 +1206,7 @@ namespace Ggufx
 
         /// <summary>Sets the prompt and starts again.</summary>
         /// <exception cref="GgufxException">Argument, Memory, Malformed, Limit, Unsupported, NotFound, Capacity, Mismatch, State,
-        /// Kvtype, Value, Vocab.</exception>
+        /// ValueType, Value, Vocab.</exception>
         /// <remarks>
         /// <para>Sampler, grammar and stop strings are reset, queued events are dropped. The sequence is truncated to the tokens
         /// that it shares with the prompt, except the last one of the prompt, whose logits are needed. Nothing is computed: the
@@ -1592,7 +1595,7 @@ namespace Ggufx
         /// <param name="token">Cancels the call.</param>
         /// <param name="progress">Receives the progress of the call.</param>
         /// <exception cref="GgufxException">Argument, Memory, Io, Truncated, Magic, Version, Endian, Malformed, Limit, Type,
-        /// Unsupported, NotFound, Cancelled, Count, Length, Key, Kvtype, Value, Duplicate, Alignment, Name, Ndims, Shape,
+        /// Unsupported, NotFound, Cancelled, Count, Length, Key, ValueType, Value, Duplicate, Alignment, Name, Ndims, Shape,
         /// Overflow, Offset, Bounds, Split, Missing.</exception>
         /// <remarks>
         /// <para>The counts of a .dat file are calls, which are taken as 512 tokens each.</para>
@@ -1612,7 +1615,7 @@ namespace Ggufx
 
         /// <summary>Reads an imatrix from memory, which may be freed after the call.</summary>
         /// <exception cref="GgufxException">Argument, Memory, Io, Truncated, Magic, Version, Endian, Malformed, Limit, Type,
-        /// Unsupported, NotFound, Cancelled, Count, Length, Key, Kvtype, Value, Duplicate, Alignment, Name, Ndims, Shape,
+        /// Unsupported, NotFound, Cancelled, Count, Length, Key, ValueType, Value, Duplicate, Alignment, Name, Ndims, Shape,
         /// Overflow, Offset, Bounds, Split, Missing.</exception>
         public static Imatrix OpenMemory(Runtime rt, ReadOnlySpan<byte> data)
         {
@@ -1642,7 +1645,7 @@ namespace Ggufx
 
         /// <summary>Describes entry index.</summary>
         /// <exception cref="GgufxException">Argument.</exception>
-        public ImatrixEntry At(long index)
+        public ImatrixEntry EntryAt(long index)
         {
             NativeError e;
             using (Handle.Reading())
@@ -1650,7 +1653,7 @@ namespace Ggufx
             {
                 var resultNative = default(NativeImatrixEntry);
                 resultNative.struct_size = (uint)sizeof(NativeImatrixEntry);
-                Check.Ok(NativeMethods.ggufx_imatrix_at(&resultNative, Handle, Native.Size(index, "index"), &e), &e);
+                Check.Ok(NativeMethods.ggufx_imatrix_entry_at(&resultNative, Handle, Native.Size(index, "index"), &e), &e);
                 return new ImatrixEntry(&resultNative);
             }
         }
@@ -1672,27 +1675,27 @@ namespace Ggufx
 
         /// <summary>Returns the name of dataset index, as a view that is valid until the imatrix is changed.</summary>
         /// <exception cref="GgufxException">Argument.</exception>
-        public string Dataset(long index)
+        public string DatasetAt(long index)
         {
             NativeText result;
             NativeError e;
             using (Handle.Reading())
             using (new Hold(Handle))
             {
-                Check.Ok(NativeMethods.ggufx_imatrix_dataset(&result, Handle, Native.Size(index, "index"), &e), &e);
+                Check.Ok(NativeMethods.ggufx_imatrix_dataset_at(&result, Handle, Native.Size(index, "index"), &e), &e);
                 return Native.Text(result.data, result.size);
             }
         }
 
         /// <summary>Keeps the entries i with keep[i] != 0 and removes the others. n is the number of entries.</summary>
         /// <exception cref="GgufxException">Argument, Memory.</exception>
-        public void Select(ReadOnlySpan<byte> keep)
+        public void KeepEntries(ReadOnlySpan<byte> keep)
         {
             NativeError e;
             using (Handle.Changing())
             {
                 fixed (byte* pKeep = &Native.First(keep))
-                    Check.Ok(NativeMethods.ggufx_imatrix_select(Handle, pKeep, Native.Size(keep.Length), &e), &e);
+                    Check.Ok(NativeMethods.ggufx_imatrix_keep_entries(Handle, pKeep, Native.Size(keep.Length), &e), &e);
             }
         }
 
@@ -1722,23 +1725,20 @@ namespace Ggufx
         /// <para>session must be empty and hold nContext tokens; it is empty again afterwards. Memory: 40 bytes per column, of
         /// each expert, in addition to those of the result.</para>
         /// </remarks>
-        public static Imatrix Collect(Session session, ReadOnlySpan<int> tokens, uint nContext, int bos,
-            ImatrixOptions options = null)
+        public Imatrix(Session session, ReadOnlySpan<int> tokens, uint nContext, int bos, ImatrixOptions options = null)
         {
             NativeImatrixOptions optionsNative;
-            ImatrixHandle made;
             NativeError e;
             using (session.Handle.Changing())
             using (var scope = options == null ? null : Scope.New())
             {
                 fixed (int* pTokens = &Native.First(tokens))
-                    Scope.End(scope, NativeMethods.ggufx_imatrix_collect(out made, session.Handle, pTokens,
+                    Scope.End(scope, NativeMethods.ggufx_imatrix_create(out _made, session.Handle, pTokens,
                         Native.Size(tokens.Length), nContext, bos, ImatrixOptions.Of(options, &optionsNative, scope), &e), &e);
-                return new Imatrix(made);
             }
         }
 
-        /// <summary>Writes an imatrix to a file of a format (ImatrixFormat).</summary>
+        /// <summary>Writes an imatrix to a file of a format (GGUFX_IMATRIX_*).</summary>
         /// <param name="token">Cancels the call.</param>
         /// <param name="progress">Receives the progress of the call.</param>
         /// <exception cref="GgufxException">Argument, Memory, Io, Limit, Cancelled, State, Name.</exception>
@@ -1757,148 +1757,6 @@ namespace Ggufx
                 fixed (byte* pPath = Native.Utf8(path))
                     Scope.End(scope, NativeMethods.ggufx_imatrix_write(Handle, pPath, (int)format, Scope.Progress(scope), &e),
                         &e);
-            }
-        }
-    }
-
-    /// <summary>A quantization: planned, running or finished. A call that changes it is exclusive: another one at the same time
-    /// fails with Status.State.</summary>
-    public sealed unsafe partial class Quantizer : IDisposable
-    {
-        private readonly JobHandle _made;
-
-        internal Quantizer(JobHandle made) { _made = made; }
-
-        internal JobHandle Handle { get { return _made.Live(this); } }
-
-        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
-        public void Dispose() { _made.Dispose(); }
-
-        /// <summary>Plans the quantization of a file by a quantization mix.</summary>
-        /// <exception cref="GgufxException">Argument, Memory, Type, Unsupported, Mismatch, Kvtype, Shape.</exception>
-        /// <remarks>
-        /// <para>The job keeps the file. A file opened for metadata only can be planned, but not run.</para>
-        /// </remarks>
-        public static Quantizer Quantize(Runtime rt, GgufFile file, uint fileType, JobOptions options = null)
-        {
-            NativeJobOptions optionsNative;
-            JobHandle made;
-            NativeError e;
-            using (var scope = options == null ? null : Scope.New())
-            {
-                Check.Ok(NativeMethods.ggufx_job_quantize(out made, rt.Handle, file.Handle, fileType,
-                    JobOptions.Of(options, &optionsNative, scope), &e), &e);
-                return new Quantizer(made);
-            }
-        }
-
-        /// <summary>Describes a plan.</summary>
-        /// <exception cref="GgufxException">Argument, Memory.</exception>
-        public JobFacts Info
-        {
-            get
-            {
-                NativeError e;
-                using (Handle.Reading())
-                {
-                    var resultNative = default(NativeJobFacts);
-                    resultNative.struct_size = (uint)sizeof(NativeJobFacts);
-                    Check.Ok(NativeMethods.ggufx_job_info(&resultNative, Handle, &e), &e);
-                    return new JobFacts(&resultNative);
-                }
-            }
-        }
-
-        /// <summary>Describes tensor index, in the order of the output.</summary>
-        /// <exception cref="GgufxException">Argument.</exception>
-        public JobTensor TensorAt(long index)
-        {
-            NativeError e;
-            using (Handle.Reading())
-            using (new Hold(Handle))
-            {
-                var resultNative = default(NativeJobTensor);
-                resultNative.struct_size = (uint)sizeof(NativeJobTensor);
-                Check.Ok(NativeMethods.ggufx_job_tensor_at(&resultNative, Handle, Native.Size(index, "index"), &e), &e);
-                return new JobTensor(&resultNative);
-            }
-        }
-
-        /// <summary>Overrides the types of tensors: types[i] is for tensor i, or Constants.JobByRecipe.</summary>
-        /// <exception cref="GgufxException">Argument, Memory, Type, Unsupported, Mismatch, Kvtype, Shape.</exception>
-        /// <remarks>
-        /// <para>Replaces all earlier overrides. An override changes no other tensor: mixes that count layers also count
-        /// overridden tensors. Tensors that are never quantized keep their type (JobReason.Kept). Rows that are not whole blocks
-        /// get a fallback (JobReason.Fallback).</para>
-        /// </remarks>
-        public void SetTypes(ReadOnlySpan<TensorType> types)
-        {
-            NativeError e;
-            using (Handle.Changing())
-            {
-                fixed (TensorType* pTypes = &Native.First(types))
-                    Check.Ok(NativeMethods.ggufx_job_set_types(Handle, (uint*)pTypes, Native.Size(types.Length), &e), &e);
-            }
-        }
-
-        /// <summary>Measures the root mean squared error (RMSE) that a type would cause in tensor index.</summary>
-        /// <param name="token">Cancels the call.</param>
-        /// <param name="progress">Receives the progress of the call.</param>
-        /// <exception cref="GgufxException">Argument, Memory, Type, Unsupported, Cancelled, Value, Shape.</exception>
-        /// <remarks>
-        /// <para>The error is unweighted and comes from up to maxValues values in evenly spaced rows (0: all values).</para>
-        /// </remarks>
-        public double Measure(long index, TensorType type, ulong maxValues, CancellationToken token = default(CancellationToken),
-            IProgress<Progress> progress = null)
-        {
-            double resultNative;
-            NativeError e;
-            using (Handle.Reading())
-            using (var scope = Scope.Of(token, progress))
-            {
-                Scope.End(scope, NativeMethods.ggufx_job_measure(&resultNative, Handle, Native.Size(index, "index"), (uint)type,
-                    maxValues, Scope.Progress(scope), &e), &e);
-                return resultNative;
-            }
-        }
-
-        /// <summary>Runs a job: quantizes all tensors and writes the file by atomic replace.</summary>
-        /// <exception cref="GgufxException">Argument, Memory, Io, Unsupported, Cancelled, Mismatch, State, Value.</exception>
-        /// <remarks>
-        /// <para>With JobFlags.KeepSplit the output is a set, PREFIX-00001-of-0000N.gguf, where PREFIX is the path without
-        /// ".gguf". The file is written as PATH.part, synced to disk and renamed, unless JobFlags.NoReplace is set and the name
-        /// exists. It replaces an existing file atomically, a set as Writer.Write does.</para>
-        /// <para>PATH.part.log lists the complete tensors. After a kill or a power failure JobRunFlags.Resume continues; without
-        /// this flag PATH.part is started again. A resumed run verifies the existing tensors by checksums. Memory: about 32 MiB
-        /// and one row for any model, plus the tables of IQ types.</para>
-        /// </remarks>
-        public void Run(string path, JobRunOptions options = null)
-        {
-            NativeJobRunOptions optionsNative;
-            NativeError e;
-            using (Handle.Changing())
-            using (var scope = options == null ? null : Scope.New())
-            {
-                fixed (byte* pPath = Native.Utf8(path))
-                    Scope.End(scope, NativeMethods.ggufx_job_run(Handle, pPath, JobRunOptions.Of(options, &optionsNative, scope),
-                        &e), &e);
-            }
-        }
-
-        /// <summary>Completes the file after all shards: checks every tensor in PATH.part, writes the metadata,
-        /// renames.</summary>
-        /// <param name="token">Cancels the call.</param>
-        /// <param name="progress">Receives the progress of the call.</param>
-        /// <exception cref="GgufxException">Argument, Memory, Io, Unsupported, NotFound, Cancelled, Mismatch, State,
-        /// Value.</exception>
-        public void Finish(string path, CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
-        {
-            NativeError e;
-            using (Handle.Changing())
-            using (var scope = Scope.Of(token, progress))
-            {
-                fixed (byte* pPath = Native.Utf8(path))
-                    Scope.End(scope, NativeMethods.ggufx_job_finish(Handle, pPath, Scope.Progress(scope), &e), &e);
             }
         }
     }
@@ -2217,7 +2075,7 @@ namespace Ggufx
             }
         }
 
-        /// <summary>Writes a snapshot of a sequence, or of all (Constants.KvAllSequences).</summary>
+        /// <summary>Writes a snapshot of a sequence, or of all (Constants.AllSequences).</summary>
         /// <param name="write">Called with consecutive pieces of the snapshot. A status other than Status.Ok ends the call, which
         /// returns it.</param>
         /// <exception cref="GgufxException">Argument.</exception>
@@ -2262,26 +2120,26 @@ namespace Ggufx
         /// stays as it was. A failed call leaves no file. A new file is private to its owner (mode 0600), because it contains the
         /// conversation. A replaced file keeps its mode; a symbolic link stays, and its target is replaced.</para>
         /// </remarks>
-        public void SavePath(uint sequence, string path)
+        public void SaveFile(uint sequence, string path)
         {
             NativeError e;
             using (Handle.Reading())
             {
                 fixed (byte* pPath = Native.Utf8(path))
-                    Check.Ok(NativeMethods.ggufx_kv_save_path(Handle, sequence, pPath, &e), &e);
+                    Check.Ok(NativeMethods.ggufx_kv_save_file(Handle, sequence, pPath, &e), &e);
             }
         }
 
         /// <summary>Replaces a sequence, or all, by a snapshot in a file, which must end with the snapshot.</summary>
         /// <exception cref="GgufxException">Argument, Memory, Io, Truncated, Magic, Version, Malformed, Capacity, Checksum,
         /// Mismatch.</exception>
-        public void LoadPath(uint sequence, string path)
+        public void LoadFile(uint sequence, string path)
         {
             NativeError e;
             using (Handle.Changing())
             {
                 fixed (byte* pPath = Native.Utf8(path))
-                    Check.Ok(NativeMethods.ggufx_kv_load_path(Handle, sequence, pPath, &e), &e);
+                    Check.Ok(NativeMethods.ggufx_kv_load_file(Handle, sequence, pPath, &e), &e);
             }
         }
 
@@ -2311,7 +2169,7 @@ namespace Ggufx
                     &e), &e);
         }
 
-        /// <summary>Merges partly filled pages of a sequence, or of all (Constants.KvAllSequences), and frees unused
+        /// <summary>Merges partly filled pages of a sequence, or of all (Constants.AllSequences), and frees unused
         /// pages.</summary>
         /// <param name="token">Cancels the call.</param>
         /// <param name="progress">Counts heads of pages.</param>
@@ -2343,14 +2201,14 @@ namespace Ggufx
 
         /// <summary>Describes a layer, or the cache (Constants.KvAllLayers).</summary>
         /// <exception cref="GgufxException">Argument.</exception>
-        public KvFacts Stats(uint layer)
+        public KvFacts Info(uint layer)
         {
             NativeError e;
             using (Handle.Reading())
             {
                 var resultNative = default(NativeKvFacts);
                 resultNative.struct_size = (uint)sizeof(NativeKvFacts);
-                Check.Ok(NativeMethods.ggufx_kv_stats(&resultNative, Handle, layer, &e), &e);
+                Check.Ok(NativeMethods.ggufx_kv_info(&resultNative, Handle, layer, &e), &e);
                 return new KvFacts(&resultNative);
             }
         }
@@ -2480,8 +2338,8 @@ namespace Ggufx
         public void Dispose() { _made.Dispose(); }
 
         /// <summary>Creates a model: binds the weights of a file to the graph of its architecture.</summary>
-        /// <exception cref="GgufxException">Argument, Memory, Io, Limit, Type, Unsupported, Cancelled, Mismatch, Device, Kvtype,
-        /// Shape, Split, Hparam, Missing.</exception>
+        /// <exception cref="GgufxException">Argument, Memory, Io, Limit, Type, Unsupported, Cancelled, Mismatch, Device,
+        /// ValueType, Shape, Split, Hyperparameter, Missing.</exception>
         /// <remarks>
         /// <para>Weights are not copied, except to a device.</para>
         /// </remarks>
@@ -2513,14 +2371,14 @@ namespace Ggufx
 
         /// <summary>Describes a layer.</summary>
         /// <exception cref="GgufxException">Argument.</exception>
-        public LayerFacts Layer(uint layer)
+        public LayerFacts LayerInfo(uint layer)
         {
             NativeError e;
             using (new Hold(Handle))
             {
                 var resultNative = default(NativeLayerFacts);
                 resultNative.struct_size = (uint)sizeof(NativeLayerFacts);
-                Check.Ok(NativeMethods.ggufx_model_layer(&resultNative, Handle, layer, &e), &e);
+                Check.Ok(NativeMethods.ggufx_model_layer_info(&resultNative, Handle, layer, &e), &e);
                 return new LayerFacts(&resultNative);
             }
         }
@@ -2560,20 +2418,20 @@ namespace Ggufx
         /// <remarks>
         /// <para>Each of the nItems items belongs to another sequence. At most Batch tokens of all items are computed at once.
         /// After a failure every sequence is as before, and the content of logits and embeddings is undefined. The order of items
-        /// decides the order of rows and changes no value. After Session.SequenceTruncate the call may first recompute earlier
-        /// tokens. These give no rows, are not passed to the attention hook, and are not counted by progress, which is polled
+        /// decides the order of rows and changes no value. After Session.Truncate the call may first recompute earlier tokens.
+        /// These give no rows, are not passed to the attention hook, and are not counted by progress, which is polled
         /// meanwhile.</para>
         /// </remarks>
-        public void DecodeBatch(IReadOnlyList<BatchItem> items, BatchOptions options = null,
+        public void Decode(IReadOnlyList<DecodeItem> items, DecodeOptions options = null,
             Span<float> logits = default(Span<float>), Span<float> embeddings = default(Span<float>))
         {
-            NativeBatchOptions optionsNative;
+            NativeDecodeOptions optionsNative;
             NativeError e;
             using (Handle.Changing())
             using (var scope = Scope.New())
             {
-                optionsNative = BatchOptions.Blank();
-                BatchOptions.Of(options, &optionsNative, scope);
+                optionsNative = DecodeOptions.Blank();
+                DecodeOptions.Of(options, &optionsNative, scope);
                 fixed (float* pLogits = &MemoryMarshal.GetReference(logits))
                 fixed (float* pEmbeddings = &MemoryMarshal.GetReference(embeddings))
                 {
@@ -2581,17 +2439,17 @@ namespace Ggufx
                     optionsNative.n_logits = Native.Size(logits.Length);
                     optionsNative.embeddings = embeddings.Length == 0 ? null : pEmbeddings;
                     optionsNative.n_embeddings = Native.Size(embeddings.Length);
-                    scope.End(NativeMethods.ggufx_session_decode_batch(Handle, BatchItem.Of(items, scope),
-                        Native.Size(items.Count), &optionsNative, &e), &e);
+                    scope.End(NativeMethods.ggufx_session_decode(Handle, DecodeItem.Of(items, scope), Native.Size(items.Count),
+                        &optionsNative, &e), &e);
                 }
             }
         }
 
         /// <summary>Returns the number of tokens of a sequence; 0 if there is no such sequence.</summary>
-        public ulong SequenceLength(uint sequence)
+        public ulong Length(uint sequence)
         {
             using (Handle.Reading())
-                return NativeMethods.ggufx_session_sequence_length(Handle, sequence);
+                return NativeMethods.ggufx_session_length(Handle, sequence);
         }
 
         /// <summary>Keeps the first nTokens tokens of a sequence. With nTokens 0 it is like new.</summary>
@@ -2616,28 +2474,27 @@ namespace Ggufx
         /// that decode are allowed. If that decode fails or is cancelled, the following one starts the recomputation
         /// again.</para>
         /// </remarks>
-        public void SequenceTruncate(uint sequence, ulong nTokens)
+        public void Truncate(uint sequence, ulong nTokens)
         {
             NativeError e;
             using (Handle.Changing())
-                Check.Ok(NativeMethods.ggufx_session_sequence_truncate(Handle, sequence, nTokens, &e), &e);
+                Check.Ok(NativeMethods.ggufx_session_truncate(Handle, sequence, nTokens, &e), &e);
         }
 
         /// <summary>Removes tokens first .. first + nTokens - 1 from a sequence.</summary>
         /// <exception cref="GgufxException">Argument, Memory, Unsupported, State.</exception>
         /// <remarks>
         /// <para>Later tokens keep their positions, keys and values, which were computed with the removed tokens. The call is
-        /// therefore cheap, but the result differs from a sequence that never had them. For that, call Session.SequenceTruncate
-        /// and decode the rest again. Later truncations recompute only the tokens that they must, without the removed
-        /// ones.</para>
-        /// <para>To continue in a full context, remove the oldest tokens and close the gap with Session.SequenceShift.</para>
+        /// therefore cheap, but the result differs from a sequence that never had them. For that, call Session.Truncate and
+        /// decode the rest again. Later truncations recompute only the tokens that they must, without the removed ones.</para>
+        /// <para>To continue in a full context, remove the oldest tokens and close the gap with Session.Shift.</para>
         /// <para>After an error nothing has changed.</para>
         /// </remarks>
-        public void SequenceRemove(uint sequence, ulong first, ulong nTokens)
+        public void Remove(uint sequence, ulong first, ulong nTokens)
         {
             NativeError e;
             using (Handle.Changing())
-                Check.Ok(NativeMethods.ggufx_session_sequence_remove(Handle, sequence, first, nTokens, &e), &e);
+                Check.Ok(NativeMethods.ggufx_session_remove(Handle, sequence, first, nTokens, &e), &e);
         }
 
         /// <summary>Adds delta to the positions of tokens first .. first + nTokens - 1, which must stay ascending.</summary>
@@ -2647,18 +2504,18 @@ namespace Ggufx
         /// bit.</para>
         /// <para>After an error nothing has changed.</para>
         /// </remarks>
-        public void SequenceShift(uint sequence, ulong first, ulong nTokens, int delta)
+        public void Shift(uint sequence, ulong first, ulong nTokens, int delta)
         {
             NativeError e;
             using (Handle.Changing())
-                Check.Ok(NativeMethods.ggufx_session_sequence_shift(Handle, sequence, first, nTokens, delta, &e), &e);
+                Check.Ok(NativeMethods.ggufx_session_shift(Handle, sequence, first, nTokens, delta, &e), &e);
         }
 
         /// <summary>Copies the ids and positions of tokens first .. first + nTokens - 1.</summary>
         /// <param name="positions">Their positions.</param>
         /// <returns>Token ids.</returns>
         /// <exception cref="GgufxException">Argument.</exception>
-        public int[] SequenceTokens(uint sequence, ulong first, ulong nTokens, out int[] positions)
+        public int[] Tokens(uint sequence, ulong first, ulong nTokens, out int[] positions)
         {
             NativeError e;
             using (Handle.Reading())
@@ -2667,8 +2524,7 @@ namespace Ggufx
                 positions = new int[Native.Count(nTokens, "nTokens")];
                 fixed (int* pIds = &Native.First(ids))
                 fixed (int* pPositions = &Native.First(positions))
-                    Check.Ok(NativeMethods.ggufx_session_sequence_tokens(pIds, pPositions, Handle, sequence, first, nTokens, &e),
-                        &e);
+                    Check.Ok(NativeMethods.ggufx_session_tokens(pIds, pPositions, Handle, sequence, first, nTokens, &e), &e);
                 return ids;
             }
         }
@@ -2678,31 +2534,34 @@ namespace Ggufx
         /// <remarks>
         /// <para>Later results have the bits that they would have if to had decoded these tokens itself. Pages of keys and
         /// values, and recurrent states, are shared. The next call recomputes the tokens after the last position that
-        /// Session.SequenceTruncate could keep: at most 63 in most models.</para>
+        /// Session.Truncate could keep: at most 63 in most models.</para>
         /// <para>After an error nothing has changed.</para>
         /// </remarks>
-        public void SequenceCopy(uint from, uint to, ulong nTokens)
+        public void Copy(uint from, uint to, ulong nTokens)
         {
             NativeError e;
             using (Handle.Changing())
-                Check.Ok(NativeMethods.ggufx_session_sequence_copy(Handle, from, to, nTokens, &e), &e);
+                Check.Ok(NativeMethods.ggufx_session_copy(Handle, from, to, nTokens, &e), &e);
         }
 
         /// <summary>Describes the memory of a session's caches.</summary>
         /// <exception cref="GgufxException">Argument.</exception>
-        public SessionMemoryFacts Memory()
+        public SessionMemoryFacts MemoryInfo
         {
-            NativeError e;
-            using (Handle.Reading())
+            get
             {
-                var resultNative = default(NativeSessionMemoryFacts);
-                resultNative.struct_size = (uint)sizeof(NativeSessionMemoryFacts);
-                Check.Ok(NativeMethods.ggufx_session_memory(&resultNative, Handle, &e), &e);
-                return new SessionMemoryFacts(&resultNative);
+                NativeError e;
+                using (Handle.Reading())
+                {
+                    var resultNative = default(NativeSessionMemoryFacts);
+                    resultNative.struct_size = (uint)sizeof(NativeSessionMemoryFacts);
+                    Check.Ok(NativeMethods.ggufx_session_memory_info(&resultNative, Handle, &e), &e);
+                    return new SessionMemoryFacts(&resultNative);
+                }
             }
         }
 
-        /// <summary>Writes a snapshot of a sequence, or of all (Constants.SessionAll).</summary>
+        /// <summary>Writes a snapshot of a sequence, or of all (Constants.AllSequences).</summary>
         /// <param name="write">Called with consecutive pieces of the snapshot. A status other than Status.Ok ends the call, which
         /// returns it.</param>
         /// <exception cref="GgufxException">Argument, Unsupported, Value.</exception>
@@ -2712,7 +2571,7 @@ namespace Ggufx
         /// (Status.Capacity).</para>
         /// <para>A rank of a group writes only tokens. Any rank can do so, even after the group has lost one. A session without a
         /// group, or a group of any size, can load them. Its next call recomputes the caches, each token in its original mode.
-        /// The bits are the same with MatmulFlags.BatchInvariant or MatmulFlags.Tiles. Sequences with removed or shifted tokens
+        /// The bits are the same with MatmulFlags.BatchInvariant or MatmulFlags.Tiled. Sequences with removed or shifted tokens
         /// are refused (Status.Unsupported), because recomputation would change them.</para>
         /// </remarks>
         public void Save(uint sequence, WriteFunction write)
@@ -2751,28 +2610,83 @@ namespace Ggufx
         /// <summary>Writes a snapshot to a file.</summary>
         /// <exception cref="GgufxException">Argument, Memory, Io, Unsupported, State, Value.</exception>
         /// <remarks>
-        /// <para>The file is written, replaced and protected as that of KvCache.SavePath.</para>
+        /// <para>The file is written, replaced and protected as that of KvCache.SaveFile.</para>
         /// </remarks>
-        public void SavePath(uint sequence, string path)
+        public void SaveFile(uint sequence, string path)
         {
             NativeError e;
             using (Handle.Reading())
             {
                 fixed (byte* pPath = Native.Utf8(path))
-                    Check.Ok(NativeMethods.ggufx_session_save_path(Handle, sequence, pPath, &e), &e);
+                    Check.Ok(NativeMethods.ggufx_session_save_file(Handle, sequence, pPath, &e), &e);
             }
         }
 
         /// <summary>Replaces a sequence, or all, by a snapshot in a file, which must end with the snapshot.</summary>
         /// <exception cref="GgufxException">Argument, Memory, Io, Truncated, Magic, Version, Malformed, Capacity, Checksum,
         /// Mismatch.</exception>
-        public void LoadPath(uint sequence, string path)
+        public void LoadFile(uint sequence, string path)
         {
             NativeError e;
             using (Handle.Changing())
             {
                 fixed (byte* pPath = Native.Utf8(path))
-                    Check.Ok(NativeMethods.ggufx_session_load_path(Handle, sequence, pPath, &e), &e);
+                    Check.Ok(NativeMethods.ggufx_session_load_file(Handle, sequence, pPath, &e), &e);
+            }
+        }
+
+        /// <summary>Measures the perplexity of a model over token ids, and its KL divergence from saved logits.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Io, Truncated, Magic, Version, Malformed, Cancelled, Checksum,
+        /// Mismatch, State, Value.</exception>
+        /// <remarks>
+        /// <para>The ids are processed in independent chunks of nContext tokens. Token 0 of each is replaced by the id bos unless
+        /// that is -1. Tokens that fill no chunk are dropped. Logits can be saved for a later comparison. With
+        /// MatmulFlags.BatchInvariant or MatmulFlags.Tiled the results are independent of Batch and threads.</para>
+        /// <para>Saved logits take 16 + 2 * vocabulary bytes per prediction, in steps of (largest - least) / 65,535: the
+        /// divergence of a model from itself is about 1e-8. They are streamed; memory is that of 32 rows and 4 bytes per
+        /// prediction. The documentation ("File format notes") describes the format.</para>
+        /// <para>session must be empty and hold nContext tokens; it is empty again afterwards.</para>
+        /// </remarks>
+        public EvalFacts EvalPerplexity(ReadOnlySpan<int> tokens, uint nContext, int bos, EvalOptions options = null)
+        {
+            NativeEvalOptions optionsNative;
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = options == null ? null : Scope.New())
+            {
+                var resultNative = default(NativeEvalFacts);
+                resultNative.struct_size = (uint)sizeof(NativeEvalFacts);
+                fixed (int* pTokens = &Native.First(tokens))
+                    Scope.End(scope, NativeMethods.ggufx_eval_perplexity(&resultNative, Handle, pTokens,
+                        Native.Size(tokens.Length), nContext, bos, EvalOptions.Of(options, &optionsNative, scope), &e), &e);
+                return new EvalFacts(&resultNative);
+            }
+        }
+
+        /// <summary>Computes the log-probabilities of several continuations of one context: a multiple-choice question.</summary>
+        /// <param name="context">[nContext] token ids, at least one.</param>
+        /// <param name="endings">Ids of the continuations, at least one each.</param>
+        /// <param name="token">Cancels the call.</param>
+        /// <param name="progress">Counts tokens; null: none.</param>
+        /// <returns>Sum over the tokens of a continuation.</returns>
+        /// <exception cref="GgufxException">Argument, Memory, Capacity, Cancelled, State, Value.</exception>
+        /// <remarks>
+        /// <para>session must be empty and hold the context and the longest continuation; it is empty again afterwards. The
+        /// context is computed once.</para>
+        /// </remarks>
+        public double[] EvalContinuations(ReadOnlySpan<int> context, IReadOnlyList<TokenList> endings,
+            CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = Scope.New())
+            {
+                var result = new double[endings.Count];
+                fixed (int* pContext = &Native.First(context))
+                fixed (double* pResult = &Native.First(result))
+                    scope.End(NativeMethods.ggufx_eval_continuations(pResult, Handle, pContext, Native.Size(context.Length),
+                        TokenList.Of(endings, scope), Native.Size(endings.Count), scope.Follow(token, progress), &e), &e);
+                return result;
             }
         }
 
@@ -2800,61 +2714,6 @@ namespace Ggufx
                 scope.End(NativeMethods.ggufx_session_step(&completeNative, Handle, StepItem.Of(items, scope),
                     Native.Size(items.Count), StepOptions.Of(options, &optionsNative, scope), &e), &e);
                 return completeNative != 0;
-            }
-        }
-
-        /// <summary>Measures the perplexity of a model over token ids, and its KL divergence from saved logits.</summary>
-        /// <exception cref="GgufxException">Argument, Memory, Io, Truncated, Magic, Version, Malformed, Cancelled, Checksum,
-        /// Mismatch, State, Value.</exception>
-        /// <remarks>
-        /// <para>The ids are processed in independent chunks of nContext tokens. Token 0 of each is replaced by the id bos unless
-        /// that is -1. Tokens that fill no chunk are dropped. Logits can be saved for a later comparison. With
-        /// MatmulFlags.BatchInvariant or MatmulFlags.Tiles the results are independent of Batch and threads.</para>
-        /// <para>Saved logits take 16 + 2 * vocabulary bytes per prediction, in steps of (largest - least) / 65,535: the
-        /// divergence of a model from itself is about 1e-8. They are streamed; memory is that of 32 rows and 4 bytes per
-        /// prediction. The documentation ("File format notes") describes the format.</para>
-        /// <para>session must be empty and hold nContext tokens; it is empty again afterwards.</para>
-        /// </remarks>
-        public MeasureFacts Measure(ReadOnlySpan<int> tokens, uint nContext, int bos, MeasureOptions options = null)
-        {
-            NativeMeasureOptions optionsNative;
-            NativeError e;
-            using (Handle.Changing())
-            using (var scope = options == null ? null : Scope.New())
-            {
-                var resultNative = default(NativeMeasureFacts);
-                resultNative.struct_size = (uint)sizeof(NativeMeasureFacts);
-                fixed (int* pTokens = &Native.First(tokens))
-                    Scope.End(scope, NativeMethods.ggufx_measure(&resultNative, Handle, pTokens, Native.Size(tokens.Length),
-                        nContext, bos, MeasureOptions.Of(options, &optionsNative, scope), &e), &e);
-                return new MeasureFacts(&resultNative);
-            }
-        }
-
-        /// <summary>Computes the log-probabilities of several continuations of one context: a multiple-choice question.</summary>
-        /// <param name="context">[nContext] token ids, at least one.</param>
-        /// <param name="endings">Ids of the continuations, at least one each.</param>
-        /// <param name="token">Cancels the call.</param>
-        /// <param name="progress">Counts tokens; null: none.</param>
-        /// <returns>Sum over the tokens of a continuation.</returns>
-        /// <exception cref="GgufxException">Argument, Memory, Capacity, Cancelled, State, Value.</exception>
-        /// <remarks>
-        /// <para>session must be empty and hold the context and the longest continuation; it is empty again afterwards. The
-        /// context is computed once.</para>
-        /// </remarks>
-        public double[] MeasureEndings(ReadOnlySpan<int> context, IReadOnlyList<TokenList> endings,
-            CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
-        {
-            NativeError e;
-            using (Handle.Changing())
-            using (var scope = Scope.New())
-            {
-                var result = new double[endings.Count];
-                fixed (int* pContext = &Native.First(context))
-                fixed (double* pResult = &Native.First(result))
-                    scope.End(NativeMethods.ggufx_measure_endings(pResult, Handle, pContext, Native.Size(context.Length),
-                        TokenList.Of(endings, scope), Native.Size(endings.Count), scope.Follow(token, progress), &e), &e);
-                return result;
             }
         }
 
@@ -2887,6 +2746,143 @@ namespace Ggufx
                     Check.Ok(NativeMethods.ggufx_session_info(&resultNative, Handle, &e), &e);
                     return new SessionFacts(&resultNative);
                 }
+            }
+        }
+    }
+
+    /// <summary>A quantization: planned, running or finished. A call that changes it is exclusive: another one at the same time
+    /// fails with Status.State.</summary>
+    public sealed unsafe partial class Quantizer : IDisposable
+    {
+        private readonly QuantizerHandle _made;
+
+        internal QuantizerHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        /// <summary>Plans the quantization of a file by a quantization mix.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Type, Unsupported, Mismatch, ValueType, Shape.</exception>
+        /// <remarks>
+        /// <para>The quantizer keeps the file. A file opened for metadata only can be planned, but not run.</para>
+        /// </remarks>
+        public Quantizer(Runtime rt, GgufFile file, uint fileType, QuantizerOptions options = null)
+        {
+            NativeQuantizerOptions optionsNative;
+            NativeError e;
+            using (var scope = options == null ? null : Scope.New())
+                Check.Ok(NativeMethods.ggufx_quantizer_create(out _made, rt.Handle, file.Handle, fileType,
+                    QuantizerOptions.Of(options, &optionsNative, scope), &e), &e);
+        }
+
+        /// <summary>Describes a plan.</summary>
+        /// <exception cref="GgufxException">Argument, Memory.</exception>
+        public QuantizerFacts Info
+        {
+            get
+            {
+                NativeError e;
+                using (Handle.Reading())
+                {
+                    var resultNative = default(NativeQuantizerFacts);
+                    resultNative.struct_size = (uint)sizeof(NativeQuantizerFacts);
+                    Check.Ok(NativeMethods.ggufx_quantizer_info(&resultNative, Handle, &e), &e);
+                    return new QuantizerFacts(&resultNative);
+                }
+            }
+        }
+
+        /// <summary>Describes tensor index, in the order of the output.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public QuantizerTensorFacts TensorAt(long index)
+        {
+            NativeError e;
+            using (Handle.Reading())
+            using (new Hold(Handle))
+            {
+                var resultNative = default(NativeQuantizerTensorFacts);
+                resultNative.struct_size = (uint)sizeof(NativeQuantizerTensorFacts);
+                Check.Ok(NativeMethods.ggufx_quantizer_tensor_at(&resultNative, Handle, Native.Size(index, "index"), &e), &e);
+                return new QuantizerTensorFacts(&resultNative);
+            }
+        }
+
+        /// <summary>Overrides the types of tensors: types[i] is for tensor i, or Constants.QuantizerDefaultType.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Type, Unsupported, Mismatch, ValueType, Shape.</exception>
+        /// <remarks>
+        /// <para>Replaces all earlier overrides. An override changes no other tensor: mixes that count layers also count
+        /// overridden tensors. Tensors that are never quantized keep their type (QuantizerReason.Kept). Rows that are not whole
+        /// blocks get a fallback (QuantizerReason.Fallback).</para>
+        /// </remarks>
+        public void OverrideTypes(ReadOnlySpan<TensorType> types)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            {
+                fixed (TensorType* pTypes = &Native.First(types))
+                    Check.Ok(NativeMethods.ggufx_quantizer_override_types(Handle, (uint*)pTypes, Native.Size(types.Length), &e),
+                        &e);
+            }
+        }
+
+        /// <summary>Measures the root mean squared error (RMSE) that a type would cause in tensor index.</summary>
+        /// <param name="token">Cancels the call.</param>
+        /// <param name="progress">Receives the progress of the call.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Type, Unsupported, Cancelled, Value, Shape.</exception>
+        /// <remarks>
+        /// <para>The error is unweighted and comes from up to maxValues values in evenly spaced rows (0: all values).</para>
+        /// </remarks>
+        public double TensorError(long index, TensorType type, ulong maxValues,
+            CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
+        {
+            double resultNative;
+            NativeError e;
+            using (Handle.Reading())
+            using (var scope = Scope.Of(token, progress))
+            {
+                Scope.End(scope, NativeMethods.ggufx_quantizer_tensor_error(&resultNative, Handle, Native.Size(index, "index"),
+                    (uint)type, maxValues, Scope.Progress(scope), &e), &e);
+                return resultNative;
+            }
+        }
+
+        /// <summary>Runs a quantizer: quantizes all tensors and writes the file by atomic replace.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Io, Unsupported, Cancelled, Mismatch, State, Value.</exception>
+        /// <remarks>
+        /// <para>With QuantizerFlags.KeepSplit the output is a set, PREFIX-00001-of-0000N.gguf, where PREFIX is the path without
+        /// ".gguf". The file is written as PATH.part, synced to disk and renamed, unless QuantizerFlags.NoReplace is set and the
+        /// name exists. It replaces an existing file atomically, a set as Writer.Write does.</para>
+        /// <para>PATH.part.log lists the complete tensors. After a kill or a power failure QuantizerRunFlags.Resume continues;
+        /// without this flag PATH.part is started again. A resumed run verifies the existing tensors by checksums. Memory: about
+        /// 32 MiB and one row for any model, plus the tables of IQ types.</para>
+        /// </remarks>
+        public void Run(string path, QuantizerRunOptions options = null)
+        {
+            NativeQuantizerRunOptions optionsNative;
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = options == null ? null : Scope.New())
+            {
+                fixed (byte* pPath = Native.Utf8(path))
+                    Scope.End(scope, NativeMethods.ggufx_quantizer_run(Handle, pPath,
+                        QuantizerRunOptions.Of(options, &optionsNative, scope), &e), &e);
+            }
+        }
+
+        /// <summary>Completes the file after all shards: checks every tensor in PATH.part, writes the metadata,
+        /// renames.</summary>
+        /// <param name="token">Cancels the call.</param>
+        /// <param name="progress">Receives the progress of the call.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Io, Unsupported, NotFound, Cancelled, Mismatch, State,
+        /// Value.</exception>
+        public void Finish(string path, CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
+        {
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = Scope.Of(token, progress))
+            {
+                fixed (byte* pPath = Native.Utf8(path))
+                    Scope.End(scope, NativeMethods.ggufx_quantizer_finish(Handle, pPath, Scope.Progress(scope), &e), &e);
             }
         }
     }
@@ -3154,10 +3150,10 @@ namespace Ggufx
         /// <summary>Sets the content of a writer to the file of one rank: the keys of a model, and its rows of the
         /// tensors.</summary>
         /// <param name="speeds">As in GroupOptions; null: equal. A group without speeds uses those of the file.</param>
-        /// <param name="flags">GroupOptionsFlags.Layers for pipeline parallelism: all rows of the rank's matrices, one row of
+        /// <param name="flags">GroupOptionsFlags.Pipeline for pipeline parallelism: all rows of the rank's matrices, one row of
         /// others.</param>
         /// <exception cref="GgufxException">Argument, Memory, Io, Endian, Limit, Type, Unsupported, Cancelled, Mismatch, Device,
-        /// Kvtype, Duplicate, Name, Shape, Split, Hparam, Missing.</exception>
+        /// ValueType, Duplicate, Name, Shape, Split, Hyperparameter, Missing.</exception>
         /// <remarks>
         /// <para>The rank opens this file in place of the model's file, with the same results. Other ranks may open their own
         /// files or the whole. All keys of file are copied, as Writer.CopyMeta does. Keys "ggufx.rank.*" name the rank, its rows
@@ -3172,7 +3168,7 @@ namespace Ggufx
         /// (Status.Mismatch). It refuses rows that the shapes have no room for (Status.Split).</para>
         /// <para>After an error the writer is as before.</para>
         /// </remarks>
-        public void CopyRank(GgufFile file, uint rank, uint nRanks, ReadOnlySpan<uint> speeds = default(ReadOnlySpan<uint>),
+        public void CopyShard(GgufFile file, uint rank, uint nRanks, ReadOnlySpan<uint> speeds = default(ReadOnlySpan<uint>),
             GroupOptionsFlags flags = 0)
         {
             NativeError e;
@@ -3180,7 +3176,7 @@ namespace Ggufx
             {
                 if (speeds.Length != 0) Check.Length(speeds.Length, checked((long)nRanks), "speeds");
                 fixed (uint* pSpeeds = &MemoryMarshal.GetReference(speeds))
-                    Check.Ok(NativeMethods.ggufx_writer_copy_rank(Handle, file.Handle, rank, nRanks,
+                    Check.Ok(NativeMethods.ggufx_writer_copy_shard(Handle, file.Handle, rank, nRanks,
                         speeds.Length == 0 ? null : pSpeeds, (uint)flags, &e), &e);
             }
         }
@@ -3195,7 +3191,7 @@ namespace Ggufx
         }
 
         /// <summary>Sets a key of length bytes to an integer of type MetaType.U8 .. _I64, or _BOOL for 0 and 1.</summary>
-        /// <exception cref="GgufxException">Argument, Memory, Limit, Key, Kvtype, Value, Alignment.</exception>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Key, ValueType, Value, Alignment.</exception>
         /// <remarks>
         /// <para>An existing key keeps its position and gets the new value. "general.alignment" must be a U32 and a power of two;
         /// it decides the layout of the file (32 without it).</para>
@@ -3212,7 +3208,7 @@ namespace Ggufx
         }
 
         /// <summary>Sets a key to a signed integer.</summary>
-        /// <exception cref="GgufxException">Argument, Memory, Limit, Key, Kvtype, Value, Alignment.</exception>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Key, ValueType, Value, Alignment.</exception>
         public void SetI64(string key, MetaType type, long value)
         {
             UIntPtr keyLength;
@@ -3225,7 +3221,7 @@ namespace Ggufx
         }
 
         /// <summary>Sets a key to a number of type MetaType.F32 (rounded to nearest) or _F64.</summary>
-        /// <exception cref="GgufxException">Argument, Memory, Limit, Key, Kvtype, Value, Alignment.</exception>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Key, ValueType, Value, Alignment.</exception>
         public void SetF64(string key, MetaType type, double value)
         {
             UIntPtr keyLength;
@@ -3238,7 +3234,7 @@ namespace Ggufx
         }
 
         /// <summary>Sets a key to a bool: any value except 0 is true.</summary>
-        /// <exception cref="GgufxException">Argument, Memory, Limit, Key, Kvtype, Value, Alignment.</exception>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Key, ValueType, Value, Alignment.</exception>
         public void SetBool(string key, bool value)
         {
             UIntPtr keyLength;
@@ -3251,7 +3247,7 @@ namespace Ggufx
         }
 
         /// <summary>Sets a key to a string of any nText bytes, copied.</summary>
-        /// <exception cref="GgufxException">Argument, Memory, Limit, Key, Kvtype, Value, Alignment.</exception>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Key, ValueType, Value, Alignment.</exception>
         public void SetString(string key, string text)
         {
             UIntPtr keyLength;
@@ -3267,7 +3263,7 @@ namespace Ggufx
 
         /// <summary>Sets a key to an array of strings, copied. String i has lengths[i] bytes.</summary>
         /// <param name="texts">Any bytes.</param>
-        /// <exception cref="GgufxException">Argument, Memory, Limit, Key, Kvtype, Value, Alignment.</exception>
+        /// <exception cref="GgufxException">Argument, Memory, Limit, Key, ValueType, Value, Alignment.</exception>
         public void SetArrayString(string key, params string[] texts)
         {
             UIntPtr keyLength;
@@ -3283,7 +3279,8 @@ namespace Ggufx
         }
 
         /// <summary>Sets a key to a value of any type, also arrays of arrays, given as bytes of a little-endian file.</summary>
-        /// <exception cref="GgufxException">Argument, Memory, Truncated, Limit, Count, Key, Kvtype, Value, Alignment.</exception>
+        /// <exception cref="GgufxException">Argument, Memory, Truncated, Limit, Count, Key, ValueType, Value,
+        /// Alignment.</exception>
         /// <remarks>
         /// <para>Numbers have their width. A string is a u64 length and bytes. An array is a u32 element type, a u64 count and
         /// elements. All of it is checked.</para>
@@ -3315,7 +3312,7 @@ namespace Ggufx
         }
 
         /// <summary>Renames a key, which keeps its position and value.</summary>
-        /// <exception cref="GgufxException">Argument, Memory, NotFound, Key, Kvtype, Duplicate, Alignment.</exception>
+        /// <exception cref="GgufxException">Argument, Memory, NotFound, Key, ValueType, Duplicate, Alignment.</exception>
         public void Rename(string key, string newKey)
         {
             UIntPtr keyLength;
@@ -3393,8 +3390,8 @@ namespace Ggufx
         /// Links under names that the library makes up, PATH.part and parts of a set, are refused. After a failure an existing
         /// file is unchanged, and PATH.part is deleted.</para>
         /// <para>The parts of a set are renamed after all of them are complete, the first one last. The files that they replace
-        /// are kept as PATH.part.old meanwhile. After a failure they are restored; after a kill Runtime.EditRecover or the next
-        /// write restores them. All parts have the same key "ggufx.split.id", so that a mixture of two sets is refused
+        /// are kept as PATH.part.old meanwhile. After a failure they are restored; after a kill Runtime.FileRecoverEdit or the
+        /// next write restores them. All parts have the same key "ggufx.split.id", so that a mixture of two sets is refused
         /// (Status.Split).</para>
         /// <para>A write beyond RLIMIT_FSIZE raises SIGXFSZ, which ends a process that does not ignore it. This library never
         /// changes signals: a host that ignores it gets Status.Io.</para>
@@ -3431,7 +3428,7 @@ namespace Ggufx
             }
         }
 
-        /// <summary>Describes the effect of Writer.EditWrite.</summary>
+        /// <summary>Describes the effect of Writer.Edit.</summary>
         /// <exception cref="GgufxException">Argument, Memory, Limit, Capacity, Overflow.</exception>
         /// <remarks>
         /// <para>The writer holds the new content of file. Create it with the file's version and byte order. Call Writer.CopyMeta
@@ -3453,7 +3450,7 @@ namespace Ggufx
             {
                 var resultNative = default(NativeEditFacts);
                 resultNative.struct_size = (uint)sizeof(NativeEditFacts);
-                Scope.End(scope, NativeMethods.ggufx_edit_info(&resultNative, Handle, file.Handle,
+                Scope.End(scope, NativeMethods.ggufx_writer_edit_info(&resultNative, Handle, file.Handle,
                     EditOptions.Of(options, &optionsNative, scope), &e), &e);
                 return new EditFacts(&resultNative);
             }
@@ -3471,10 +3468,10 @@ namespace Ggufx
         /// <item>Larger changes are first stored in a journal, PATH.patch, which stays until they are on the disk in the file
         /// too.</item>
         /// </list>
-        /// <para>A failed write is undone. After a crash Runtime.EditRecover finishes the edit; until then the file may not open.
-        /// Other processes that have the file mapped see the changes.</para>
+        /// <para>A failed write is undone. After a crash Runtime.FileRecoverEdit finishes the edit; until then the file may not
+        /// open. Other processes that have the file mapped see the changes.</para>
         /// </remarks>
-        public EditFacts EditWrite(GgufFile file, string path, EditOptions options = null)
+        public EditFacts Edit(GgufFile file, string path, EditOptions options = null)
         {
             NativeEditOptions optionsNative;
             NativeError e;
@@ -3484,7 +3481,7 @@ namespace Ggufx
                 var resultNative = default(NativeEditFacts);
                 resultNative.struct_size = (uint)sizeof(NativeEditFacts);
                 fixed (byte* pPath = Native.Utf8(path))
-                    Scope.End(scope, NativeMethods.ggufx_edit_write(&resultNative, Handle, file.Handle, pPath,
+                    Scope.End(scope, NativeMethods.ggufx_writer_edit(&resultNative, Handle, file.Handle, pPath,
                         EditOptions.Of(options, &optionsNative, scope), &e), &e);
                 return new EditFacts(&resultNative);
             }
@@ -3509,11 +3506,11 @@ namespace Ggufx
 
         /// <summary>Returns the size in bytes that this library has for a public struct: 512 for "Error". An unknown name gives
         /// 0.</summary>
-        public static long AbiLayout(string structName)
+        public static long StructSize(string structName)
         {
             UIntPtr result;
             fixed (byte* pStructName = Native.Utf8(structName))
-                result = NativeMethods.ggufx_abi_layout(pStructName);
+                result = NativeMethods.ggufx_struct_size(pStructName);
             return (long)result;
         }
 
@@ -3540,10 +3537,27 @@ namespace Ggufx
         /// <remarks>
         /// <para>The name is valid for the life of the process.</para>
         /// </remarks>
-        public static string ChatFormatName(long index)
+        public static string ChatTemplateBuiltinName(long index)
         {
-            return Native.TextOrNull(NativeMethods.ggufx_chat_format_name(Native.Size(index, "index")));
+            return Native.TextOrNull(NativeMethods.ggufx_chat_template_builtin_name(Native.Size(index, "index")));
         }
+
+        /// <summary>Returns the number of pre-tokenizers of this library.</summary>
+        public static long PreTokenizerCount { get { return (long)NativeMethods.ggufx_pre_tokenizer_count(); } }
+
+        /// <summary>Describes pre-tokenizer index.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public static PreTokenizerFacts PreTokenizerAt(long index)
+        {
+            NativeError e;
+            var resultNative = default(NativePreTokenizerFacts);
+            resultNative.struct_size = (uint)sizeof(NativePreTokenizerFacts);
+            Check.Ok(NativeMethods.ggufx_pre_tokenizer_at(&resultNative, Native.Size(index, "index"), &e), &e);
+            return new PreTokenizerFacts(&resultNative);
+        }
+
+        /// <summary>Returns the Unicode version of pre-tokenizers: "15.0.0".</summary>
+        public static string TokenizerUnicode { get { return Native.Text(NativeMethods.ggufx_tokenizer_unicode()); } }
 
         /// <summary>Returns the number of quantization mixes.</summary>
         public static long FileTypeCount { get { return (long)NativeMethods.ggufx_file_type_count(); } }
@@ -3561,31 +3575,14 @@ namespace Ggufx
 
         /// <summary>Finds the value of general.file_type by name, regardless of case. "Q4_K" is Q4_K_M.</summary>
         /// <exception cref="GgufxException">Argument, NotFound.</exception>
-        public static uint FileTypeFromName(string name)
+        public static uint FileTypeFind(string name)
         {
             uint resultNative;
             NativeError e;
             fixed (byte* pName = Native.Utf8(name))
-                Check.Ok(NativeMethods.ggufx_file_type_from_name(&resultNative, pName, &e), &e);
+                Check.Ok(NativeMethods.ggufx_file_type_find(&resultNative, pName, &e), &e);
             return resultNative;
         }
-
-        /// <summary>Returns the number of pre-tokenizers of this library.</summary>
-        public static long TokenizerPreCount { get { return (long)NativeMethods.ggufx_tokenizer_pre_count(); } }
-
-        /// <summary>Describes pre-tokenizer index.</summary>
-        /// <exception cref="GgufxException">Argument.</exception>
-        public static PreFacts TokenizerPre(long index)
-        {
-            NativeError e;
-            var resultNative = default(NativePreFacts);
-            resultNative.struct_size = (uint)sizeof(NativePreFacts);
-            Check.Ok(NativeMethods.ggufx_tokenizer_pre(&resultNative, Native.Size(index, "index"), &e), &e);
-            return new PreFacts(&resultNative);
-        }
-
-        /// <summary>Returns the Unicode version of pre-tokenizers: "15.0.0".</summary>
-        public static string TokenizerUnicode { get { return Native.Text(NativeMethods.ggufx_tokenizer_unicode()); } }
 
         /// <summary>Describes a tensor type.</summary>
         /// <exception cref="GgufxException">Argument, Type.</exception>
@@ -3600,22 +3597,22 @@ namespace Ggufx
 
         /// <summary>Finds a tensor type by name, regardless of case: "Q4_K".</summary>
         /// <exception cref="GgufxException">Argument, NotFound.</exception>
-        public static TensorType TypeFromName(string name)
+        public static TensorType TypeFind(string name)
         {
             uint resultNative;
             NativeError e;
             fixed (byte* pName = Native.Utf8(name))
-                Check.Ok(NativeMethods.ggufx_type_from_name(&resultNative, pName, &e), &e);
+                Check.Ok(NativeMethods.ggufx_type_find(&resultNative, pName, &e), &e);
             return (TensorType)resultNative;
         }
 
         /// <summary>Returns the bytes of a row of n values.</summary>
         /// <exception cref="GgufxException">Argument, Type, Shape, Overflow.</exception>
-        public static ulong RowBytes(this TensorType type, ulong n)
+        public static ulong TypeRowBytes(this TensorType type, ulong n)
         {
             ulong resultNative;
             NativeError e;
-            Check.Ok(NativeMethods.ggufx_row_bytes(&resultNative, (uint)type, n, &e), &e);
+            Check.Ok(NativeMethods.ggufx_type_row_bytes(&resultNative, (uint)type, n, &e), &e);
             return resultNative;
         }
 

@@ -12,13 +12,13 @@ namespace Ggufx
     {
         private readonly Tokenizer _tokenizer;
         private readonly DetokenizeFlags _flags;
-        private NativeDetokenizeState _state;
+        private NativeDetokenizerState _state;
 
         /// <summary>Starts at the beginning of a text.</summary>
         public Detokenizer(Tokenizer tokenizer, DetokenizeFlags flags = 0)
         {
             _tokenizer = tokenizer;
-            _flags = flags & ~DetokenizeFlags.Last;
+            _flags = flags & ~DetokenizeFlags.Flush;
         }
 
         /// <summary>Bytes of the next ids, without incomplete characters.</summary>
@@ -31,8 +31,8 @@ namespace Ggufx
         /// <summary>Withheld bytes; the next id starts a new text.</summary>
         public byte[] FinishBytes()
         {
-            byte[] rest = Part(default(ReadOnlySpan<int>), _flags | DetokenizeFlags.Last);
-            _state = default(NativeDetokenizeState);
+            byte[] rest = Part(default(ReadOnlySpan<int>), _flags | DetokenizeFlags.Flush);
+            _state = default(NativeDetokenizerState);
             return rest;
         }
 
@@ -50,8 +50,8 @@ namespace Ggufx
             {
                 fixed (int* from = &MemoryMarshal.GetReference(ids))
                 fixed (byte* to = bytes)
-                fixed (NativeDetokenizeState* state = &_state)
-                    status = NativeMethods.ggufx_detokenize_part(to, Native.Size(bytes.Length), &needed, state, _tokenizer.Handle, from, Native.Size(ids.Length), &e);
+                fixed (NativeDetokenizerState* state = &_state)
+                    status = NativeMethods.ggufx_detokenize_stream(to, Native.Size(bytes.Length), &needed, state, _tokenizer.Handle, from, Native.Size(ids.Length), &e);
             }
             while (Native.Grows(status, ref bytes, needed));
             Check.Ok(status, &e);

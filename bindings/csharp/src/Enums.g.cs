@@ -64,7 +64,7 @@ namespace Ggufx
         /// <summary>Empty or unusable key.</summary>
         Key = -34,
         /// <summary>Unknown value type, or not the type that the key must have.</summary>
-        Kvtype = -35,
+        ValueType = -35,
         /// <summary>A value outside of its range.</summary>
         Value = -36,
         /// <summary>The same key or tensor name twice.</summary>
@@ -88,7 +88,7 @@ namespace Ggufx
         /// <summary>Unusable vocabulary.</summary>
         Vocab = -48,
         /// <summary>Unusable hyper-parameter.</summary>
-        Hparam = -49,
+        Hyperparameter = -49,
         /// <summary>A tensor or key that the model needs is absent.</summary>
         Missing = -50,
     }
@@ -153,7 +153,7 @@ namespace Ggufx
 
     /// <summary>Flags of an item of a batch.</summary>
     [Flags]
-    public enum BatchFlags : uint
+    public enum DecodeFlags : uint
     {
         /// <summary>No flag.</summary>
         None = 0,
@@ -164,23 +164,23 @@ namespace Ggufx
         /// <summary>Keeps a checkpoint of recurrent states at the end of the item's tokens: the end of a system prompt, or of a
         /// turn. Truncations and copies that end there recompute nothing. It takes one of Checkpoints; when these run out, the
         /// first such checkpoint of a sequence stays. No effect on models without recurrent layers.</summary>
-        Mark = 4,
+        Checkpoint = 4,
         /// <summary>Hidden state of its last token, after the last norm.</summary>
-        Embed = 8,
+        Hidden = 8,
         /// <summary>Hidden states of each of its tokens.</summary>
-        AllEmbed = 16,
+        AllHidden = 16,
     }
 
     /// <summary>Flags of a batch.</summary>
     [Flags]
-    public enum BatchOptionsFlags : uint
+    public enum DecodeOptionsFlags : uint
     {
         /// <summary>No flag.</summary>
         None = 0,
-        /// <summary>Uses MatmulFlags of these options in place of those of the session. A server may use MatmulFlags.Tiles for
+        /// <summary>Uses MatmulFlags of these options in place of those of the session. A server may use MatmulFlags.Tiled for
         /// prompts and MatmulFlags.BatchInvariant for generated tokens. Recomputed tokens keep the mode of their first
         /// computation.</summary>
-        Matmul = 1,
+        HasMatmulFlags = 1,
         /// <summary>Logits and hidden states may hold NaN; without it the call fails with VALUE. The other ranks of a group need
         /// it to repeat a Session.Step.</summary>
         KeepNan = 2,
@@ -275,7 +275,7 @@ namespace Ggufx
         /// <summary>No flag.</summary>
         None = 0,
         /// <summary>Open it even if its arithmetic is not exact.</summary>
-        AllowBounded = 1,
+        AllowInexact = 1,
         /// <summary>Compute fma in binary64, for tests.</summary>
         FmaF64 = 2,
         /// <summary>Compute fma in binary32, for tests.</summary>
@@ -295,7 +295,7 @@ namespace Ggufx
         /// <summary>Has an instruction for int8 dot products.</summary>
         IntDot = 4,
         /// <summary>Software device on the CPU; slower than no device.</summary>
-        Processor = 8,
+        Software = 8,
         /// <summary>Opened; its results are bit-identical to those of the CPU.</summary>
         Exact = 16,
         /// <summary>Failed; every later call on it fails too.</summary>
@@ -355,7 +355,7 @@ namespace Ggufx
         /// <summary>Normalize results to length 1.</summary>
         Normalize = 1,
         /// <summary>Truncate inputs to their first Context tokens.</summary>
-        Cut = 2,
+        Truncate = 2,
     }
 
     /// <summary>Flags of an estimate: the first three of its options, the others of its result.</summary>
@@ -365,10 +365,10 @@ namespace Ggufx
         /// <summary>No flag.</summary>
         None = 0,
         /// <summary>Use FileType; otherwise the tensors stay as they are.</summary>
-        FileType = 1,
+        HasFileType = 1,
         /// <summary>Assume an imatrix with an entry for every tensor.</summary>
         Imatrix = 2,
-        /// <summary>Pipeline parallelism, as with GroupOptionsFlags.Layers.</summary>
+        /// <summary>Pipeline parallelism, as with GroupOptionsFlags.Pipeline.</summary>
         Layers = 32,
         /// <summary>TotalBytes &lt;= MemoryBytes, or there is no limit.</summary>
         Fits = 4,
@@ -376,7 +376,21 @@ namespace Ggufx
         NeedsImatrix = 8,
         /// <summary>Model does not support this architecture. The bytes of model, caches and sessions are those of a llama model
         /// of this shape; all layers keep the whole context.</summary>
-        NoGraph = 16,
+        Unsupported = 16,
+    }
+
+    /// <summary>Flags of a measurement and of its rows.</summary>
+    [Flags]
+    public enum EvalFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>Facts: saved logits were read, the fields about them are set.</summary>
+        Compared = 1,
+        /// <summary>Facts: these logits are of the same model and adapters.</summary>
+        SameModel = 2,
+        /// <summary>Row: the likeliest token is that of the saved logits.</summary>
+        SameTop = 4,
     }
 
     /// <summary>Kind of an event.</summary>
@@ -509,7 +523,7 @@ namespace Ggufx
     {
         /// <summary>No flag.</summary>
         None = 0,
-        /// <summary>Computes tokens with MatmulFlags.Tiles too: faster from about 10 sequences on.</summary>
+        /// <summary>Computes tokens with MatmulFlags.Tiled too: faster from about 10 sequences on.</summary>
         TiledDecode = 1,
         /// <summary>Text contains the text of control tokens.</summary>
         SpecialTokens = 2,
@@ -539,7 +553,7 @@ namespace Ggufx
         Append = 1,
         /// <summary>"&lt;s&gt;" in a text is the control token.</summary>
         ParseSpecial = 2,
-        /// <summary>Keeps a checkpoint at its end: see BatchFlags.Mark.</summary>
+        /// <summary>Keeps a checkpoint at its end: see DecodeFlags.Checkpoint.</summary>
         Checkpoint = 4,
         /// <summary>Also reuses tokens of the sequence that were generated, not only those of prompts. That is faster, but the
         /// logits may have other bits than those of a new sequence.</summary>
@@ -662,7 +676,7 @@ namespace Ggufx
         /// <summary>No flag.</summary>
         None = 0,
         /// <summary>The output is complete: it may end here.</summary>
-        Whole = 1,
+        Complete = 1,
         /// <summary>An end-of-generation token was accepted.</summary>
         Ended = 2,
     }
@@ -674,7 +688,7 @@ namespace Ggufx
         /// <summary>No flag.</summary>
         None = 0,
         /// <summary>All ranks are on one machine: messages are cheap, and no computation overlaps with them.</summary>
-        OneMachine = 1,
+        SharedMemory = 1,
     }
 
     /// <summary>Flags of a partition.</summary>
@@ -684,7 +698,7 @@ namespace Ggufx
         /// <summary>No flag.</summary>
         None = 0,
         /// <summary>Pipeline parallelism: a rank has whole layers.</summary>
-        Layers = 1,
+        Pipeline = 1,
     }
 
     /// <summary>File formats, and flags that are added to the format of a file to write.</summary>
@@ -703,69 +717,12 @@ namespace Ggufx
 
     /// <summary>Flags of a collection.</summary>
     [Flags]
-    public enum CollectFlags : uint
+    public enum ImatrixFlags : uint
     {
         /// <summary>No flag.</summary>
         None = 0,
         /// <summary>Include the output matrix, for which an imatrix is rarely used.</summary>
         Output = 1,
-    }
-
-    /// <summary>Flags of a plan.</summary>
-    [Flags]
-    public enum JobFlags : uint
-    {
-        /// <summary>No flag.</summary>
-        None = 0,
-        /// <summary>The main type of the mix for all tensors.</summary>
-        Pure = 1,
-        /// <summary>output.weight keeps its type.</summary>
-        LeaveOutput = 2,
-        /// <summary>All tensors keep their types.</summary>
-        OnlyCopy = 4,
-        /// <summary>Accept quantized input.</summary>
-        AllowRequantize = 8,
-        /// <summary>Status.Shape if rows are not whole blocks of the type.</summary>
-        NoFallback = 16,
-        /// <summary>Write a split set, with the parts of the input.</summary>
-        KeepSplit = 32,
-        /// <summary>Use OutputType.</summary>
-        OutputType = 64,
-        /// <summary>Use EmbeddingType.</summary>
-        EmbeddingType = 128,
-        /// <summary>Blocks of QuantizeMode.Best: lower error, other bytes.</summary>
-        Best = 256,
-        /// <summary>Status.Io (exists) if a file has the output's name.</summary>
-        NoReplace = 512,
-    }
-
-    /// <summary>Reasons for the type of a tensor.</summary>
-    public enum JobReason : int
-    {
-        /// <summary>The quantization mix.</summary>
-        Recipe = 0,
-        /// <summary>An override: Quantizer.SetTypes, OutputType, EmbeddingType.</summary>
-        Chosen = 1,
-        /// <summary>Norms, vectors and other tensors that are never quantized.</summary>
-        Kept = 2,
-        /// <summary>It has this type already.</summary>
-        Same = 3,
-        /// <summary>Rows are not whole blocks of wanted: a type with smaller blocks, or F16.</summary>
-        Fallback = 4,
-    }
-
-    /// <summary>Flags of a run.</summary>
-    [Flags]
-    public enum JobRunFlags : uint
-    {
-        /// <summary>No flag.</summary>
-        None = 0,
-        /// <summary>Continue an interrupted run with the same input and options.</summary>
-        Resume = 1,
-        /// <summary>If cancelled, or the disk is full: keep the files for a resume.</summary>
-        Keep = 2,
-        /// <summary>Fill JobTensor.rmse.</summary>
-        Measure = 4,
     }
 
     /// <summary>Attention window of w positions: the positions j that the token at position i sees.</summary>
@@ -806,9 +763,9 @@ namespace Ggufx
         /// <summary>No RoPE.</summary>
         None = 1,
         /// <summary>RoPE of coordinates 2i and 2i + 1.</summary>
-        Pairs = 2,
+        Interleaved = 2,
         /// <summary>RoPE of coordinates i and i + RopeDims / 2.</summary>
-        Halves = 3,
+        Neox = 3,
     }
 
     /// <summary>Flags of attention.</summary>
@@ -837,25 +794,11 @@ namespace Ggufx
         /// <summary>Each column of a result has the bits of a product with four columns or more, for any number of columns. This
         /// is the batch-invariant mode for many columns. With quantized weights one to three columns take about as long as four:
         /// two to four times as long as without. Not together with MatmulFlags.BatchInvariant.</summary>
-        Tiles = 8,
+        Tiled = 8,
         /// <summary>Uses 15-bit instead of 8-bit activations with quantized weights: relative error about 4e-5 instead of 1e-2.
         /// Takes 1.3 to 2.1 times the time if compute-bound, and less if memory-bound. Not together with MatmulFlags.F32; no
         /// effect on F16, BF16 and F32 weights.</summary>
-        Precise = 4,
-    }
-
-    /// <summary>Flags of a measurement and of its rows.</summary>
-    [Flags]
-    public enum MeasureFlags : uint
-    {
-        /// <summary>No flag.</summary>
-        None = 0,
-        /// <summary>Facts: saved logits were read, the fields about them are set.</summary>
-        Compared = 1,
-        /// <summary>Facts: these logits are of the same model and adapters.</summary>
-        SameModel = 2,
-        /// <summary>Row: the likeliest token is that of the saved logits.</summary>
-        SameTop = 4,
+        Int16 = 4,
     }
 
     /// <summary>Flags of Tokenizer.Tokenize.</summary>
@@ -882,8 +825,8 @@ namespace Ggufx
         KeepSpace = 2,
         /// <summary>Remove spaces before punctuation, as llama.cpp does.</summary>
         CleanSpaces = 4,
-        /// <summary>Tokenizer.DetokenizePart: no more ids follow.</summary>
-        Last = 8,
+        /// <summary>Tokenizer.DetokenizeStream: no more ids follow.</summary>
+        Flush = 8,
     }
 
     /// <summary>Properties of a token.</summary>
@@ -897,13 +840,13 @@ namespace Ggufx
         /// <summary>"&lt;s&gt;": has no text of its own.</summary>
         Control = 2,
         /// <summary>User-defined: matched as a whole in every text.</summary>
-        User = 4,
+        UserDefined = 4,
         /// <summary>Never produced by the tokenizer.</summary>
         Unused = 8,
         /// <summary>One byte, "&lt;0x0A&gt;".</summary>
         Byte = 16,
         /// <summary>End-of-generation token: EOS, EOT, EOM.</summary>
-        End = 32,
+        Eog = 32,
     }
 
     /// <summary>Properties of a tokenizer.</summary>
@@ -980,7 +923,7 @@ namespace Ggufx
         /// <summary>No flag.</summary>
         None = 0,
         /// <summary>Predicts no tokens: use embed.h; it has no sessions.</summary>
-        EmbedsOnly = 1,
+        EmbeddingOnly = 1,
         /// <summary>The file describes pooling for embeddings or scores.</summary>
         Embeds = 2,
     }
@@ -1011,7 +954,64 @@ namespace Ggufx
         Reference = 0,
         /// <summary>An improvement of these bytes: no block has a larger squared error, weighted by the imatrix. Takes some
         /// microseconds per value. Since: 0.1.</summary>
-        Best = 1,
+        Refined = 1,
+    }
+
+    /// <summary>Flags of a plan.</summary>
+    [Flags]
+    public enum QuantizerFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>The main type of the mix for all tensors.</summary>
+        Pure = 1,
+        /// <summary>output.weight keeps its type.</summary>
+        LeaveOutput = 2,
+        /// <summary>All tensors keep their types.</summary>
+        CopyOnly = 4,
+        /// <summary>Accept quantized input.</summary>
+        AllowRequantize = 8,
+        /// <summary>Status.Shape if rows are not whole blocks of the type.</summary>
+        NoFallback = 16,
+        /// <summary>Write a split set, with the parts of the input.</summary>
+        KeepSplit = 32,
+        /// <summary>Use OutputType.</summary>
+        OutputType = 64,
+        /// <summary>Use EmbeddingType.</summary>
+        EmbeddingType = 128,
+        /// <summary>Blocks of QuantizeMode.Refined: lower error, other bytes.</summary>
+        Refined = 256,
+        /// <summary>Status.Io (exists) if a file has the output's name.</summary>
+        NoReplace = 512,
+    }
+
+    /// <summary>Reasons for the type of a tensor.</summary>
+    public enum QuantizerReason : int
+    {
+        /// <summary>The quantization mix.</summary>
+        Recipe = 0,
+        /// <summary>An override: Quantizer.OverrideTypes, OutputType, EmbeddingType.</summary>
+        Override = 1,
+        /// <summary>Norms, vectors and other tensors that are never quantized.</summary>
+        Kept = 2,
+        /// <summary>It has this type already.</summary>
+        Same = 3,
+        /// <summary>Rows are not whole blocks of wanted: a type with smaller blocks, or F16.</summary>
+        Fallback = 4,
+    }
+
+    /// <summary>Flags of a run.</summary>
+    [Flags]
+    public enum QuantizerRunFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>Continue an interrupted run with the same input and options.</summary>
+        Resume = 1,
+        /// <summary>If cancelled, or the disk is full: keep the files for a resume.</summary>
+        Keep = 2,
+        /// <summary>Fill QuantizerTensorFacts.rmse.</summary>
+        Measure = 4,
     }
 
     /// <summary>Samplers of a chain in the order of a file (general.sampling.sequence).</summary>
@@ -1244,21 +1244,15 @@ namespace Ggufx
     public static class Constants
     {
         /// <summary>Adapters of a sequence.</summary>
-        public const uint AdapterMostUses = 64;
+        public const uint AdapterMaxUses = 64;
         /// <summary>All sequences, in place of a sequence index.</summary>
-        public const uint AdapterAllSequences = 4294967295;
-        /// <summary>All sequences, in place of a sequence index.</summary>
-        public const uint SessionAll = 4294967295;
+        public const uint AllSequences = 4294967295;
         /// <summary>FileType of tensors that stay as they are.</summary>
         public const uint EstimateAsIs = 4294967295;
         /// <summary>Dimensions of a tensor.</summary>
         public const uint MaxDims = 4;
-        /// <summary>No override: the type of the quantization mix.</summary>
-        public const uint JobByRecipe = 4294967295;
         /// <summary>No attention sinks: Sinks = 0 tokens.</summary>
-        public const uint KvNoSinks = 4294967295;
-        /// <summary>All sequences, in place of a sequence index.</summary>
-        public const uint KvAllSequences = 4294967295;
+        public const uint KvNoSinkTokens = 4294967295;
         /// <summary>The present type of a layer.</summary>
         public const uint KvKeepType = 4294967295;
         /// <summary>All layers, in place of a layer index.</summary>
@@ -1267,6 +1261,8 @@ namespace Ggufx
         public const uint MatmulMaxProducts = 64;
         /// <summary>No checkpoints, except the state before the last decode.</summary>
         public const uint SessionNoCheckpoints = 4294967295;
+        /// <summary>No override: the type of the quantization mix.</summary>
+        public const uint QuantizerDefaultType = 4294967295;
         /// <summary>Tokens that a sampler looks back.</summary>
         public const uint SamplerMaxLastN = 1048576;
         /// <summary>Samplers of a chain.</summary>

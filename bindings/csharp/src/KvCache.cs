@@ -6,7 +6,7 @@ namespace Ggufx
 {
     public sealed unsafe partial class KvCache
     {
-        /// <summary>Write a snapshot of a sequence, or of Constants.KvAllSequences.</summary>
+        /// <summary>Write a snapshot of a sequence, or of Constants.AllSequences.</summary>
         public void Save(uint sequence, Stream to) { Save(sequence, Streams.Writer(to)); }
 
         /// <summary>Replace a sequence, or all, by a snapshot; whole or not at all.</summary>

@@ -18,7 +18,7 @@ namespace Ggufx
         /// <summary>Its number in the file.</summary>
         public long Index { get; private set; }
         /// <summary>Facts of it.</summary>
-        public MetaEntry Info { get { return _file.MetaAt(Index); } }
+        public MetaFacts Info { get { return _file.MetaAt(Index); } }
         /// <summary>The key; empty for a nested array.</summary>
         public string Key { get { return Info.Key; } }
         /// <summary>Type of the value.</summary>

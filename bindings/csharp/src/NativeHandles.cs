@@ -12,15 +12,6 @@ namespace Ggufx
         protected override void Destroy() { NativeMethods.ggufx_adapter_destroy(handle); }
     }
 
-    internal sealed class ChatHandle : LibraryHandle
-    {
-        internal static readonly ChatHandle None = new ChatHandle();
-
-        private ChatHandle() { }
-
-        protected override void Destroy() { NativeMethods.ggufx_chat_destroy(handle); }
-    }
-
     internal sealed class ChatParserHandle : LibraryHandle
     {
         internal static readonly ChatParserHandle None = new ChatParserHandle();
@@ -37,6 +28,15 @@ namespace Ggufx
         private ChatPromptHandle() { }
 
         protected override void Destroy() { NativeMethods.ggufx_chat_prompt_destroy(handle); }
+    }
+
+    internal sealed class ChatTemplateHandle : LibraryHandle
+    {
+        internal static readonly ChatTemplateHandle None = new ChatTemplateHandle();
+
+        private ChatTemplateHandle() { }
+
+        protected override void Destroy() { NativeMethods.ggufx_chat_template_destroy(handle); }
     }
 
     internal sealed class DeviceHandle : LibraryHandle
@@ -93,15 +93,6 @@ namespace Ggufx
         protected override void Destroy() { NativeMethods.ggufx_imatrix_destroy(handle); }
     }
 
-    internal sealed class JobHandle : LibraryHandle
-    {
-        internal static readonly JobHandle None = new JobHandle();
-
-        private JobHandle() { }
-
-        protected override void Destroy() { NativeMethods.ggufx_job_destroy(handle); }
-    }
-
     internal sealed class KvHandle : LibraryHandle
     {
         internal static readonly KvHandle None = new KvHandle();
@@ -127,6 +118,15 @@ namespace Ggufx
         private ModelHandle() { }
 
         protected override void Destroy() { NativeMethods.ggufx_model_destroy(handle); }
+    }
+
+    internal sealed class QuantizerHandle : LibraryHandle
+    {
+        internal static readonly QuantizerHandle None = new QuantizerHandle();
+
+        private QuantizerHandle() { }
+
+        protected override void Destroy() { NativeMethods.ggufx_quantizer_destroy(handle); }
     }
 
     internal sealed class RuntimeHandle : LibraryHandle

@@ -34,7 +34,7 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern uint ggufx_abi_version();
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern UIntPtr ggufx_abi_layout(byte* struct_name);
+        internal static extern UIntPtr ggufx_struct_size(byte* struct_name);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_has(byte* feature);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
@@ -46,29 +46,27 @@ namespace Ggufx
         internal static extern int ggufx_runtime_info(NativeRuntimeFacts* out_, RuntimeHandle rt,
             NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_session_decode_batch(SessionHandle session,
-            NativeBatchItem* items, UIntPtr n_items, NativeBatchOptions* options, NativeError*
-            error);
+        internal static extern int ggufx_session_decode(SessionHandle session, NativeDecodeItem*
+            items, UIntPtr n_items, NativeDecodeOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern ulong ggufx_session_sequence_length(SessionHandle session, uint
-            sequence);
+        internal static extern ulong ggufx_session_length(SessionHandle session, uint sequence);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_session_sequence_truncate(SessionHandle session, uint
-            sequence, ulong n_tokens, NativeError* error);
+        internal static extern int ggufx_session_truncate(SessionHandle session, uint sequence,
+            ulong n_tokens, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_session_sequence_remove(SessionHandle session, uint
-            sequence, ulong first, ulong n_tokens, NativeError* error);
+        internal static extern int ggufx_session_remove(SessionHandle session, uint sequence, ulong
+            first, ulong n_tokens, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_session_sequence_shift(SessionHandle session, uint
-            sequence, ulong first, ulong n_tokens, int delta, NativeError* error);
+        internal static extern int ggufx_session_shift(SessionHandle session, uint sequence, ulong
+            first, ulong n_tokens, int delta, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_session_sequence_tokens(int* out_ids, int* out_positions,
+        internal static extern int ggufx_session_tokens(int* out_ids, int* out_positions,
             SessionHandle session, uint sequence, ulong first, ulong n_tokens, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_session_sequence_copy(SessionHandle session, uint from,
-            uint to, ulong n_tokens, NativeError* error);
+        internal static extern int ggufx_session_copy(SessionHandle session, uint from, uint to,
+            ulong n_tokens, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_session_memory(NativeSessionMemoryFacts* out_,
+        internal static extern int ggufx_session_memory_info(NativeSessionMemoryFacts* out_,
             SessionHandle session, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_session_save(SessionHandle session, uint sequence, IntPtr
@@ -77,31 +75,33 @@ namespace Ggufx
         internal static extern int ggufx_session_load(SessionHandle session, uint sequence, IntPtr
             read, void* user, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_session_save_path(SessionHandle session, uint sequence,
+        internal static extern int ggufx_session_save_file(SessionHandle session, uint sequence,
             byte* path, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_session_load_path(SessionHandle session, uint sequence,
+        internal static extern int ggufx_session_load_file(SessionHandle session, uint sequence,
             byte* path, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_chat_create(out ChatHandle out_, RuntimeHandle rt,
-            FileHandle file, NativeChatOptions* options, NativeError* error);
+        internal static extern int ggufx_chat_template_create(out ChatTemplateHandle out_,
+            RuntimeHandle rt, FileHandle file, NativeChatTemplateOptions* options, NativeError*
+            error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_chat_destroy(IntPtr handle);
+        internal static extern void ggufx_chat_template_destroy(IntPtr handle);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern byte* ggufx_chat_format_name(UIntPtr index);
+        internal static extern byte* ggufx_chat_template_builtin_name(UIntPtr index);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_chat_render(byte* out_, UIntPtr capacity, UIntPtr*
-            out_needed, ChatHandle chat, NativeChatRequest* request, NativeError* error);
+        internal static extern int ggufx_chat_template_render(byte* out_, UIntPtr capacity, UIntPtr*
+            out_needed, ChatTemplateHandle chat, NativeChatRequest* request, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_chat_runs(NativeChatRun* out_, UIntPtr capacity, UIntPtr*
-            out_needed, ChatHandle chat, NativeChatRequest* request, NativeError* error);
+        internal static extern int ggufx_chat_template_spans(NativeChatSpan* out_, UIntPtr capacity,
+            UIntPtr* out_needed, ChatTemplateHandle chat, NativeChatRequest* request, NativeError*
+            error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_chat_tokenize(int* out_ids, UIntPtr capacity, UIntPtr*
-            out_needed, ChatHandle chat, TokenizerHandle tokenizer, NativeChatRequest* request, uint
-            flags, NativeError* error);
+        internal static extern int ggufx_chat_template_tokenize(int* out_ids, UIntPtr capacity,
+            UIntPtr* out_needed, ChatTemplateHandle chat, TokenizerHandle tokenizer,
+            NativeChatRequest* request, uint flags, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_chat_info(NativeChatFacts* out_, ChatHandle chat,
-            NativeError* error);
+        internal static extern int ggufx_chat_template_info(NativeChatTemplateFacts* out_,
+            ChatTemplateHandle chat, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_chat_parser_create(out ChatParserHandle out_, RuntimeHandle
             rt, NativeChatParserOptions* options, NativeError* error);
@@ -127,7 +127,7 @@ namespace Ggufx
         internal static extern int ggufx_device_open(out DeviceHandle out_, RuntimeHandle rt, byte*
             id, NativeDeviceOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_device_adopt_vulkan(out DeviceHandle out_, RuntimeHandle
+        internal static extern int ggufx_device_create_vulkan(out DeviceHandle out_, RuntimeHandle
             rt, NativeVulkanOptions* handles, NativeDeviceOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern void ggufx_device_detach(DeviceHandle device);
@@ -143,7 +143,7 @@ namespace Ggufx
         internal static extern int ggufx_tensor_download(void* out_, UIntPtr n, TensorHandle w,
             NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_tensor_word_sum(uint* out_, TensorHandle w, NativeError*
+        internal static extern int ggufx_tensor_checksum(uint* out_, TensorHandle w, NativeError*
             error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_embedder_create(out EmbedderHandle out_, ModelHandle model,
@@ -166,6 +166,18 @@ namespace Ggufx
         internal static extern int ggufx_recommend(NativeEstimateFacts* out_, RuntimeHandle rt,
             FileHandle file, NativeEstimateOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_eval_perplexity(NativeEvalFacts* out_, SessionHandle
+            session, int* tokens, UIntPtr n_tokens, uint n_context, int bos, NativeEvalOptions*
+            options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_eval_merge(NativeEvalFacts* out_, RuntimeHandle rt,
+            NativeEvalRow* rows, UIntPtr n_rows, ulong n_chunks, uint n_context, uint flags,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_eval_continuations(double* out_, SessionHandle session,
+            int* context, UIntPtr n_context, NativeTokenList* endings, UIntPtr n_endings,
+            NativeProgress* progress, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_open(out FileHandle out_, RuntimeHandle rt, byte* path,
             NativeOpenOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
@@ -186,7 +198,7 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern UIntPtr ggufx_file_meta_count(FileHandle file);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_file_meta_at(NativeMetaEntry* out_, FileHandle file,
+        internal static extern int ggufx_file_meta_at(NativeMetaFacts* out_, FileHandle file,
             UIntPtr index, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_file_meta_find(UIntPtr* out_, FileHandle file, byte* key,
@@ -242,8 +254,8 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern void ggufx_tensor_destroy(IntPtr handle);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_validate(FileHandle file, uint flags, IntPtr report, void*
-            user, NativeProgress* progress, NativeError* error);
+        internal static extern int ggufx_file_validate(FileHandle file, uint flags, IntPtr report,
+            void* user, NativeProgress* progress, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_generator_create(out GeneratorHandle out_, SessionHandle
             session, NativeGeneratorOptions* options, NativeError* error);
@@ -321,8 +333,8 @@ namespace Ggufx
         internal static extern int ggufx_matcher_info(NativeMatcherFacts* out_, MatcherHandle
             matcher, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_writer_copy_rank(WriterHandle writer, FileHandle file, uint
-            rank, uint n_ranks, uint* speeds, uint flags, NativeError* error);
+        internal static extern int ggufx_writer_copy_shard(WriterHandle writer, FileHandle file,
+            uint rank, uint n_ranks, uint* speeds, uint flags, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_imatrix_open(out ImatrixHandle out_, RuntimeHandle rt,
             byte* path, NativeProgress* progress, NativeError* error);
@@ -335,58 +347,27 @@ namespace Ggufx
         internal static extern int ggufx_imatrix_info(NativeImatrixFacts* out_, ImatrixHandle
             imatrix, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_imatrix_at(NativeImatrixEntry* out_, ImatrixHandle imatrix,
-            UIntPtr index, NativeError* error);
+        internal static extern int ggufx_imatrix_entry_at(NativeImatrixEntry* out_, ImatrixHandle
+            imatrix, UIntPtr index, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_imatrix_find(UIntPtr* out_index, ImatrixHandle imatrix,
             byte* name, UIntPtr length, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_imatrix_dataset(NativeText* out_, ImatrixHandle imatrix,
+        internal static extern int ggufx_imatrix_dataset_at(NativeText* out_, ImatrixHandle imatrix,
             UIntPtr index, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_imatrix_select(ImatrixHandle imatrix, byte* keep, UIntPtr
-            n, NativeError* error);
+        internal static extern int ggufx_imatrix_keep_entries(ImatrixHandle imatrix, byte* keep,
+            UIntPtr n, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_imatrix_merge(ImatrixHandle imatrix, ImatrixHandle other,
             NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_imatrix_collect(out ImatrixHandle out_, SessionHandle
+        internal static extern int ggufx_imatrix_create(out ImatrixHandle out_, SessionHandle
             session, int* tokens, UIntPtr n_tokens, uint n_context, int bos, NativeImatrixOptions*
             options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_imatrix_write(ImatrixHandle imatrix, byte* path, int
             format, NativeProgress* progress, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern UIntPtr ggufx_file_type_count();
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_file_type_at(NativeFileTypeFacts* out_, UIntPtr index,
-            NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_file_type_from_name(uint* out_, byte* name, NativeError*
-            error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_job_quantize(out JobHandle out_, RuntimeHandle rt,
-            FileHandle file, uint file_type, NativeJobOptions* options, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_job_destroy(IntPtr handle);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_job_info(NativeJobFacts* out_, JobHandle job, NativeError*
-            error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_job_tensor_at(NativeJobTensor* out_, JobHandle job, UIntPtr
-            index, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_job_set_types(JobHandle job, uint* types, UIntPtr n,
-            NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_job_measure(double* out_, JobHandle job, UIntPtr index,
-            uint type_, ulong max_values, NativeProgress* progress, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_job_run(JobHandle job, byte* path, NativeJobRunOptions*
-            options, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_job_finish(JobHandle job, byte* path, NativeProgress*
-            progress, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_kv_create(out KvHandle out_, RuntimeHandle rt,
             NativeKvOptions* options, NativeError* error);
@@ -448,10 +429,10 @@ namespace Ggufx
         internal static extern int ggufx_kv_load(KvHandle kv, uint sequence, IntPtr read, void*
             user, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_kv_save_path(KvHandle kv, uint sequence, byte* path,
+        internal static extern int ggufx_kv_save_file(KvHandle kv, uint sequence, byte* path,
             NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_kv_load_path(KvHandle kv, uint sequence, byte* path,
+        internal static extern int ggufx_kv_load_file(KvHandle kv, uint sequence, byte* path,
             NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_kv_requantize(KvHandle kv, uint layer, uint type_k, uint
@@ -462,7 +443,7 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_kv_clear(KvHandle kv, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_kv_stats(NativeKvFacts* out_, KvHandle kv, uint layer,
+        internal static extern int ggufx_kv_info(NativeKvFacts* out_, KvHandle kv, uint layer,
             NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_matvec(float* y, UIntPtr n_y, RuntimeHandle rt,
@@ -471,18 +452,6 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_matmul(RuntimeHandle rt, NativeProduct* products, UIntPtr
             n_products, NativeMatmulOptions* options, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_measure(NativeMeasureFacts* out_, SessionHandle session,
-            int* tokens, UIntPtr n_tokens, uint n_context, int bos, NativeMeasureOptions* options,
-            NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_measure_total(NativeMeasureFacts* out_, RuntimeHandle rt,
-            NativeMeasureRow* rows, UIntPtr n_rows, ulong n_chunks, uint n_context, uint flags,
-            NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_measure_endings(double* out_, SessionHandle session, int*
-            context, UIntPtr n_context, NativeTokenList* endings, UIntPtr n_endings, NativeProgress*
-            progress, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_tokenizer_create(out TokenizerHandle out_, FileHandle file,
             NativeError* error);
@@ -497,8 +466,8 @@ namespace Ggufx
             out_needed, TokenizerHandle tokenizer, int* ids, UIntPtr n_ids, uint flags, NativeError*
             error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_detokenize_part(byte* out_, UIntPtr capacity, UIntPtr*
-            out_needed, NativeDetokenizeState* state, TokenizerHandle tokenizer, int* ids, UIntPtr
+        internal static extern int ggufx_detokenize_stream(byte* out_, UIntPtr capacity, UIntPtr*
+            out_needed, NativeDetokenizerState* state, TokenizerHandle tokenizer, int* ids, UIntPtr
             n_ids, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_token_info(NativeTokenFacts* out_, TokenizerHandle
@@ -509,10 +478,10 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_tokenizer_special(TokenizerHandle tokenizer, uint which);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern UIntPtr ggufx_tokenizer_pre_count();
+        internal static extern UIntPtr ggufx_pre_tokenizer_count();
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_tokenizer_pre(NativePreFacts* out_, UIntPtr index,
-            NativeError* error);
+        internal static extern int ggufx_pre_tokenizer_at(NativePreTokenizerFacts* out_, UIntPtr
+            index, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern byte* ggufx_tokenizer_unicode();
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
@@ -524,10 +493,10 @@ namespace Ggufx
         internal static extern int ggufx_model_info(NativeModelFacts* out_, ModelHandle model,
             NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_model_layer(NativeLayerFacts* out_, ModelHandle model, uint
-            layer, NativeError* error);
+        internal static extern int ggufx_model_layer_info(NativeLayerFacts* out_, ModelHandle model,
+            uint layer, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_file_graph(byte* out_, UIntPtr capacity, UIntPtr*
+        internal static extern int ggufx_model_describe_graph(byte* out_, UIntPtr capacity, UIntPtr*
             out_needed, FileHandle file, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_session_create(out SessionHandle out_, ModelHandle model,
@@ -543,6 +512,38 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_quantize(void* out_, UIntPtr n_bytes, RuntimeHandle rt,
             NativeQuantizeArgs* args, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern UIntPtr ggufx_file_type_count();
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_file_type_at(NativeFileTypeFacts* out_, UIntPtr index,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_file_type_find(uint* out_, byte* name, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_quantizer_create(out QuantizerHandle out_, RuntimeHandle
+            rt, FileHandle file, uint file_type, NativeQuantizerOptions* options, NativeError*
+            error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_quantizer_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_quantizer_info(NativeQuantizerFacts* out_, QuantizerHandle
+            quantizer, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_quantizer_tensor_at(NativeQuantizerTensorFacts* out_,
+            QuantizerHandle quantizer, UIntPtr index, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_quantizer_override_types(QuantizerHandle quantizer, uint*
+            types, UIntPtr n, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_quantizer_tensor_error(double* out_, QuantizerHandle
+            quantizer, UIntPtr index, uint type_, ulong max_values, NativeProgress* progress,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_quantizer_run(QuantizerHandle quantizer, byte* path,
+            NativeQuantizerRunOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_quantizer_finish(QuantizerHandle quantizer, byte* path,
+            NativeProgress* progress, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_sampler_create(out SamplerHandle out_, RuntimeHandle rt,
             uint n_vocab, ulong seed, NativeError* error);
@@ -609,10 +610,10 @@ namespace Ggufx
         internal static extern int ggufx_type_info(NativeTypeFacts* out_, uint type_, NativeError*
             error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_type_from_name(uint* out_, byte* name, NativeError* error);
+        internal static extern int ggufx_type_find(uint* out_, byte* name, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_row_bytes(ulong* out_, uint type_, ulong n, NativeError*
-            error);
+        internal static extern int ggufx_type_row_bytes(ulong* out_, uint type_, ulong n,
+            NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern byte* ggufx_runtime_kernel_name(RuntimeHandle rt, uint type_);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
@@ -679,13 +680,13 @@ namespace Ggufx
         internal static extern int ggufx_writer_write_stream(WriterHandle writer, IntPtr write,
             void* user, NativeWriteOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_edit_info(NativeEditFacts* out_, WriterHandle writer,
-            FileHandle file, NativeEditOptions* options, NativeError* error);
+        internal static extern int ggufx_writer_edit_info(NativeEditFacts* out_, WriterHandle
+            writer, FileHandle file, NativeEditOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_edit_write(NativeEditFacts* out_, WriterHandle writer,
+        internal static extern int ggufx_writer_edit(NativeEditFacts* out_, WriterHandle writer,
             FileHandle file, byte* path, NativeEditOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_edit_recover(int* out_, RuntimeHandle rt, byte* path,
+        internal static extern int ggufx_file_recover_edit(int* out_, RuntimeHandle rt, byte* path,
             NativeError* error);
     }
 }

@@ -125,7 +125,7 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeBatchItem
+    internal unsafe struct NativeDecodeItem
     {
         internal uint struct_size;
         internal uint flags;
@@ -148,7 +148,7 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeBatchOptions
+    internal unsafe struct NativeDecodeOptions
     {
         internal uint struct_size;
         internal uint flags;
@@ -176,7 +176,7 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeChatOptions
+    internal unsafe struct NativeChatTemplateOptions
     {
         internal uint struct_size;
         internal uint flags;
@@ -219,14 +219,14 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeChatRun
+    internal unsafe struct NativeChatSpan
     {
         internal ulong end;
         internal ulong user;
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeChatFacts
+    internal unsafe struct NativeChatTemplateFacts
     {
         internal uint struct_size;
         internal uint flags;
@@ -346,7 +346,7 @@ namespace Ggufx
         internal uint n_sessions;
         internal uint type_k;
         internal uint type_v;
-        internal NativeJobOptions* job;
+        internal NativeQuantizerOptions* job;
         internal ulong memory_bytes;
         internal double bandwidth;
         internal ulong n_context_total;
@@ -396,6 +396,64 @@ namespace Ggufx
         internal uint n_layers;
         internal ulong rank_weight_bytes;
         internal ulong received_bytes;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeEvalRow
+    {
+        internal double loss;
+        internal double base_loss;
+        internal double divergence;
+        internal uint flags;
+        internal int token;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeEvalFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal double perplexity;
+        internal double standard_error;
+        internal ulong n_chunks;
+        internal ulong n_tokens;
+        internal ulong n_scored;
+        internal double base_perplexity;
+        internal double base_error;
+        internal double log_ratio;
+        internal double log_ratio_error;
+        internal double kl;
+        internal double kl_error;
+        internal double kl_median;
+        internal double kl_median_error;
+        internal double kl_99;
+        internal double kl_99_error;
+        internal double kl_max;
+        internal double same_top;
+        internal double same_top_error;
+        internal double rms_dp;
+        internal double rms_dp_error;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeEvalOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint stride;
+        internal uint reserved;
+        internal byte* save_path;
+        internal IntPtr write;
+        internal void* write_user;
+        internal byte* base_path;
+        internal IntPtr read;
+        internal void* read_user;
+        internal IntPtr report;
+        internal void* report_user;
+        internal NativeProgress* progress;
+        internal IntPtr rows;
+        internal void* rows_user;
+        internal ulong base_chunk;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -476,7 +534,7 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeMetaEntry
+    internal unsafe struct NativeMetaFacts
     {
         internal uint struct_size;
         internal uint flags;
@@ -523,7 +581,7 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeFinding
+    internal unsafe struct NativeFindingFacts
     {
         internal uint struct_size;
         internal int severity;
@@ -751,77 +809,7 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeFileTypeFacts
-    {
-        internal uint struct_size;
-        internal uint flags;
-        internal byte* name;
-        internal uint file_type;
-        internal uint type_;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeJobOptions
-    {
-        internal uint struct_size;
-        internal uint flags;
-        internal uint output_type;
-        internal uint embedding_type;
-        internal IntPtr imatrix;
-        internal byte* imatrix_name;
-        internal ulong reserve_bytes;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeJobFacts
-    {
-        internal uint struct_size;
-        internal uint flags;
-        internal ulong n_tensors;
-        internal ulong n_parts;
-        internal ulong n_values;
-        internal ulong bytes_in;
-        internal ulong bytes_out;
-        internal ulong file_bytes;
-        internal ulong n_fallbacks;
-        internal ulong n_missing;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeJobTensor
-    {
-        internal uint struct_size;
-        internal uint flags;
-        internal NativeText name;
-        internal fixed ulong ne[4];
-        internal uint n_dims;
-        internal uint from;
-        internal uint to;
-        internal uint wanted;
-        internal int reason;
-        internal int imatrix;
-        internal uint part;
-        internal uint reserved;
-        internal ulong bytes_in;
-        internal ulong bytes_out;
-        internal double rmse;
-        internal double seconds;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeJobRunOptions
-    {
-        internal uint struct_size;
-        internal uint flags;
-        internal NativeProgress* progress;
-        internal IntPtr tensor_done;
-        internal void* user;
-        internal uint shard;
-        internal uint n_shards;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeKvLayer
+    internal unsafe struct NativeKvLayerOptions
     {
         internal uint type_k;
         internal uint type_v;
@@ -849,7 +837,7 @@ namespace Ggufx
         internal float rope_base;
         internal float rope_scale;
         internal uint n_layer_options;
-        internal NativeKvLayer* layers;
+        internal NativeKvLayerOptions* layers;
         internal ulong model;
         internal double* rope_frequencies;
         internal UIntPtr n_rope_frequencies;
@@ -960,64 +948,6 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeMeasureRow
-    {
-        internal double loss;
-        internal double base_loss;
-        internal double divergence;
-        internal uint flags;
-        internal int token;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeMeasureFacts
-    {
-        internal uint struct_size;
-        internal uint flags;
-        internal double perplexity;
-        internal double standard_error;
-        internal ulong n_chunks;
-        internal ulong n_tokens;
-        internal ulong n_scored;
-        internal double base_perplexity;
-        internal double base_error;
-        internal double log_ratio;
-        internal double log_ratio_error;
-        internal double kl;
-        internal double kl_error;
-        internal double kl_median;
-        internal double kl_median_error;
-        internal double kl_99;
-        internal double kl_99_error;
-        internal double kl_max;
-        internal double same_top;
-        internal double same_top_error;
-        internal double rms_dp;
-        internal double rms_dp_error;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeMeasureOptions
-    {
-        internal uint struct_size;
-        internal uint flags;
-        internal uint stride;
-        internal uint reserved;
-        internal byte* save_path;
-        internal IntPtr write;
-        internal void* write_user;
-        internal byte* base_path;
-        internal IntPtr read;
-        internal void* read_user;
-        internal IntPtr report;
-        internal void* report_user;
-        internal NativeProgress* progress;
-        internal IntPtr rows;
-        internal void* rows_user;
-        internal ulong base_chunk;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeTokenList
     {
         internal int* tokens;
@@ -1025,7 +955,7 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeDetokenizeState
+    internal unsafe struct NativeDetokenizerState
     {
         internal ulong waiting;
         internal uint flags;
@@ -1056,7 +986,7 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativePreFacts
+    internal unsafe struct NativePreTokenizerFacts
     {
         internal uint struct_size;
         internal uint flags;
@@ -1167,6 +1097,76 @@ namespace Ggufx
         internal float* rows;
         internal float* imatrix;
         internal NativeProgress* progress;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeFileTypeFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal byte* name;
+        internal uint file_type;
+        internal uint type_;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeQuantizerOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint output_type;
+        internal uint embedding_type;
+        internal IntPtr imatrix;
+        internal byte* imatrix_name;
+        internal ulong reserve_bytes;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeQuantizerFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal ulong n_tensors;
+        internal ulong n_parts;
+        internal ulong n_values;
+        internal ulong bytes_in;
+        internal ulong bytes_out;
+        internal ulong file_bytes;
+        internal ulong n_fallbacks;
+        internal ulong n_missing;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeQuantizerTensorFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal NativeText name;
+        internal fixed ulong ne[4];
+        internal uint n_dims;
+        internal uint from;
+        internal uint to;
+        internal uint wanted;
+        internal int reason;
+        internal int imatrix;
+        internal uint part;
+        internal uint reserved;
+        internal ulong bytes_in;
+        internal ulong bytes_out;
+        internal double rmse;
+        internal double seconds;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeQuantizerRunOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal NativeProgress* progress;
+        internal IntPtr tensor_done;
+        internal void* user;
+        internal uint shard;
+        internal uint n_shards;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1350,15 +1350,15 @@ namespace Ggufx
             { "ggufx_progress", sizeof(NativeProgress) },
             { "ggufx_runtime_options", sizeof(NativeRuntimeOptions) },
             { "ggufx_runtime_facts", sizeof(NativeRuntimeFacts) },
-            { "ggufx_batch_item", sizeof(NativeBatchItem) },
+            { "ggufx_decode_item", sizeof(NativeDecodeItem) },
             { "ggufx_attention_hook", sizeof(NativeAttentionHook) },
-            { "ggufx_batch_options", sizeof(NativeBatchOptions) },
+            { "ggufx_decode_options", sizeof(NativeDecodeOptions) },
             { "ggufx_session_memory_facts", sizeof(NativeSessionMemoryFacts) },
-            { "ggufx_chat_options", sizeof(NativeChatOptions) },
+            { "ggufx_chat_template_options", sizeof(NativeChatTemplateOptions) },
             { "ggufx_chat_message", sizeof(NativeChatMessage) },
             { "ggufx_chat_request", sizeof(NativeChatRequest) },
-            { "ggufx_chat_run", sizeof(NativeChatRun) },
-            { "ggufx_chat_facts", sizeof(NativeChatFacts) },
+            { "ggufx_chat_span", sizeof(NativeChatSpan) },
+            { "ggufx_chat_template_facts", sizeof(NativeChatTemplateFacts) },
             { "ggufx_chat_parser_options", sizeof(NativeChatParserOptions) },
             { "ggufx_chat_parser_facts", sizeof(NativeChatParserFacts) },
             { "ggufx_device_options", sizeof(NativeDeviceOptions) },
@@ -1368,16 +1368,19 @@ namespace Ggufx
             { "ggufx_embedder_facts", sizeof(NativeEmbedderFacts) },
             { "ggufx_estimate_options", sizeof(NativeEstimateOptions) },
             { "ggufx_estimate_facts", sizeof(NativeEstimateFacts) },
+            { "ggufx_eval_row", sizeof(NativeEvalRow) },
+            { "ggufx_eval_facts", sizeof(NativeEvalFacts) },
+            { "ggufx_eval_options", sizeof(NativeEvalOptions) },
             { "ggufx_logprob", sizeof(NativeLogprob) },
             { "ggufx_event_token", sizeof(NativeEventToken) },
             { "ggufx_event", sizeof(NativeEvent) },
             { "ggufx_open_options", sizeof(NativeOpenOptions) },
             { "ggufx_io", sizeof(NativeIo) },
             { "ggufx_file_facts", sizeof(NativeFileFacts) },
-            { "ggufx_meta_entry", sizeof(NativeMetaEntry) },
+            { "ggufx_meta_facts", sizeof(NativeMetaFacts) },
             { "ggufx_tensor_facts", sizeof(NativeTensorFacts) },
             { "ggufx_tensor_options", sizeof(NativeTensorOptions) },
-            { "ggufx_finding", sizeof(NativeFinding) },
+            { "ggufx_finding_facts", sizeof(NativeFindingFacts) },
             { "ggufx_draft_options", sizeof(NativeDraftOptions) },
             { "ggufx_generator_options", sizeof(NativeGeneratorOptions) },
             { "ggufx_grammar_source", sizeof(NativeGrammarSource) },
@@ -1395,12 +1398,7 @@ namespace Ggufx
             { "ggufx_imatrix_facts", sizeof(NativeImatrixFacts) },
             { "ggufx_imatrix_entry", sizeof(NativeImatrixEntry) },
             { "ggufx_imatrix_options", sizeof(NativeImatrixOptions) },
-            { "ggufx_file_type_facts", sizeof(NativeFileTypeFacts) },
-            { "ggufx_job_options", sizeof(NativeJobOptions) },
-            { "ggufx_job_facts", sizeof(NativeJobFacts) },
-            { "ggufx_job_tensor", sizeof(NativeJobTensor) },
-            { "ggufx_job_run_options", sizeof(NativeJobRunOptions) },
-            { "ggufx_kv_layer", sizeof(NativeKvLayer) },
+            { "ggufx_kv_layer_options", sizeof(NativeKvLayerOptions) },
             { "ggufx_kv_options", sizeof(NativeKvOptions) },
             { "ggufx_kv_tokens", sizeof(NativeKvTokens) },
             { "ggufx_attend_options", sizeof(NativeAttendOptions) },
@@ -1409,14 +1407,11 @@ namespace Ggufx
             { "ggufx_kv_facts", sizeof(NativeKvFacts) },
             { "ggufx_matmul_options", sizeof(NativeMatmulOptions) },
             { "ggufx_product", sizeof(NativeProduct) },
-            { "ggufx_measure_row", sizeof(NativeMeasureRow) },
-            { "ggufx_measure_facts", sizeof(NativeMeasureFacts) },
-            { "ggufx_measure_options", sizeof(NativeMeasureOptions) },
             { "ggufx_token_list", sizeof(NativeTokenList) },
-            { "ggufx_detokenize_state", sizeof(NativeDetokenizeState) },
+            { "ggufx_detokenizer_state", sizeof(NativeDetokenizerState) },
             { "ggufx_token_facts", sizeof(NativeTokenFacts) },
             { "ggufx_tokenizer_facts", sizeof(NativeTokenizerFacts) },
-            { "ggufx_pre_facts", sizeof(NativePreFacts) },
+            { "ggufx_pre_tokenizer_facts", sizeof(NativePreTokenizerFacts) },
             { "ggufx_model_override", sizeof(NativeModelOverride) },
             { "ggufx_model_options", sizeof(NativeModelOptions) },
             { "ggufx_model_facts", sizeof(NativeModelFacts) },
@@ -1424,6 +1419,11 @@ namespace Ggufx
             { "ggufx_session_options", sizeof(NativeSessionOptions) },
             { "ggufx_session_facts", sizeof(NativeSessionFacts) },
             { "ggufx_quantize_args", sizeof(NativeQuantizeArgs) },
+            { "ggufx_file_type_facts", sizeof(NativeFileTypeFacts) },
+            { "ggufx_quantizer_options", sizeof(NativeQuantizerOptions) },
+            { "ggufx_quantizer_facts", sizeof(NativeQuantizerFacts) },
+            { "ggufx_quantizer_tensor_facts", sizeof(NativeQuantizerTensorFacts) },
+            { "ggufx_quantizer_run_options", sizeof(NativeQuantizerRunOptions) },
             { "ggufx_temperature_options", sizeof(NativeTemperatureOptions) },
             { "ggufx_penalty_options", sizeof(NativePenaltyOptions) },
             { "ggufx_dry_options", sizeof(NativeDryOptions) },

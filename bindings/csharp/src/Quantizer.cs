@@ -8,7 +8,7 @@ namespace Ggufx
     public sealed unsafe partial class Quantizer
     {
         /// <summary>All tensors in the order they are written.</summary>
-        public IEnumerable<JobTensor> Tensors
+        public IEnumerable<QuantizerTensorFacts> Tensors
         {
             get
             {
@@ -19,11 +19,11 @@ namespace Ggufx
 
         /// <summary>Set per-tensor overrides by a function; null leaves a tensor to the recipe.
         /// Replaces earlier overrides; after a failure the plan is as it was.</summary>
-        public void Choose(Func<JobTensor, TensorType?> rule)
+        public void Choose(Func<QuantizerTensorFacts, TensorType?> rule)
         {
             var types = new List<TensorType>();
-            foreach (JobTensor tensor in Tensors) types.Add(rule(tensor) ?? (TensorType)Constants.JobByRecipe);
-            SetTypes(types.ToArray());
+            foreach (QuantizerTensorFacts tensor in Tensors) types.Add(rule(tensor) ?? (TensorType)Constants.QuantizerDefaultType);
+            OverrideTypes(types.ToArray());
         }
     }
 }

@@ -68,7 +68,7 @@ namespace Ggufx
         private static void CheckLibrary()
         {
             uint abi = Library.AbiVersion;
-            long record = Library.AbiLayout("ggufx_error");
+            long record = Library.StructSize("ggufx_error");
             if (abi != Constants.AbiVersion || record != sizeof(NativeError))
                 throw Check.Error(Status.Version, $"VERSION: the library has ABI {abi} and errors of {record} bytes");
         }
@@ -83,9 +83,9 @@ namespace Ggufx
         }
 
         /// <summary>Every pre-tokenizer that the library knows.</summary>
-        public static IEnumerable<PreFacts> PreTokenizers
+        public static IEnumerable<PreTokenizerFacts> PreTokenizers
         {
-            get { for (long i = 0; i < TokenizerPreCount; i++) yield return TokenizerPre(i); }
+            get { for (long i = 0; i < PreTokenizerCount; i++) yield return PreTokenizerAt(i); }
         }
 
         /// <summary>Names of the built-in formats of conversations.</summary>
@@ -94,7 +94,7 @@ namespace Ggufx
             get
             {
                 string name;
-                for (long i = 0; (name = ChatFormatName(i)) != null; i++) yield return name;
+                for (long i = 0; (name = ChatTemplateBuiltinName(i)) != null; i++) yield return name;
             }
         }
     }

@@ -52,12 +52,12 @@ namespace Ggufx
         internal int[][] Widths; // of each layer
     }
 
-    public sealed partial class BatchItem
+    public sealed partial class DecodeItem
     {
         /// <summary>Tokens for sequence 0, as the members say.</summary>
-        public BatchItem() {}
+        public DecodeItem() {}
         /// <summary>Tokens for a sequence, another one in each item of a call; the logits after the last one.</summary>
-        public BatchItem(uint sequence, int[] tokens, BatchFlags flags = BatchFlags.Logits)
+        public DecodeItem(uint sequence, int[] tokens, DecodeFlags flags = DecodeFlags.Logits)
         {
             Sequence = sequence;
             Tokens = tokens;
@@ -85,20 +85,20 @@ namespace Ggufx
             ModelFacts info = model.Info;
             _vocab = (int)info.Vocab;
             _widths = new int[info.Layers][];
-            for (uint i = 0; i < info.Layers; i++) _widths[i] = model.Layer(i).Widths();
+            for (uint i = 0; i < info.Layers; i++) _widths[i] = model.LayerInfo(i).Widths();
         }
 
-        /// <summary>DecodeBatch of one item, and look at the attention of each layer.</summary>
-        public void DecodeBatch(IReadOnlyList<BatchItem> items, AttentionHook attention, BatchOptions options = null,
+        /// <summary>Decode of one item, and look at the attention of each layer.</summary>
+        public void Decode(IReadOnlyList<DecodeItem> items, AttentionHook attention, DecodeOptions options = null,
             Span<float> logits = default(Span<float>))
         {
             Check.Given(attention, "attention");
-            NativeBatchOptions native = BatchOptions.Blank();
+            NativeDecodeOptions native = DecodeOptions.Blank();
             NativeError e;
             using (Handle.Changing())
             using (var scope = Scope.New())
             {
-                BatchOptions.Of(options, &native, scope);
+                DecodeOptions.Of(options, &native, scope);
                 var shown = default(NativeAttentionHook);
                 shown.struct_size = (uint)sizeof(NativeAttentionHook);
                 shown.user = scope.User(new ShownAttention { Hook = attention, Widths = _widths });
@@ -108,27 +108,27 @@ namespace Ggufx
                 {
                     native.logits = logits.Length == 0 ? null : to;
                     native.n_logits = Native.Size(logits.Length);
-                    scope.End(NativeMethods.ggufx_session_decode_batch(Handle, BatchItem.Of(items, scope),
+                    scope.End(NativeMethods.ggufx_session_decode(Handle, DecodeItem.Of(items, scope),
                         Native.Size(items.Count), &native, &e), &e);
                 }
             }
         }
 
-        /// <summary>DecodeBatch with a new array for the rows of logits that the items ask for, in their order.</summary>
-        public float[] DecodeRows(IReadOnlyList<BatchItem> items, BatchOptions options = null)
+        /// <summary>Decode with a new array for the rows of logits that the items ask for, in their order.</summary>
+        public float[] DecodeRows(IReadOnlyList<DecodeItem> items, DecodeOptions options = null)
         {
             int rows = 0;
-            foreach (BatchItem item in items)
+            foreach (DecodeItem item in items)
             {
                 int all = item.Tokens == null ? 0 : item.Tokens.Length;
-                rows += (item.Flags & BatchFlags.AllLogits) != 0 ? all : (item.Flags & BatchFlags.Logits) != 0 ? 1 : 0;
+                rows += (item.Flags & DecodeFlags.AllLogits) != 0 ? all : (item.Flags & DecodeFlags.Logits) != 0 ? 1 : 0;
             }
             var logits = new float[(long)rows * _vocab];
-            DecodeBatch(items, options, logits);
+            Decode(items, options, logits);
             return logits;
         }
 
-        /// <summary>Write a snapshot of a sequence, or of Constants.SessionAll.</summary>
+        /// <summary>Write a snapshot of a sequence, or of Constants.AllSequences.</summary>
         public void Save(uint sequence, Stream to) { Save(sequence, Streams.Writer(to)); }
 
         /// <summary>Replace a sequence, or all, by a snapshot; whole or not at all.</summary>

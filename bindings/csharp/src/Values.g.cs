@@ -139,10 +139,10 @@ namespace Ggufx
     }
 
     /// <summary>Tokens to append to a sequence. Unused fields must be 0.</summary>
-    public sealed partial class BatchItem
+    public sealed partial class DecodeItem
     {
         /// <summary>Flags.</summary>
-        public BatchFlags Flags { get; set; }
+        public DecodeFlags Flags { get; set; }
         /// <summary>Below Sequences; each item of a call has another one.</summary>
         public uint Sequence { get; set; }
         /// <summary>Read by the call only; null: with embeddings alone.</summary>
@@ -155,10 +155,10 @@ namespace Ggufx
         /// <summary>Positions, ascending, after that of the sequence's last token; null: without gaps.</summary>
         public int[] Positions { get; set; }
 
-        internal unsafe void Fill(NativeBatchItem* o, Scope scope)
+        internal unsafe void Fill(NativeDecodeItem* o, Scope scope)
         {
-            *o = default(NativeBatchItem);
-            o->struct_size = (uint)sizeof(NativeBatchItem);
+            *o = default(NativeDecodeItem);
+            o->struct_size = (uint)sizeof(NativeDecodeItem);
             o->flags = (uint)Flags;
             o->sequence = Sequence;
             o->n_tokens = Native.Size(Check.Same("Tokens, Positions", Tokens == null ? 0 : Tokens.Length,
@@ -169,50 +169,51 @@ namespace Ggufx
             o->positions = (int*)scope.Array(Positions);
         }
 
-        internal static unsafe NativeBatchItem* Of(BatchItem from, NativeBatchItem* o, Scope scope)
+        internal static unsafe NativeDecodeItem* Of(DecodeItem from, NativeDecodeItem* o, Scope scope)
         {
             if (from == null) return null;
             from.Fill(o, scope);
             return o;
         }
 
-        internal static unsafe NativeBatchItem* Of(IReadOnlyList<BatchItem> from, Scope scope)
+        internal static unsafe NativeDecodeItem* Of(IReadOnlyList<DecodeItem> from, Scope scope)
         {
             if (from == null) return null;
-            var list = (NativeBatchItem*)scope.Memory(from.Count, sizeof(NativeBatchItem));
+            var list = (NativeDecodeItem*)scope.Memory(from.Count, sizeof(NativeDecodeItem));
             for (int i = 0; i < from.Count; i++) from[i].Fill(&list[i], scope);
             return list;
         }
     }
 
-    /// <summary>Batch options.</summary>
-    public sealed partial class BatchOptions
+    /// <summary>Decode options.</summary>
+    public sealed partial class DecodeOptions
     {
         /// <summary>Flags.</summary>
-        public BatchOptionsFlags Flags { get; set; }
+        public DecodeOptionsFlags Flags { get; set; }
         /// <summary>Cancels the call.</summary>
         public CancellationToken Token { get; set; }
         /// <summary>Counts tokens.</summary>
         public IProgress<Progress> Progress { get; set; }
-        /// <summary>MatmulFlags with BatchOptionsFlags.Matmul, else 0.</summary>
-        public MatmulFlags MatmulFlags { get; set; }
+        /// <summary>MatmulFlags with DecodeOptionsFlags.HasMatmulFlags, else 0.</summary>
+        public MatmulFlags? MatmulFlags { get; set; }
 
-        internal static unsafe NativeBatchOptions Blank()
+        internal static unsafe NativeDecodeOptions Blank()
         {
-            var o = default(NativeBatchOptions);
-            o.struct_size = (uint)sizeof(NativeBatchOptions);
+            var o = default(NativeDecodeOptions);
+            o.struct_size = (uint)sizeof(NativeDecodeOptions);
             return o;
         }
 
-        internal unsafe void Fill(NativeBatchOptions* o, Scope scope)
+        internal unsafe void Fill(NativeDecodeOptions* o, Scope scope)
         {
             *o = Blank();
             o->flags = (uint)Flags;
             o->progress = scope.Follow(Token, Progress);
-            o->matmul_flags = (uint)MatmulFlags;
+            if (MatmulFlags.HasValue) o->flags |= (uint)DecodeOptionsFlags.HasMatmulFlags;
+            o->matmul_flags = (uint)MatmulFlags.GetValueOrDefault();
         }
 
-        internal static unsafe NativeBatchOptions* Of(BatchOptions from, NativeBatchOptions* o, Scope scope)
+        internal static unsafe NativeDecodeOptions* Of(DecodeOptions from, NativeDecodeOptions* o, Scope scope)
         {
             if (from == null) return null;
             from.Fill(o, scope);
@@ -248,7 +249,7 @@ namespace Ggufx
     }
 
     /// <summary>Options of a template. Texts are UTF-8.</summary>
-    public sealed partial class ChatOptions
+    public sealed partial class ChatTemplateOptions
     {
         /// <summary>A template; absent: that of the file, or Format.</summary>
         public string Text { get; set; }
@@ -261,10 +262,10 @@ namespace Ggufx
         /// <summary>The variable EosToken; absent: that of the file, if it has one.</summary>
         public string EosToken { get; set; }
 
-        internal unsafe void Fill(NativeChatOptions* o, Scope scope)
+        internal unsafe void Fill(NativeChatTemplateOptions* o, Scope scope)
         {
-            *o = default(NativeChatOptions);
-            o->struct_size = (uint)sizeof(NativeChatOptions);
+            *o = default(NativeChatTemplateOptions);
+            o->struct_size = (uint)sizeof(NativeChatTemplateOptions);
             o->text.data = scope.Text(Text, out o->text.size);
             o->name.data = scope.Text(Name, out o->name.size);
             o->format.data = scope.Text(Format, out o->format.size);
@@ -272,7 +273,7 @@ namespace Ggufx
             o->eos_token.data = scope.Text(EosToken, out o->eos_token.size);
         }
 
-        internal static unsafe NativeChatOptions* Of(ChatOptions from, NativeChatOptions* o, Scope scope)
+        internal static unsafe NativeChatTemplateOptions* Of(ChatTemplateOptions from, NativeChatTemplateOptions* o, Scope scope)
         {
             if (from == null) return null;
             from.Fill(o, scope);
@@ -380,24 +381,24 @@ namespace Ggufx
         }
     }
 
-    /// <summary>A run of prompt bytes with one origin, from the end of the previous run up to End.</summary>
-    public sealed partial class ChatRun
+    /// <summary>A span of prompt bytes with one origin, from the end of the previous span up to End.</summary>
+    public sealed partial class ChatSpan
     {
         /// <summary>Offset after its last byte.</summary>
         public ulong End { get; private set; }
         /// <summary>From messages, tools or variables; 0: from the template.</summary>
         public bool User { get; private set; }
 
-        internal unsafe ChatRun(NativeChatRun* o)
+        internal unsafe ChatSpan(NativeChatSpan* o)
         {
             End = o->end;
             User = o->user != 0;
         }
 
-        internal static unsafe ChatRun[] All(NativeChatRun* from, int n)
+        internal static unsafe ChatSpan[] All(NativeChatSpan* from, int n)
         {
-            var all = new ChatRun[n];
-            for (int i = 0; i < n; i++) all[i] = new ChatRun(&from[i]);
+            var all = new ChatSpan[n];
+            for (int i = 0; i < n; i++) all[i] = new ChatSpan(&from[i]);
             return all;
         }
     }
@@ -406,7 +407,7 @@ namespace Ggufx
     /// live as long as the template. A call consists of CallPrefix, the name, CallMiddle, the arguments and CallEnd. "ggufxid01"
     /// in a prefix or middle stands for the id of the call. Arguments are a JSON object. For ChatCallForm.Tagged each parameter
     /// consists of CallBeforeKey, its name, CallAfterKey, the value and CallAfterValue.</summary>
-    public sealed partial class ChatFacts
+    public sealed partial class ChatTemplateFacts
     {
         /// <summary>Flags.</summary>
         public ChatFeatures Flags { get; private set; }
@@ -435,7 +436,7 @@ namespace Ggufx
         /// <summary>Around strings, for ChatNotation.Quoted.</summary>
         public string CallQuote { get; private set; }
 
-        internal unsafe ChatFacts(NativeChatFacts* o)
+        internal unsafe ChatTemplateFacts(NativeChatTemplateFacts* o)
         {
             Flags = (ChatFeatures)o->flags;
             CallForm = (ChatCallForm)o->call_form;
@@ -459,7 +460,7 @@ namespace Ggufx
         /// <summary>Flags.</summary>
         public ChatParserFlags Flags { get; set; }
         /// <summary>Template that decides the format; null: all output is answer.</summary>
-        public Chat Chat { get; set; }
+        public ChatTemplate Chat { get; set; }
         /// <summary>The rendered prompt, or its end, which may open reasoning or a call.</summary>
         public string Prompt { get; set; }
         /// <summary>JSON array of the request's tools, for parameter types.</summary>
@@ -638,10 +639,10 @@ namespace Ggufx
     /// <summary>Options of an estimate. All zero means default.</summary>
     public sealed partial class EstimateOptions
     {
-        /// <summary>EstimateFlags.FileType, _IMATRIX, _LAYERS.</summary>
+        /// <summary>EstimateFlags.HasFileType, _IMATRIX, _LAYERS.</summary>
         public EstimateFlags Flags { get; set; }
-        /// <summary>Quantization mix, as in Quantizer.Quantize.</summary>
-        public uint FileType { get; set; }
+        /// <summary>Quantization mix, as in Quantizer.</summary>
+        public uint? FileType { get; set; }
         /// <summary>Tokens of each session; 0 = as Session.</summary>
         public uint Context { get; set; }
         /// <summary>Tokens computed at once; 0 = 512.</summary>
@@ -652,8 +653,8 @@ namespace Ggufx
         public KvType TypeK { get; set; }
         /// <summary>GGUFX_KV_* of the values. Runtime.Recommend chooses both types if both are KvType.DEFAULT.</summary>
         public KvType TypeV { get; set; }
-        /// <summary>As in Quantizer.Quantize; null: default.</summary>
-        public JobOptions Job { get; set; }
+        /// <summary>As in Quantizer; null: default.</summary>
+        public QuantizerOptions Job { get; set; }
         /// <summary>Limit of TotalBytes; 0: no limit.</summary>
         public ulong MemoryBytes { get; set; }
         /// <summary>Memory bandwidth of all threads in bytes per second; 0: no speeds.</summary>
@@ -682,13 +683,14 @@ namespace Ggufx
             *o = default(NativeEstimateOptions);
             o->struct_size = (uint)sizeof(NativeEstimateOptions);
             o->flags = (uint)Flags;
-            o->file_type = FileType;
+            if (FileType.HasValue) o->flags |= (uint)EstimateFlags.HasFileType;
+            o->file_type = (uint)FileType.GetValueOrDefault();
             o->n_context = Context;
             o->n_batch = Batch;
             o->n_sessions = Sessions;
             o->type_k = (uint)TypeK;
             o->type_v = (uint)TypeV;
-            o->job = JobOptions.Of(Job, (NativeJobOptions*)scope.Memory(1, sizeof(NativeJobOptions)), scope);
+            o->job = QuantizerOptions.Of(Job, (NativeQuantizerOptions*)scope.Memory(1, sizeof(NativeQuantizerOptions)), scope);
             o->memory_bytes = MemoryBytes;
             o->bandwidth = Bandwidth;
             o->n_context_total = ContextTotal;
@@ -818,6 +820,186 @@ namespace Ggufx
             Layers = o->n_layers;
             RankWeightBytes = o->rank_weight_bytes;
             ReceivedBytes = o->received_bytes;
+        }
+    }
+
+    /// <summary>A prediction that was scored.</summary>
+    public partial struct EvalRow
+    {
+        /// <summary>Negative log-likelihood of the token in the text.</summary>
+        public double Loss { get; set; }
+        /// <summary>The same for the saved logits; 0 without them, as are the next two.</summary>
+        public double BaseLoss { get; set; }
+        /// <summary>KL divergence: sum p log(p / q), p of the saved logits, q of the model.</summary>
+        public double Divergence { get; set; }
+        /// <summary>EvalFlags.SameTop.</summary>
+        public EvalFlags Flags { get; set; }
+        /// <summary>Token in the text.</summary>
+        public int Token { get; set; }
+
+        internal unsafe EvalRow(NativeEvalRow* o) : this()
+        {
+            Loss = o->loss;
+            BaseLoss = o->base_loss;
+            Divergence = o->divergence;
+            Flags = (EvalFlags)o->flags;
+            Token = o->token;
+        }
+
+        internal static unsafe EvalRow[] All(NativeEvalRow* from, int n)
+        {
+            var all = new EvalRow[n];
+            for (int i = 0; i < n; i++) all[i] = new EvalRow(&from[i]);
+            return all;
+        }
+
+        internal unsafe void Fill(NativeEvalRow* o)
+        {
+            *o = default(NativeEvalRow);
+            o->loss = Loss;
+            o->base_loss = BaseLoss;
+            o->divergence = Divergence;
+            o->flags = (uint)Flags;
+            o->token = Token;
+        }
+
+        internal static unsafe NativeEvalRow* Of(IReadOnlyList<EvalRow> from, Scope scope)
+        {
+            if (from == null) return null;
+            var list = (NativeEvalRow*)scope.Memory(from.Count, sizeof(NativeEvalRow));
+            for (int i = 0; i < from.Count; i++) from[i].Fill(&list[i]);
+            return list;
+        }
+    }
+
+    /// <summary>Results of a measurement. Errors are standard errors. The error of a quantile is half the distance between the
+    /// values one standard error of its rank below and above it. Logarithms are natural.</summary>
+    public sealed partial class EvalFacts
+    {
+        /// <summary>EvalFlags.Compared, _SAME_MODEL.</summary>
+        public EvalFlags Flags { get; private set; }
+        /// <summary>Exp of the mean negative log-likelihood.</summary>
+        public double Perplexity { get; private set; }
+        /// <summary>Standard error of the perplexity.</summary>
+        public double StandardError { get; private set; }
+        /// <summary>Chunks.</summary>
+        public ulong Chunks { get; private set; }
+        /// <summary>Tokens of all chunks; overlaps count repeatedly.</summary>
+        public ulong Tokens { get; private set; }
+        /// <summary>Predictions scored.</summary>
+        public ulong Scored { get; private set; }
+        /// <summary>Perplexity of the saved logits.</summary>
+        public double BasePerplexity { get; private set; }
+        /// <summary>Standard error of BasePerplexity.</summary>
+        public double BaseError { get; private set; }
+        /// <summary>Log(perplexity / BasePerplexity).</summary>
+        public double LogRatio { get; private set; }
+        /// <summary>Standard error of LogRatio, from pairs of losses.</summary>
+        public double LogRatioError { get; private set; }
+        /// <summary>Mean KL divergence per prediction: sum p log(p / q), p of the saved logits, q of the model.</summary>
+        public double Kl { get; private set; }
+        /// <summary>Standard error of kl.</summary>
+        public double KlError { get; private set; }
+        /// <summary>Median KL divergence; 0 in running results, as are all quantiles.</summary>
+        public double KlMedian { get; private set; }
+        /// <summary>Error of KlMedian.</summary>
+        public double KlMedianError { get; private set; }
+        /// <summary>99th percentile of the KL divergence.</summary>
+        public double Kl99 { get; private set; }
+        /// <summary>Error of Kl99.</summary>
+        public double Kl99Error { get; private set; }
+        /// <summary>Maximum KL divergence.</summary>
+        public double KlMax { get; private set; }
+        /// <summary>Share of predictions with the same likeliest token.</summary>
+        public double SameTop { get; private set; }
+        /// <summary>Standard error of SameTop.</summary>
+        public double SameTopError { get; private set; }
+        /// <summary>Root mean square of q - p of the token in the text, 0 .. 1.</summary>
+        public double RmsDp { get; private set; }
+        /// <summary>Standard error of RmsDp.</summary>
+        public double RmsDpError { get; private set; }
+
+        internal unsafe EvalFacts(NativeEvalFacts* o)
+        {
+            Flags = (EvalFlags)o->flags;
+            Perplexity = o->perplexity;
+            StandardError = o->standard_error;
+            Chunks = o->n_chunks;
+            Tokens = o->n_tokens;
+            Scored = o->n_scored;
+            BasePerplexity = o->base_perplexity;
+            BaseError = o->base_error;
+            LogRatio = o->log_ratio;
+            LogRatioError = o->log_ratio_error;
+            Kl = o->kl;
+            KlError = o->kl_error;
+            KlMedian = o->kl_median;
+            KlMedianError = o->kl_median_error;
+            Kl99 = o->kl_99;
+            Kl99Error = o->kl_99_error;
+            KlMax = o->kl_max;
+            SameTop = o->same_top;
+            SameTopError = o->same_top_error;
+            RmsDp = o->rms_dp;
+            RmsDpError = o->rms_dp_error;
+        }
+    }
+
+    /// <summary>Options of a measurement. All zero means default.</summary>
+    public sealed partial class EvalOptions
+    {
+        /// <summary>0: separate chunks, whose second half is scored. Otherwise each chunk begins Stride tokens after the previous
+        /// one, and its last Stride predictions are scored. Each of these sees at least Context - stride tokens. stride is less
+        /// than Context.</summary>
+        public uint Stride { get; set; }
+        /// <summary>File for the logits of all scored predictions, 16 bits each, by atomic replace. null: none. Not together with
+        /// Write.</summary>
+        public string SavePath { get; set; }
+        /// <summary>Gets the same bytes in place of a file. null: none.</summary>
+        public WriteFunction Write { get; set; }
+        /// <summary>File of saved logits to compare with. They must have the same vocabulary, chunks and first tokens, and may
+        /// have more chunks. null: none. Not together with Read.</summary>
+        public string BasePath { get; set; }
+        /// <summary>Reads all n bytes of the same from elsewhere. null: none.</summary>
+        public ReadFunction Read { get; set; }
+        /// <summary>Gets the running result after each chunk. A result other than Status.Ok ends the call with it. null:
+        /// none.</summary>
+        public Func<EvalFacts, bool> Report { get; set; }
+        /// <summary>Cancels the call.</summary>
+        public CancellationToken Token { get; set; }
+        /// <summary>Counts tokens.</summary>
+        public IProgress<Progress> Progress { get; set; }
+        /// <summary>Gets the scored predictions in the order of the text, in pieces. A result other than Status.Ok ends the call
+        /// with it. Runtime.EvalMerge computes the results of a text that is measured in parts, cut between chunks. null:
+        /// none.</summary>
+        public Func<EvalRow[], bool> Rows { get; set; }
+        /// <summary>First chunk of the saved logits that belongs to these tokens. Earlier chunks are read and checked.</summary>
+        public ulong BaseChunk { get; set; }
+
+        internal unsafe void Fill(NativeEvalOptions* o, Scope scope)
+        {
+            *o = default(NativeEvalOptions);
+            o->struct_size = (uint)sizeof(NativeEvalOptions);
+            o->stride = Stride;
+            o->save_path = scope.String(SavePath);
+            o->write = Write == null ? IntPtr.Zero : Callbacks.Write;
+            if (Write != null) o->write_user = scope.User(Write);
+            o->base_path = scope.String(BasePath);
+            o->read = Read == null ? IntPtr.Zero : Callbacks.Read;
+            if (Read != null) o->read_user = scope.User(Read);
+            o->report = Report == null ? IntPtr.Zero : Callbacks.EvalOptionsReport;
+            if (Report != null) o->report_user = scope.User(Report);
+            o->progress = scope.Follow(Token, Progress);
+            o->rows = Rows == null ? IntPtr.Zero : Callbacks.EvalOptionsRows;
+            if (Rows != null) o->rows_user = scope.User(Rows);
+            o->base_chunk = BaseChunk;
+        }
+
+        internal static unsafe NativeEvalOptions* Of(EvalOptions from, NativeEvalOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
         }
     }
 
@@ -991,12 +1173,12 @@ namespace Ggufx
         }
     }
 
-    /// <summary>Meta entry.</summary>
-    public sealed partial class MetaEntry
+    /// <summary>Meta facts.</summary>
+    public sealed partial class MetaFacts
     {
         /// <summary>Type.</summary>
         public MetaType Type { get; private set; }
-        /// <summary>MetaType of the elements of an array, else -1.</summary>
+        /// <summary>ValueType of the elements of an array, else -1.</summary>
         public MetaType ElementType { get; private set; }
         /// <summary>Absent for a nested array.</summary>
         public string Key { get; private set; }
@@ -1005,7 +1187,7 @@ namespace Ggufx
         /// <summary>Byte offset of the value in the file, or in the first part of a set.</summary>
         public ulong Offset { get; private set; }
 
-        internal unsafe MetaEntry(NativeMetaEntry* o)
+        internal unsafe MetaFacts(NativeMetaFacts* o)
         {
             Type = (MetaType)o->type_;
             ElementType = (MetaType)o->element_type;
@@ -1058,7 +1240,7 @@ namespace Ggufx
     }
 
     /// <summary>A fault or remark of GgufFile.Validate.</summary>
-    public sealed partial class Finding
+    public sealed partial class FindingFacts
     {
         /// <summary>LogLevel.Error, _WARNING or _INFO.</summary>
         public LogLevel Severity { get; private set; }
@@ -1073,7 +1255,7 @@ namespace Ggufx
         /// <summary>Name of the key or tensor.</summary>
         public string Name { get; private set; }
 
-        internal unsafe Finding(NativeFinding* o)
+        internal unsafe FindingFacts(NativeFindingFacts* o)
         {
             Severity = (LogLevel)o->severity;
             Status = (Status)o->status;
@@ -1132,7 +1314,7 @@ namespace Ggufx
         /// <summary>Null: any text.</summary>
         public Grammar Grammar { get; set; }
         /// <summary>For messages; null: that of the model's file.</summary>
-        public Chat Chat { get; set; }
+        public ChatTemplate Chat { get; set; }
         /// <summary>Stop strings, copied; none is empty.</summary>
         public IReadOnlyList<string> Stops { get; set; }
         /// <summary>Null: no speculative decoding.</summary>
@@ -1179,7 +1361,7 @@ namespace Ggufx
         /// <summary>Flags.</summary>
         public ChatPromptFlags Flags { get; set; }
         /// <summary>The template.</summary>
-        public Chat Chat { get; set; }
+        public ChatTemplate Chat { get; set; }
         /// <summary>That of the generators.</summary>
         public Tokenizer Tokenizer { get; set; }
         /// <summary>The conversation.</summary>
@@ -1503,7 +1685,7 @@ namespace Ggufx
         public ulong Chunks { get; private set; }
         /// <summary>Tokens per chunk.</summary>
         public uint ChunkTokens { get; private set; }
-        /// <summary>ImatrixFormat of its file.</summary>
+        /// <summary>GGUFX_IMATRIX_* of its file.</summary>
         public ImatrixFormat Format { get; private set; }
 
         internal unsafe ImatrixFacts(NativeImatrixFacts* o)
@@ -1547,7 +1729,7 @@ namespace Ggufx
     public sealed partial class ImatrixOptions
     {
         /// <summary>Flags.</summary>
-        public CollectFlags Flags { get; set; }
+        public ImatrixFlags Flags { get; set; }
         /// <summary>Name of the dataset for the file, UTF-8; null: none.</summary>
         public string Dataset { get; set; }
         /// <summary>Cancels the call.</summary>
@@ -1572,178 +1754,8 @@ namespace Ggufx
         }
     }
 
-    /// <summary>A quantization mix (llama.cpp: ftype).</summary>
-    public sealed partial class FileTypeFacts
-    {
-        /// <summary>"Q4_K_M"; valid for the life of the process.</summary>
-        public string Name { get; private set; }
-        /// <summary>Value of general.file_type: 15.</summary>
-        public uint FileType { get; private set; }
-        /// <summary>GGUFX_TYPE_* of most tensors.</summary>
-        public TensorType Type { get; private set; }
-
-        internal unsafe FileTypeFacts(NativeFileTypeFacts* o)
-        {
-            Name = Native.Text(o->name);
-            FileType = o->file_type;
-            Type = (TensorType)o->type_;
-        }
-    }
-
-    /// <summary>Options of a plan. All zero means default.</summary>
-    public sealed partial class JobOptions
-    {
-        /// <summary>Flags.</summary>
-        public JobFlags Flags { get; set; }
-        /// <summary>GGUFX_TYPE_* of output.weight.</summary>
-        public TensorType OutputType { get; set; }
-        /// <summary>GGUFX_TYPE_* of token_embd.weight.</summary>
-        public TensorType EmbeddingType { get; set; }
-        /// <summary>Kept as it is now; later changes or its destruction have no effect.</summary>
-        public Imatrix Imatrix { get; set; }
-        /// <summary>Imatrix name.</summary>
-        public string ImatrixName { get; set; }
-        /// <summary>As in WriterOptions.</summary>
-        public ulong ReserveBytes { get; set; }
-
-        internal unsafe void Fill(NativeJobOptions* o, Scope scope)
-        {
-            *o = default(NativeJobOptions);
-            o->struct_size = (uint)sizeof(NativeJobOptions);
-            o->flags = (uint)Flags;
-            o->output_type = (uint)OutputType;
-            o->embedding_type = (uint)EmbeddingType;
-            o->imatrix = scope.Object(Imatrix == null ? null : Imatrix.Handle);
-            o->imatrix_name = scope.String(ImatrixName);
-            o->reserve_bytes = ReserveBytes;
-        }
-
-        internal static unsafe NativeJobOptions* Of(JobOptions from, NativeJobOptions* o, Scope scope)
-        {
-            if (from == null) return null;
-            from.Fill(o, scope);
-            return o;
-        }
-    }
-
-    /// <summary>Job facts.</summary>
-    public sealed partial class JobFacts
-    {
-        /// <summary>Tensors.</summary>
-        public ulong Tensors { get; private set; }
-        /// <summary>Files that a run writes.</summary>
-        public ulong Parts { get; private set; }
-        /// <summary>Values of all tensors.</summary>
-        public ulong Values { get; private set; }
-        /// <summary>Bytes of all tensors in the input.</summary>
-        public ulong BytesIn { get; private set; }
-        /// <summary>Bytes of all tensors in the output.</summary>
-        public ulong BytesOut { get; private set; }
-        /// <summary>Exact bytes of all files that a run writes.</summary>
-        public ulong FileBytes { get; private set; }
-        /// <summary>Tensors with JobReason.Fallback.</summary>
-        public ulong Fallbacks { get; private set; }
-        /// <summary>Tensors without an entry of the imatrix, if one was given.</summary>
-        public ulong Missing { get; private set; }
-
-        internal unsafe JobFacts(NativeJobFacts* o)
-        {
-            Tensors = o->n_tensors;
-            Parts = o->n_parts;
-            Values = o->n_values;
-            BytesIn = o->bytes_in;
-            BytesOut = o->bytes_out;
-            FileBytes = o->file_bytes;
-            Fallbacks = o->n_fallbacks;
-            Missing = o->n_missing;
-        }
-    }
-
-    /// <summary>A tensor of a plan.</summary>
-    public sealed partial class JobTensor
-    {
-        /// <summary>Lives as long as the job.</summary>
-        public string Name { get; private set; }
-        /// <summary>Values per dimension.</summary>
-        public ulong[] Ne { get; private set; }
-        /// <summary>Type in the input.</summary>
-        public TensorType From { get; private set; }
-        /// <summary>Type in the output.</summary>
-        public TensorType To { get; private set; }
-        /// <summary>Type before a fallback.</summary>
-        public TensorType Wanted { get; private set; }
-        /// <summary>Reason.</summary>
-        public JobReason Reason { get; private set; }
-        /// <summary>1: an entry weighs its columns; 0: no entry is used; -1: the imatrix has no entry; -2: no entry, but the type
-        /// requires one.</summary>
-        public int Imatrix { get; private set; }
-        /// <summary>Index of the output file.</summary>
-        public uint Part { get; private set; }
-        /// <summary>Bytes in the input.</summary>
-        public ulong BytesIn { get; private set; }
-        /// <summary>Bytes in the output.</summary>
-        public ulong BytesOut { get; private set; }
-        /// <summary>Error of a run with JobRunFlags.Measure; negative: not measured.</summary>
-        public double Rmse { get; private set; }
-        /// <summary>Time in the last run.</summary>
-        public double Seconds { get; private set; }
-
-        internal unsafe JobTensor(NativeJobTensor* o)
-        {
-            Name = Native.Text(o->name.data, o->name.size);
-            Ne = Native.Copy<ulong>(o->ne, o->n_dims);
-            From = (TensorType)o->from;
-            To = (TensorType)o->to;
-            Wanted = (TensorType)o->wanted;
-            Reason = (JobReason)o->reason;
-            Imatrix = o->imatrix;
-            Part = o->part;
-            BytesIn = o->bytes_in;
-            BytesOut = o->bytes_out;
-            Rmse = o->rmse;
-            Seconds = o->seconds;
-        }
-    }
-
-    /// <summary>Options of a run. All zero means default.</summary>
-    public sealed partial class JobRunOptions
-    {
-        /// <summary>Flags.</summary>
-        public JobRunFlags Flags { get; set; }
-        /// <summary>Cancels the call.</summary>
-        public CancellationToken Token { get; set; }
-        /// <summary>Reported in bytes of input.</summary>
-        public IProgress<Progress> Progress { get; set; }
-        /// <summary>A result other than Status.Ok ends the run with it; the next run goes on after this tensor.</summary>
-        public Func<long, JobTensor, bool> TensorDone { get; set; }
-        /// <summary>Number of this shard, 1 .. Shards; 0: no shards. Shards runs on one file system write their tensors to
-        /// PATH.part; Quantizer.Finish completes the file.</summary>
-        public uint Shard { get; set; }
-        /// <summary>Shards.</summary>
-        public uint Shards { get; set; }
-
-        internal unsafe void Fill(NativeJobRunOptions* o, Scope scope)
-        {
-            *o = default(NativeJobRunOptions);
-            o->struct_size = (uint)sizeof(NativeJobRunOptions);
-            o->flags = (uint)Flags;
-            o->progress = scope.Follow(Token, Progress);
-            o->tensor_done = TensorDone == null ? IntPtr.Zero : Callbacks.JobRunOptionsTensorDone;
-            if (TensorDone != null) o->user = scope.User(TensorDone);
-            o->shard = Shard;
-            o->n_shards = Shards;
-        }
-
-        internal static unsafe NativeJobRunOptions* Of(JobRunOptions from, NativeJobRunOptions* o, Scope scope)
-        {
-            if (from == null) return null;
-            from.Fill(o, scope);
-            return o;
-        }
-    }
-
     /// <summary>Options of one layer. Pages that no later token can see are freed, except with symmetric windows.</summary>
-    public sealed partial class KvLayer
+    public sealed partial class KvLayerOptions
     {
         /// <summary>GGUFX_KV_* of the keys; KvType.DEFAULT = that of the cache.</summary>
         public KvType TypeK { get; set; }
@@ -1754,26 +1766,26 @@ namespace Ggufx
         /// <summary>WindowKind; 0 without a window.</summary>
         public WindowKind WindowKind { get; set; }
 
-        internal unsafe void Fill(NativeKvLayer* o)
+        internal unsafe void Fill(NativeKvLayerOptions* o)
         {
-            *o = default(NativeKvLayer);
+            *o = default(NativeKvLayerOptions);
             o->type_k = (uint)TypeK;
             o->type_v = (uint)TypeV;
             o->window = Window;
             o->window_kind = (uint)WindowKind;
         }
 
-        internal static unsafe NativeKvLayer* Of(KvLayer from, NativeKvLayer* o)
+        internal static unsafe NativeKvLayerOptions* Of(KvLayerOptions from, NativeKvLayerOptions* o)
         {
             if (from == null) return null;
             from.Fill(o);
             return o;
         }
 
-        internal static unsafe NativeKvLayer* Of(IReadOnlyList<KvLayer> from, Scope scope)
+        internal static unsafe NativeKvLayerOptions* Of(IReadOnlyList<KvLayerOptions> from, Scope scope)
         {
             if (from == null) return null;
-            var list = (NativeKvLayer*)scope.Memory(from.Count, sizeof(NativeKvLayer));
+            var list = (NativeKvLayerOptions*)scope.Memory(from.Count, sizeof(NativeKvLayerOptions));
             for (int i = 0; i < from.Count; i++) from[i].Fill(&list[i]);
             return list;
         }
@@ -1803,7 +1815,7 @@ namespace Ggufx
         /// <summary>Maximum per sequence; 0 = limited by memory.</summary>
         public ulong MaxTokens { get; set; }
         /// <summary>Attention sinks: first tokens that stay F16 with quantized types, and F32 with BF16. At most 64; 0 = 64 (a
-        /// page), Constants.KvNoSinks = none.</summary>
+        /// page), Constants.KvNoSinkTokens = none.</summary>
         public uint Sinks { get; set; }
         /// <summary>Rope style.</summary>
         public RopeStyle RopeStyle { get; set; }
@@ -1815,7 +1827,7 @@ namespace Ggufx
         /// <summary>Scale of positions; 0 = 1.</summary>
         public float RopeScale { get; set; }
         /// <summary>Read by the call only; null if LayerOptions is 0.</summary>
-        public IReadOnlyList<KvLayer> Layers { get; set; }
+        public IReadOnlyList<KvLayerOptions> Layers { get; set; }
         /// <summary>Id chosen by the caller; snapshots with another one are refused.</summary>
         public ulong Model { get; set; }
         /// <summary>[NRopeFrequencies] angle in radians by which RoPE rotates pair i per position, read by the call only. null:
@@ -1841,7 +1853,7 @@ namespace Ggufx
             o->rope_dims = RopeDims;
             o->rope_base = RopeBase;
             o->rope_scale = RopeScale;
-            o->layers = KvLayer.Of(Layers, scope);
+            o->layers = KvLayerOptions.Of(Layers, scope);
             o->n_layer_options = (uint)(Layers == null ? 0 : Layers.Count);
             o->model = Model;
             o->rope_frequencies = (double*)scope.Array(RopeFrequencies);
@@ -2092,186 +2104,6 @@ namespace Ggufx
         }
     }
 
-    /// <summary>A prediction that was scored.</summary>
-    public partial struct MeasureRow
-    {
-        /// <summary>Negative log-likelihood of the token in the text.</summary>
-        public double Loss { get; set; }
-        /// <summary>The same for the saved logits; 0 without them, as are the next two.</summary>
-        public double BaseLoss { get; set; }
-        /// <summary>KL divergence: sum p log(p / q), p of the saved logits, q of the model.</summary>
-        public double Divergence { get; set; }
-        /// <summary>MeasureFlags.SameTop.</summary>
-        public MeasureFlags Flags { get; set; }
-        /// <summary>Token in the text.</summary>
-        public int Token { get; set; }
-
-        internal unsafe MeasureRow(NativeMeasureRow* o) : this()
-        {
-            Loss = o->loss;
-            BaseLoss = o->base_loss;
-            Divergence = o->divergence;
-            Flags = (MeasureFlags)o->flags;
-            Token = o->token;
-        }
-
-        internal static unsafe MeasureRow[] All(NativeMeasureRow* from, int n)
-        {
-            var all = new MeasureRow[n];
-            for (int i = 0; i < n; i++) all[i] = new MeasureRow(&from[i]);
-            return all;
-        }
-
-        internal unsafe void Fill(NativeMeasureRow* o)
-        {
-            *o = default(NativeMeasureRow);
-            o->loss = Loss;
-            o->base_loss = BaseLoss;
-            o->divergence = Divergence;
-            o->flags = (uint)Flags;
-            o->token = Token;
-        }
-
-        internal static unsafe NativeMeasureRow* Of(IReadOnlyList<MeasureRow> from, Scope scope)
-        {
-            if (from == null) return null;
-            var list = (NativeMeasureRow*)scope.Memory(from.Count, sizeof(NativeMeasureRow));
-            for (int i = 0; i < from.Count; i++) from[i].Fill(&list[i]);
-            return list;
-        }
-    }
-
-    /// <summary>Results of a measurement. Errors are standard errors. The error of a quantile is half the distance between the
-    /// values one standard error of its rank below and above it. Logarithms are natural.</summary>
-    public sealed partial class MeasureFacts
-    {
-        /// <summary>MeasureFlags.Compared, _SAME_MODEL.</summary>
-        public MeasureFlags Flags { get; private set; }
-        /// <summary>Exp of the mean negative log-likelihood.</summary>
-        public double Perplexity { get; private set; }
-        /// <summary>Standard error of the perplexity.</summary>
-        public double StandardError { get; private set; }
-        /// <summary>Chunks.</summary>
-        public ulong Chunks { get; private set; }
-        /// <summary>Tokens of all chunks; overlaps count repeatedly.</summary>
-        public ulong Tokens { get; private set; }
-        /// <summary>Predictions scored.</summary>
-        public ulong Scored { get; private set; }
-        /// <summary>Perplexity of the saved logits.</summary>
-        public double BasePerplexity { get; private set; }
-        /// <summary>Standard error of BasePerplexity.</summary>
-        public double BaseError { get; private set; }
-        /// <summary>Log(perplexity / BasePerplexity).</summary>
-        public double LogRatio { get; private set; }
-        /// <summary>Standard error of LogRatio, from pairs of losses.</summary>
-        public double LogRatioError { get; private set; }
-        /// <summary>Mean KL divergence per prediction: sum p log(p / q), p of the saved logits, q of the model.</summary>
-        public double Kl { get; private set; }
-        /// <summary>Standard error of kl.</summary>
-        public double KlError { get; private set; }
-        /// <summary>Median KL divergence; 0 in running results, as are all quantiles.</summary>
-        public double KlMedian { get; private set; }
-        /// <summary>Error of KlMedian.</summary>
-        public double KlMedianError { get; private set; }
-        /// <summary>99th percentile of the KL divergence.</summary>
-        public double Kl99 { get; private set; }
-        /// <summary>Error of Kl99.</summary>
-        public double Kl99Error { get; private set; }
-        /// <summary>Maximum KL divergence.</summary>
-        public double KlMax { get; private set; }
-        /// <summary>Share of predictions with the same likeliest token.</summary>
-        public double SameTop { get; private set; }
-        /// <summary>Standard error of SameTop.</summary>
-        public double SameTopError { get; private set; }
-        /// <summary>Root mean square of q - p of the token in the text, 0 .. 1.</summary>
-        public double RmsDp { get; private set; }
-        /// <summary>Standard error of RmsDp.</summary>
-        public double RmsDpError { get; private set; }
-
-        internal unsafe MeasureFacts(NativeMeasureFacts* o)
-        {
-            Flags = (MeasureFlags)o->flags;
-            Perplexity = o->perplexity;
-            StandardError = o->standard_error;
-            Chunks = o->n_chunks;
-            Tokens = o->n_tokens;
-            Scored = o->n_scored;
-            BasePerplexity = o->base_perplexity;
-            BaseError = o->base_error;
-            LogRatio = o->log_ratio;
-            LogRatioError = o->log_ratio_error;
-            Kl = o->kl;
-            KlError = o->kl_error;
-            KlMedian = o->kl_median;
-            KlMedianError = o->kl_median_error;
-            Kl99 = o->kl_99;
-            Kl99Error = o->kl_99_error;
-            KlMax = o->kl_max;
-            SameTop = o->same_top;
-            SameTopError = o->same_top_error;
-            RmsDp = o->rms_dp;
-            RmsDpError = o->rms_dp_error;
-        }
-    }
-
-    /// <summary>Options of a measurement. All zero means default.</summary>
-    public sealed partial class MeasureOptions
-    {
-        /// <summary>0: separate chunks, whose second half is scored. Otherwise each chunk begins Stride tokens after the previous
-        /// one, and its last Stride predictions are scored. Each of these sees at least Context - stride tokens. stride is less
-        /// than Context.</summary>
-        public uint Stride { get; set; }
-        /// <summary>File for the logits of all scored predictions, 16 bits each, by atomic replace. null: none. Not together with
-        /// Write.</summary>
-        public string SavePath { get; set; }
-        /// <summary>Gets the same bytes in place of a file. null: none.</summary>
-        public WriteFunction Write { get; set; }
-        /// <summary>File of saved logits to compare with. They must have the same vocabulary, chunks and first tokens, and may
-        /// have more chunks. null: none. Not together with Read.</summary>
-        public string BasePath { get; set; }
-        /// <summary>Reads all n bytes of the same from elsewhere. null: none.</summary>
-        public ReadFunction Read { get; set; }
-        /// <summary>Gets the running result after each chunk. A result other than Status.Ok ends the call with it. null:
-        /// none.</summary>
-        public Func<MeasureFacts, bool> Report { get; set; }
-        /// <summary>Cancels the call.</summary>
-        public CancellationToken Token { get; set; }
-        /// <summary>Counts tokens.</summary>
-        public IProgress<Progress> Progress { get; set; }
-        /// <summary>Gets the scored predictions in the order of the text, in pieces. A result other than Status.Ok ends the call
-        /// with it. Runtime.MeasureTotal computes the results of a text that is measured in parts, cut between chunks. null:
-        /// none.</summary>
-        public Func<MeasureRow[], bool> Rows { get; set; }
-        /// <summary>First chunk of the saved logits that belongs to these tokens. Earlier chunks are read and checked.</summary>
-        public ulong BaseChunk { get; set; }
-
-        internal unsafe void Fill(NativeMeasureOptions* o, Scope scope)
-        {
-            *o = default(NativeMeasureOptions);
-            o->struct_size = (uint)sizeof(NativeMeasureOptions);
-            o->stride = Stride;
-            o->save_path = scope.String(SavePath);
-            o->write = Write == null ? IntPtr.Zero : Callbacks.Write;
-            if (Write != null) o->write_user = scope.User(Write);
-            o->base_path = scope.String(BasePath);
-            o->read = Read == null ? IntPtr.Zero : Callbacks.Read;
-            if (Read != null) o->read_user = scope.User(Read);
-            o->report = Report == null ? IntPtr.Zero : Callbacks.MeasureOptionsReport;
-            if (Report != null) o->report_user = scope.User(Report);
-            o->progress = scope.Follow(Token, Progress);
-            o->rows = Rows == null ? IntPtr.Zero : Callbacks.MeasureOptionsRows;
-            if (Rows != null) o->rows_user = scope.User(Rows);
-            o->base_chunk = BaseChunk;
-        }
-
-        internal static unsafe NativeMeasureOptions* Of(MeasureOptions from, NativeMeasureOptions* o, Scope scope)
-        {
-            if (from == null) return null;
-            from.Fill(o, scope);
-            return o;
-        }
-    }
-
     /// <summary>Token ids of one text. It never grows.</summary>
     public partial struct TokenList
     {
@@ -2346,7 +2178,7 @@ namespace Ggufx
     }
 
     /// <summary>A pre-tokenizer: splits a text before BPE merges.</summary>
-    public sealed partial class PreFacts
+    public sealed partial class PreTokenizerFacts
     {
         /// <summary>Flags.</summary>
         public PreFlags Flags { get; private set; }
@@ -2358,7 +2190,7 @@ namespace Ggufx
         /// a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B' bytes.</summary>
         public string Steps { get; private set; }
 
-        internal unsafe PreFacts(NativePreFacts* o)
+        internal unsafe PreTokenizerFacts(NativePreTokenizerFacts* o)
         {
             Flags = (PreFlags)o->flags;
             Name = Native.Text(o->name);
@@ -2541,9 +2373,9 @@ namespace Ggufx
         /// arrive; a shared prefix counts once; tokens without memory are Status.Capacity. 0, or more than all sequences can
         /// hold: each has its own memory.</summary>
         public ulong ContextTotal { get; set; }
-        /// <summary>Checkpoints of recurrent states for Session.SequenceTruncate, in addition to the state before the last
-        /// decode. At most 4096; 0 = 8, or one per 64 tokens if the context has less than 512; Constants.SessionNoCheckpoints =
-        /// none. No effect on models without recurrent layers.</summary>
+        /// <summary>Checkpoints of recurrent states for Session.Truncate, in addition to the state before the last decode. At
+        /// most 4096; 0 = 8, or one per 64 tokens if the context has less than 512; Constants.SessionNoCheckpoints = none. No
+        /// effect on models without recurrent layers.</summary>
         public uint Checkpoints { get; set; }
         /// <summary>Number of sequences of Context tokens each (batch.h); 0 = 1, at most 65536.</summary>
         public uint Sequences { get; set; }
@@ -2633,6 +2465,176 @@ namespace Ggufx
         }
 
         internal static unsafe NativeQuantizeArgs* Of(QuantizeArgs from, NativeQuantizeArgs* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>A quantization mix (llama.cpp: ftype).</summary>
+    public sealed partial class FileTypeFacts
+    {
+        /// <summary>"Q4_K_M"; valid for the life of the process.</summary>
+        public string Name { get; private set; }
+        /// <summary>Value of general.file_type: 15.</summary>
+        public uint FileType { get; private set; }
+        /// <summary>GGUFX_TYPE_* of most tensors.</summary>
+        public TensorType Type { get; private set; }
+
+        internal unsafe FileTypeFacts(NativeFileTypeFacts* o)
+        {
+            Name = Native.Text(o->name);
+            FileType = o->file_type;
+            Type = (TensorType)o->type_;
+        }
+    }
+
+    /// <summary>Options of a plan. All zero means default.</summary>
+    public sealed partial class QuantizerOptions
+    {
+        /// <summary>Flags.</summary>
+        public QuantizerFlags Flags { get; set; }
+        /// <summary>GGUFX_TYPE_* of output.weight.</summary>
+        public TensorType OutputType { get; set; }
+        /// <summary>GGUFX_TYPE_* of token_embd.weight.</summary>
+        public TensorType EmbeddingType { get; set; }
+        /// <summary>Kept as it is now; later changes or its destruction have no effect.</summary>
+        public Imatrix Imatrix { get; set; }
+        /// <summary>Imatrix name.</summary>
+        public string ImatrixName { get; set; }
+        /// <summary>As in WriterOptions.</summary>
+        public ulong ReserveBytes { get; set; }
+
+        internal unsafe void Fill(NativeQuantizerOptions* o, Scope scope)
+        {
+            *o = default(NativeQuantizerOptions);
+            o->struct_size = (uint)sizeof(NativeQuantizerOptions);
+            o->flags = (uint)Flags;
+            o->output_type = (uint)OutputType;
+            o->embedding_type = (uint)EmbeddingType;
+            o->imatrix = scope.Object(Imatrix == null ? null : Imatrix.Handle);
+            o->imatrix_name = scope.String(ImatrixName);
+            o->reserve_bytes = ReserveBytes;
+        }
+
+        internal static unsafe NativeQuantizerOptions* Of(QuantizerOptions from, NativeQuantizerOptions* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>Quantizer facts.</summary>
+    public sealed partial class QuantizerFacts
+    {
+        /// <summary>Tensors.</summary>
+        public ulong Tensors { get; private set; }
+        /// <summary>Files that a run writes.</summary>
+        public ulong Parts { get; private set; }
+        /// <summary>Values of all tensors.</summary>
+        public ulong Values { get; private set; }
+        /// <summary>Bytes of all tensors in the input.</summary>
+        public ulong BytesIn { get; private set; }
+        /// <summary>Bytes of all tensors in the output.</summary>
+        public ulong BytesOut { get; private set; }
+        /// <summary>Exact bytes of all files that a run writes.</summary>
+        public ulong FileBytes { get; private set; }
+        /// <summary>Tensors with QuantizerReason.Fallback.</summary>
+        public ulong Fallbacks { get; private set; }
+        /// <summary>Tensors without an entry of the imatrix, if one was given.</summary>
+        public ulong Missing { get; private set; }
+
+        internal unsafe QuantizerFacts(NativeQuantizerFacts* o)
+        {
+            Tensors = o->n_tensors;
+            Parts = o->n_parts;
+            Values = o->n_values;
+            BytesIn = o->bytes_in;
+            BytesOut = o->bytes_out;
+            FileBytes = o->file_bytes;
+            Fallbacks = o->n_fallbacks;
+            Missing = o->n_missing;
+        }
+    }
+
+    /// <summary>A tensor of a plan.</summary>
+    public sealed partial class QuantizerTensorFacts
+    {
+        /// <summary>Lives as long as the quantizer.</summary>
+        public string Name { get; private set; }
+        /// <summary>Values per dimension.</summary>
+        public ulong[] Ne { get; private set; }
+        /// <summary>Type in the input.</summary>
+        public TensorType From { get; private set; }
+        /// <summary>Type in the output.</summary>
+        public TensorType To { get; private set; }
+        /// <summary>Type before a fallback.</summary>
+        public TensorType Wanted { get; private set; }
+        /// <summary>Reason.</summary>
+        public QuantizerReason Reason { get; private set; }
+        /// <summary>1: an entry weighs its columns; 0: no entry is used; -1: the imatrix has no entry; -2: no entry, but the type
+        /// requires one.</summary>
+        public int Imatrix { get; private set; }
+        /// <summary>Index of the output file.</summary>
+        public uint Part { get; private set; }
+        /// <summary>Bytes in the input.</summary>
+        public ulong BytesIn { get; private set; }
+        /// <summary>Bytes in the output.</summary>
+        public ulong BytesOut { get; private set; }
+        /// <summary>Error of a run with QuantizerRunFlags.Measure; negative: not measured.</summary>
+        public double Rmse { get; private set; }
+        /// <summary>Time in the last run.</summary>
+        public double Seconds { get; private set; }
+
+        internal unsafe QuantizerTensorFacts(NativeQuantizerTensorFacts* o)
+        {
+            Name = Native.Text(o->name.data, o->name.size);
+            Ne = Native.Copy<ulong>(o->ne, o->n_dims);
+            From = (TensorType)o->from;
+            To = (TensorType)o->to;
+            Wanted = (TensorType)o->wanted;
+            Reason = (QuantizerReason)o->reason;
+            Imatrix = o->imatrix;
+            Part = o->part;
+            BytesIn = o->bytes_in;
+            BytesOut = o->bytes_out;
+            Rmse = o->rmse;
+            Seconds = o->seconds;
+        }
+    }
+
+    /// <summary>Options of a run. All zero means default.</summary>
+    public sealed partial class QuantizerRunOptions
+    {
+        /// <summary>Flags.</summary>
+        public QuantizerRunFlags Flags { get; set; }
+        /// <summary>Cancels the call.</summary>
+        public CancellationToken Token { get; set; }
+        /// <summary>Reported in bytes of input.</summary>
+        public IProgress<Progress> Progress { get; set; }
+        /// <summary>A result other than Status.Ok ends the run with it; the next run goes on after this tensor.</summary>
+        public Func<long, QuantizerTensorFacts, bool> TensorDone { get; set; }
+        /// <summary>Number of this shard, 1 .. Shards; 0: no shards. Shards runs on one file system write their tensors to
+        /// PATH.part; Quantizer.Finish completes the file.</summary>
+        public uint Shard { get; set; }
+        /// <summary>Shards.</summary>
+        public uint Shards { get; set; }
+
+        internal unsafe void Fill(NativeQuantizerRunOptions* o, Scope scope)
+        {
+            *o = default(NativeQuantizerRunOptions);
+            o->struct_size = (uint)sizeof(NativeQuantizerRunOptions);
+            o->flags = (uint)Flags;
+            o->progress = scope.Follow(Token, Progress);
+            o->tensor_done = TensorDone == null ? IntPtr.Zero : Callbacks.QuantizerRunOptionsTensorDone;
+            if (TensorDone != null) o->user = scope.User(TensorDone);
+            o->shard = Shard;
+            o->n_shards = Shards;
+        }
+
+        internal static unsafe NativeQuantizerRunOptions* Of(QuantizerRunOptions from, NativeQuantizerRunOptions* o, Scope scope)
         {
             if (from == null) return null;
             from.Fill(o, scope);

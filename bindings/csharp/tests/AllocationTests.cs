@@ -80,11 +80,11 @@ public static partial class Tests
         var ids = new[] { 1 };
         var lists = Flat.Lists(ids);
         var logits = new float[1024];
-        var items = new[] { new BatchItem(0, ids) };
-        AllocatesNothing("DecodeBatch", () =>
+        var items = new[] { new DecodeItem(0, ids) };
+        AllocatesNothing("Decode", () =>
         {
-            session.SequenceTruncate(0, 0);
-            session.DecodeBatch(items, null, logits);
+            session.Truncate(0, 0);
+            session.Decode(items, null, logits);
         });
         AllocatesNothing("Embed and Sample", () =>
         {

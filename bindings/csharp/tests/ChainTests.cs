@@ -133,7 +133,7 @@ public static partial class Tests
         var cancelled = new CancellationTokenSource();
         cancelled.Cancel();
         Throws<GgufxCanceledException>(() => generator.Next(new StepOptions { Token = cancelled.Token }));
-        That(generator.Info.Tokens == 0 && session.SequenceLength(0) == 0);
+        That(generator.Info.Tokens == 0 && session.Length(0) == 0);
         string text = "";
         Event e = generator.Next();
         for (; e.Kind != EventKind.End; e = generator.Next()) text += e.Text;
@@ -149,28 +149,28 @@ public static partial class Tests
         int[] tokens = Enumerable.Range(300, 128).ToArray();
         string path = Path.GetTempFileName();
         var saved = new MemoryStream();
-        var first = session.Measure(tokens, 64, 1, new MeasureOptions { SavePath = path });
-        session.Measure(tokens, 64, 1, new MeasureOptions { Write = Streams.Writer(saved) });
+        var first = session.EvalPerplexity(tokens, 64, 1, new EvalOptions { SavePath = path });
+        session.EvalPerplexity(tokens, 64, 1, new EvalOptions { Write = Streams.Writer(saved) });
         That(File.ReadAllBytes(path).SequenceEqual(saved.ToArray()));
         That(first.Chunks == 2 && first.Flags == 0 && first.Perplexity > 1);
         saved.Position = 0;
         int chunks = 0;
-        var same = session.Measure(tokens, 64, 1, new MeasureOptions { Read = Streams.Reader(saved), Report = m => ++chunks > 0 });
+        var same = session.EvalPerplexity(tokens, 64, 1, new EvalOptions { Read = Streams.Reader(saved), Report = m => ++chunks > 0 });
         That(same.Kl < 1e-6 && same.SameTop == 1 && chunks == 2, same.Kl);
-        That(same.Flags == (MeasureFlags.Compared | MeasureFlags.SameModel) && same.Perplexity == first.Perplexity);
-        Fails(Status.Mismatch, () => session.Measure(tokens.Skip(1).ToArray(), 63, 1, new MeasureOptions { BasePath = path }));
+        That(same.Flags == (EvalFlags.Compared | EvalFlags.SameModel) && same.Perplexity == first.Perplexity);
+        Fails(Status.Mismatch, () => session.EvalPerplexity(tokens.Skip(1).ToArray(), 63, 1, new EvalOptions { BasePath = path }));
         File.Delete(path);
-        Fails(Status.Io, () => session.Measure(tokens, 64, -1, new MeasureOptions { BasePath = path }));
-        That(session.Measure(tokens, 64, -1, new MeasureOptions { Stride = 16 }).Chunks == 5);
-        Fails(Status.Cancelled, () => session.Measure(tokens, 64, -1, new MeasureOptions { Report = m => false }));
-        That(session.SequenceLength(0) == 0);
+        Fails(Status.Io, () => session.EvalPerplexity(tokens, 64, -1, new EvalOptions { BasePath = path }));
+        That(session.EvalPerplexity(tokens, 64, -1, new EvalOptions { Stride = 16 }).Chunks == 5);
+        Fails(Status.Cancelled, () => session.EvalPerplexity(tokens, 64, -1, new EvalOptions { Report = m => false }));
+        That(session.Length(0) == 0);
     }
 
     static void TestTextsAreEdited()
     {
         var model = new Model(Rt, Demo());
         int width = (int)model.Info.Embedding;
-        var session = new Session(model, new SessionOptions { Context = 300, Sequences = 3, ContextTotal = 128, MatmulFlags = MatmulFlags.Tiles });
+        var session = new Session(model, new SessionOptions { Context = 300, Sequences = 3, ContextTotal = 128, MatmulFlags = MatmulFlags.Tiled });
         That(session.Info.ContextTotal == 128);
         int[] ids = Enumerable.Range(300, 40).ToArray(), places = Enumerable.Range(0, 40).ToArray();
         var table = Demo().Tensor("token_embd.weight");
@@ -178,29 +178,29 @@ public static partial class Tests
         Rt.Dequantize(rows, table, 300, 40);
         var items = new[]
         {
-            new BatchItem(0, ids) { Flags = BatchFlags.Logits | BatchFlags.AllEmbed },
-            new BatchItem(1, new int[0]) { Embeddings = rows, Positions = places, Flags = BatchFlags.Logits | BatchFlags.Embed },
+            new DecodeItem(0, ids) { Flags = DecodeFlags.Logits | DecodeFlags.AllHidden },
+            new DecodeItem(1, new int[0]) { Embeddings = rows, Positions = places, Flags = DecodeFlags.Logits | DecodeFlags.Hidden },
         };
         float[] both = new float[2 * Row], hidden = new float[41 * width];
-        session.DecodeBatch(items, null, both, hidden);
+        session.Decode(items, null, both, hidden);
         That(both.Take(Row).SequenceEqual(both.Skip(Row)));
         That(hidden.Skip(39 * width).Take(width).SequenceEqual(hidden.Skip(40 * width)));
-        That(session.Memory().EmbeddedBytes >= (ulong)(4 * rows.Length));
-        session.SequenceRemove(0, 4, 10);
-        session.SequenceShift(0, 4, 26, -10);
-        int[] positions, left = session.SequenceTokens(0, 0, 30, out positions);
+        That(session.MemoryInfo.EmbeddedBytes >= (ulong)(4 * rows.Length));
+        session.Remove(0, 4, 10);
+        session.Shift(0, 4, 26, -10);
+        int[] positions, left = session.Tokens(0, 0, 30, out positions);
         That(left.SequenceEqual(ids.Take(4).Concat(ids.Skip(14))) && positions.SequenceEqual(places.Take(30)));
-        Fails(Status.Argument, () => session.SequenceRemove(0, 4, 27));
-        Fails(Status.Argument, () => session.SequenceShift(0, 4, 2, 5));
-        Fails(Status.Argument, () => session.DecodeRows(new[] { new BatchItem(2, ids) { Positions = new int[39] } }));
-        ulong before = session.Memory().TokensLeft;
-        That(Fails(Status.Capacity, () => session.DecodeRows(new[] { new BatchItem(2, new int[300]) })).Index == 0);
-        That(session.Memory().TokensLeft == before);
+        Fails(Status.Argument, () => session.Remove(0, 4, 27));
+        Fails(Status.Argument, () => session.Shift(0, 4, 2, 5));
+        Fails(Status.Argument, () => session.DecodeRows(new[] { new DecodeItem(2, ids) { Positions = new int[39] } }));
+        ulong before = session.MemoryInfo.TokensLeft;
+        That(Fails(Status.Capacity, () => session.DecodeRows(new[] { new DecodeItem(2, new int[300]) })).Index == 0);
+        That(session.MemoryInfo.TokensLeft == before);
         var all = new MemoryStream();
-        session.Save(Constants.SessionAll, all);
-        session.SequenceTruncate(0, 0);
+        session.Save(Constants.AllSequences, all);
+        session.Truncate(0, 0);
         all.Position = 0;
-        session.Load(Constants.SessionAll, all);
+        session.Load(Constants.AllSequences, all);
         That(Lengths(session, 30, 40, 0));
     }
 }

@@ -22,38 +22,38 @@ public static partial class Tests
 
     static void TestAConversationIsText()
     {
-        var chat = new Chat(Rt, null, new ChatOptions { Text = Template, BosToken = "<s>" });
+        var chat = new ChatTemplate(Rt, null, new ChatTemplateOptions { Text = Template, BosToken = "<s>" });
         var hello = new ChatRequest { MessagesJson = Hello, Flags = ChatFlags.Generate };
         string said = chat.Render(hello);
-        ChatRun[] runs = chat.Runs(hello);
+        ChatSpan[] runs = chat.Spans(hello);
         That(said == "<s>[user]Hi </s> \u00e9</s>[assistant]", said);
         That(runs.Length == 3 && runs[0].End == 9 && runs[1].End == 19 && runs[2].End == 34);
         That(!runs[0].User && runs[1].User && !runs[2].User);
         string many = "[" + string.Join(",", Enumerable.Repeat("{\"role\":\"user\",\"content\":\"xxx\"}", 900)) + "]";
         said = chat.Render(new ChatRequest { MessagesJson = many });
-        That(said.Length == 3 + 900 * 13 && chat.Runs(new ChatRequest { MessagesJson = many }).Length == 1801);
-        var more = new Chat(Rt, null, new ChatOptions { Text = "{{ enable_thinking }} {{ tools }} {{ n }} " +
+        That(said.Length == 3 + 900 * 13 && chat.Spans(new ChatRequest { MessagesJson = many }).Length == 1801);
+        var more = new ChatTemplate(Rt, null, new ChatTemplateOptions { Text = "{{ enable_thinking }} {{ tools }} {{ n }} " +
             "{{ reasoning_effort }} {{ documents[0].t }} {{ strftime_now('%Y') }}" });
         said = more.Render(new ChatRequest { MessagesJson = "[]", Tools = "[]", Documents = "[{\"t\": 1}]", Variables = "{\"n\": 2}",
             ReasoningEffort = "high", Flags = ChatFlags.NoThink | ChatFlags.Clock });
         That(said == "False [] 2 high 1 1970", said);
         Fails(Status.Value, () => more.Render(new ChatRequest { MessagesJson = "[]" }));
-        Fails(Status.Malformed, () => new Chat(Rt, null, new ChatOptions { Text = "{% if %}" }));
-        Fails(Status.NotFound, () => new Chat(Rt, null, new ChatOptions { Format = "no such" }));
+        Fails(Status.Malformed, () => new ChatTemplate(Rt, null, new ChatTemplateOptions { Text = "{% if %}" }));
+        Fails(Status.NotFound, () => new ChatTemplate(Rt, null, new ChatTemplateOptions { Format = "no such" }));
     }
 
     static void TestFormatsHaveNames()
     {
         That(Library.ChatFormats.Contains("chatml"));
         foreach (string name in Library.ChatFormats)
-            That(new Chat(Rt, null, new ChatOptions { Format = name }).Render(new ChatRequest { MessagesJson = Hello }).Contains("Hi"), name);
+            That(new ChatTemplate(Rt, null, new ChatTemplateOptions { Format = name }).Render(new ChatRequest { MessagesJson = Hello }).Contains("Hi"), name);
     }
 
     static void TestNoTextOfAUserIsAControlToken()
     {
         var file = Demo();
         var tokenizer = new Tokenizer(file);
-        var chat = new Chat(Rt, file, new ChatOptions { Text = Template });
+        var chat = new ChatTemplate(Rt, file, new ChatTemplateOptions { Text = Template });
         var request = new ChatRequest { MessagesJson = Hello, Flags = ChatFlags.Generate };
         int[] ids = chat.Tokenize(tokenizer, request);
         That(ids[0] == 1 && ids.Count(i => i == 1) == 1 && ids.Count(i => i == 2) == 1);
@@ -65,11 +65,11 @@ public static partial class Tests
         Fails(Status.Argument, () => chat.Tokenize(tokenizer, request, (TokenizeFlags)64));
     }
 
-    static Chat Of(string text) { return new Chat(Rt, null, new ChatOptions { Text = text }); }
+    static ChatTemplate Of(string text) { return new ChatTemplate(Rt, null, new ChatTemplateOptions { Text = text }); }
 
     static void Shows(string text, string flags, ChatCallForm form, ChatNotation notation, params string[] texts)
     {
-        ChatFacts info = Of(text).Info;
+        ChatTemplateFacts info = Of(text).Info;
         string got = string.Concat(new[] { "t", "c", "r", "h" }.Zip(new[] { ChatFeatures.TakesTools, ChatFeatures.Calls, ChatFeatures.Reasons, ChatFeatures.Channels },
             (letter, flag) => (info.Flags & flag) != 0 ? letter : ""));
         That(got == flags && info.CallForm == form && info.CallNotation == notation, text + ": " + got + info.CallForm + info.CallNotation);
@@ -131,7 +131,7 @@ public static partial class Tests
     {
         string written = "Hi[CALL]f[ARGS]{\"a\":1}[END]";
         var known = Of(Calls);
-        foreach (Chat chat in new[] { Of("{{ tools }}"), null })
+        foreach (ChatTemplate chat in new[] { Of("{{ tools }}"), null })
         {
             Fails(Status.Unsupported, () => new ChatParser(Rt, new ChatParserOptions { Chat = chat, Tools = Tools }));
             That(Answer(new ChatParserOptions { Chat = chat }, written) == written);

@@ -49,8 +49,8 @@ public static partial class Tests
             var kv = Owned(Filled(2));
             var m = Owned(Imatrix.OpenMemory(rt, imatrix));
             var writer = Owned(new Writer(rt));
-            var plan = new JobOptions { Flags = JobFlags.AllowRequantize };
-            var job = Owned(Quantizer.Quantize(rt, other, Library.FileTypeFromName("q4_0"), plan));
+            var plan = new QuantizerOptions { Flags = QuantizerFlags.AllowRequantize };
+            var job = Owned(new Quantizer(rt, other, Library.FileTypeFind("q4_0"), plan));
             string first = job.TensorAt(0).Name;
             float[] logits = { 0, 1, 2, 9, 4, 5, 6, 7 }, q = new float[128], rows = Numbers(32);
             Calls.Add(() => That(rt.Info.Threads == 1, "Runtime.Info"));
@@ -63,14 +63,14 @@ public static partial class Tests
             Calls.Add(() => That(model.Info.Architecture == "llama", "Model.Info"));
             Calls.Add(() => That(tokenizer.TokenInfo(2).Text.Length == 4, "Tokenizer.Token"));
             Calls.Add(() => That(tokenizer.Tokenize("Once upon a time").Length > 3, "Tokenizer.Encode"));
-            var items = new[] { new BatchItem(1, new[] { 1 }) };
+            var items = new[] { new DecodeItem(1, new[] { 1 }) };
             Alone(session, () =>
             {
-                session.SequenceTruncate(1, 0);
-                That(session.DecodeRows(items).Length == 1024, "Session.DecodeBatch");
+                session.Truncate(1, 0);
+                That(session.DecodeRows(items).Length == 1024, "Session.Decode");
             });
             Alone(session, () => session.Save(1, new MemoryStream()));
-            Alone(session, () => That(session.Memory().CacheBytes > 0, "Session.Memory"));
+            Alone(session, () => That(session.MemoryInfo.CacheBytes > 0, "Session.Memory"));
             Alone(embedder, () => That(embedder.Embed(new[] { new[] { 1 } }).Length == 8, "Embedder.Embed"));
             Calls.Add(() => That(adapter.Info.Targets == 2, "Adapter.Info"));
             float logprob;
@@ -84,10 +84,10 @@ public static partial class Tests
             });
             Calls.Add(() => new Matcher(grammar).Dispose());
             Alone(matcher, () => That(matcher.Mask().Length == 32, "Matcher.Mask"));
-            Calls.Add(() => That(kv.Stats(0).Tokens == 2, "KvCache.Stats"));
+            Calls.Add(() => That(kv.Info(0).Tokens == 2, "KvCache.Stats"));
             Calls.Add(() => kv.Attend(new float[128], 0, 0, q, 1));
-            Calls.Add(() => That(m.At(m.Find("a.weight")).Columns == 2, "Imatrix.Find"));
-            Calls.Add(() => That(m.Dataset(0) == "text", "Imatrix.Dataset"));
+            Calls.Add(() => That(m.EntryAt(m.Find("a.weight")).Columns == 2, "Imatrix.Find"));
+            Calls.Add(() => That(m.DatasetAt(0) == "text", "Imatrix.Dataset"));
             Alone(writer, () => writer.Set("a.key", true));
             Calls.Add(() => That(job.TensorAt(0).Name == first, "Quantizer.At"));
         }

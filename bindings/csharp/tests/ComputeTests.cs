@@ -37,7 +37,7 @@ public static partial class Tests
         float[] rows = Numbers(512);
         foreach (var type in new[] { TensorType.Q8_0, TensorType.Q4_K, TensorType.F16 })
         {
-            var packed = new byte[2 * type.RowBytes(256)];
+            var packed = new byte[2 * type.TypeRowBytes(256)];
             var back = new float[512];
             Rt.QuantizeBlocks(packed, type, rows, 2, 256);
             Rt.DequantizeBlocks(back, type, packed);

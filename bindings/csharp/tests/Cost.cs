@@ -13,7 +13,7 @@ public static partial class Tests
     {
         var rt = new Runtime(new RuntimeOptions { Threads = 1 });
         var values = Enumerable.Range(0, rows * columns).Select(i => i % 17 - 8f).ToArray();
-        var blocks = new byte[rows * (int)type.RowBytes((ulong)columns)];
+        var blocks = new byte[rows * (int)type.TypeRowBytes((ulong)columns)];
         rt.QuantizeBlocks(blocks, type, values, rows, columns);
         var w = Tensor.Wrap(rt, type, new[] { (ulong)columns, (ulong)rows }, blocks, "w");
         float[] x = Enumerable.Repeat(1f, columns).ToArray(), y = new float[rows];

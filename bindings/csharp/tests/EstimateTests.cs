@@ -6,7 +6,7 @@ public static partial class Tests
 {
     static EstimateOptions Asked()
     {
-        return new EstimateOptions { Job = new JobOptions { Flags = JobFlags.AllowRequantize }, Context = 128 };
+        return new EstimateOptions { Job = new QuantizerOptions { Flags = QuantizerFlags.AllowRequantize }, Context = 128 };
     }
 
     static void TestEstimates()
@@ -16,8 +16,7 @@ public static partial class Tests
         var a = Rt.Estimate(file, o);
         That(a.FileType == Constants.EstimateAsIs && (a.Flags & EstimateFlags.Fits) != 0 && a.Context == 128);
         That(a.TotalBytes == a.FileBytes + a.RuntimeBytes + a.ModelBytes + a.KvBytes + a.SessionBytes);
-        o.FileType = Library.FileTypeFromName("Q4_0");
-        o.Flags = EstimateFlags.FileType;
+        o.FileType = Library.FileTypeFind("Q4_0");
         o.TypeK = KvType.Q8_0;
         o.Bandwidth = 1e10;
         var b = Rt.Estimate(file, o);

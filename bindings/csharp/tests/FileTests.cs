@@ -11,13 +11,13 @@ public static partial class Tests
     static void TestLibraryFits()
     {
         foreach (var size in NativeSizes.All)
-            That(Library.AbiLayout(size.Key) == size.Value, size.Key);
+            That(Library.StructSize(size.Key) == size.Value, size.Key);
         That(NativeSizes.All.Count > 25);
         That(Library.Version.StartsWith("0.") && Library.Has("type:q4_K") && !Library.Has("type:none"));
-        That(Library.TypeFromName("iq4_nl") == TensorType.IQ4_NL && TensorType.Q4_K.TypeInfo().Name == "q4_K");
+        That(Library.TypeFind("iq4_nl") == TensorType.IQ4_NL && TensorType.Q4_K.TypeInfo().Name == "q4_K");
         That(Library.KvTypeFromName("tq3_0") == KvType.TQ3_0 && KvType.Q8_0.KvTypeInfo().BlockValues == 32);
-        That(TensorType.Q4_K.RowBytes(512) == 288);
-        Fails(Status.NotFound, () => Library.TypeFromName("q4_q"));
+        That(TensorType.Q4_K.TypeRowBytes(512) == 288);
+        Fails(Status.NotFound, () => Library.TypeFind("q4_q"));
         Fails(Status.Type, () => ((TensorType)4).TypeInfo());
     }
 
@@ -37,8 +37,8 @@ public static partial class Tests
             Fails(Status.Argument, () => file["tokenizer.ggml.scores"].ToDoubles(1021, 4));
             Fails(Status.Argument, () => file["tokenizer.ggml.scores"].ToDoubles(0, -1));
             Fails(Status.NotFound, () => file["no.such.key"].ToString());
-            Fails(Status.Kvtype, () => tokens.ToUInt64());
-            Fails(Status.Kvtype, () => tokens.Nested(0));
+            Fails(Status.ValueType, () => tokens.ToUInt64());
+            Fails(Status.ValueType, () => tokens.Nested(0));
             Fails(Status.Argument, () => tokens.StringAt(1024));
         }
     }

@@ -31,7 +31,7 @@ public static partial class Tests
             That((m.Mask()[id / 32] >> id % 32 & 1) == 1, id);
             m.Accept(new[] { id });
         }
-        That(m.Info.Flags == MatcherFlags.Whole && m.Info.Tokens == (ulong)ids.Length);
+        That(m.Info.Flags == MatcherFlags.Complete && m.Info.Tokens == (ulong)ids.Length);
         var before = m.Clone();
         m.Accept(new[] { 2 }); // </s>
         That(Ended(m) && !Ended(before));

@@ -12,7 +12,7 @@ public static partial class Tests
         return new KvOptions
         {
             NLayers = 2, KvHeads = 2, QHeads = 4, HeadDimK = 32, TypeK = KvType.F32, TypeV = KvType.F32,
-            Sequences = 3, MaxTokens = 256, RopeStyle = RopeStyle.Pairs,
+            Sequences = 3, MaxTokens = 256, RopeStyle = RopeStyle.Interleaved,
         };
     }
 
@@ -70,10 +70,10 @@ public static partial class Tests
         That(k.All(x => x == 1) && v.All(x => x == 0));
         kv.Keep(0);
         kv.Clear();
-        That(kv.Stats(Constants.KvAllLayers).Tokens == 0 && Rt.KvEstimate(64, Options()) > 64 * 64 * 4 * 2 * 2);
+        That(kv.Info(Constants.KvAllLayers).Tokens == 0 && Rt.KvEstimate(64, Options()) > 64 * 64 * 4 * 2 * 2);
         var layered = Options();
-        layered.Layers = new[] { new KvLayer { TypeK = KvType.Q8_0 }, new KvLayer() };
-        That(new KvCache(Rt, layered).Stats(0).TypeK == KvType.Q8_0);
+        layered.Layers = new[] { new KvLayerOptions { TypeK = KvType.Q8_0 }, new KvLayerOptions() };
+        That(new KvCache(Rt, layered).Info(0).TypeK == KvType.Q8_0);
         var centred = Options();
         centred.TypeK = centred.TypeV = KvType.GX4;
         new KvCache(Rt, centred).Calibrate(0, new float[64], null, null);
@@ -89,10 +89,10 @@ public static partial class Tests
         other.Load(0, new MemoryStream(bytes));
         That(Attended(other, 0).SequenceEqual(Attended(kv, 0)));
         string path = Path.GetTempFileName();
-        kv.SavePath(Constants.KvAllSequences, path);
-        other.LoadPath(Constants.KvAllSequences, path);
+        kv.SaveFile(Constants.AllSequences, path);
+        other.LoadFile(Constants.AllSequences, path);
         File.Delete(path);
-        Fails(Status.Io, () => other.LoadPath(0, "/nowhere/snapshot"));
+        Fails(Status.Io, () => other.LoadFile(0, "/nowhere/snapshot"));
         Fails(Status.Truncated, () => other.Load(0, new MemoryStream(bytes, 0, 100)));
         bytes[bytes.Length - 1] ^= 1;
         Fails(Status.Checksum, () => other.Load(0, new MemoryStream(bytes)));
@@ -104,11 +104,11 @@ public static partial class Tests
     static void TestOtherTypesAndLengths()
     {
         var kv = Filled(80);
-        ulong before = kv.Stats(0).PageBytes;
+        ulong before = kv.Info(0).PageBytes;
         var stop = new CancellationToken(true);
         Fails(Status.Cancelled, () => kv.Requantize(Constants.KvAllLayers, KvType.Q8_0, (KvType)Constants.KvKeepType, stop));
         kv.Requantize(Constants.KvAllLayers, KvType.Q8_0, KvType.Q8_0);
-        That(kv.Stats(0).PageBytes < before);
+        That(kv.Info(0).PageBytes < before);
         float[] k = Numbers(64), q = Numbers(128), to = new float[128];
         Fails(Status.Argument, () => kv.Append(0, 0, 1, k, v: k, positions: new[] { 80, 81 }));
         Fails(Status.Argument, () => kv.AppendBatch(0, new uint[] { 0 }, new[] { 80, 81 }, k, k));

@@ -37,7 +37,7 @@ public static partial class Tests
         var session = SmallSession();
         int[] context = { 1, 300, 301 };
         int[][] endings = { new[] { 302 }, new[] { 303, 304 }, new[] { 302, 305, 306 } };
-        double[] got = session.MeasureEndings(context, Flat.Lists(endings));
+        double[] got = session.EvalContinuations(context, Flat.Lists(endings));
         That(got.Length == 3);
         for (int i = 0; i < endings.Length; i++)
         {
@@ -45,31 +45,31 @@ public static partial class Tests
             int[] next = context;
             foreach (int id in endings[i])
             {
-                sum += Logprob(session.DecodeRows(new[] { new BatchItem(0, next) }), id);
+                sum += Logprob(session.DecodeRows(new[] { new DecodeItem(0, next) }), id);
                 next = new[] { id };
             }
             That(Math.Abs(sum - got[i]) < 0.05, sum); // products of one column and of many have other bits
-            session.SequenceTruncate(0, 0);
+            session.Truncate(0, 0);
         }
-        Fails(Status.Argument, () => session.MeasureEndings(context, Flat.Lists(new[] { 302 }, new int[0])));
-        Fails(Status.Capacity, () => session.MeasureEndings(context, Flat.Lists(new int[64])));
-        That(session.SequenceLength(0) == 0);
+        Fails(Status.Argument, () => session.EvalContinuations(context, Flat.Lists(new[] { 302 }, new int[0])));
+        Fails(Status.Capacity, () => session.EvalContinuations(context, Flat.Lists(new int[64])));
+        That(session.Length(0) == 0);
     }
 
     static void TestImatrixOfAModel()
     {
         var session = SmallSession();
         int[] tokens = Enumerable.Range(300, 80).ToArray();
-        var m = Imatrix.Collect(session, tokens, 32, 1, new ImatrixOptions { Dataset = "text" });
-        That(m.Info.Chunks == 2 && m.Info.ChunkTokens == 32 && m.Dataset(0) == "text");
-        var q = m.At(m.Find("blk.0.attn_q.weight"));
+        var m = new Imatrix(session, tokens, 32, 1, new ImatrixOptions { Dataset = "text" });
+        That(m.Info.Chunks == 2 && m.Info.ChunkTokens == 32 && m.DatasetAt(0) == "text");
+        var q = m.EntryAt(m.Find("blk.0.attn_q.weight"));
         That(q.Counts.SequenceEqual(new[] { 64f }));
-        var more = Imatrix.Collect(session, tokens, 32, 1, new ImatrixOptions { Flags = CollectFlags.Output });
+        var more = new Imatrix(session, tokens, 32, 1, new ImatrixOptions { Flags = ImatrixFlags.Output });
         That(more.Info.Entries == m.Info.Entries + 1);
-        That(more.At(more.Find("blk.0.attn_q.weight")).Sums.SequenceEqual(q.Sums));
-        Fails(Status.Argument, () => Imatrix.Collect(session, tokens.Take(31).ToArray(), 32, -1));
+        That(more.EntryAt(more.Find("blk.0.attn_q.weight")).Sums.SequenceEqual(q.Sums));
+        Fails(Status.Argument, () => new Imatrix(session, tokens.Take(31).ToArray(), 32, -1));
         var fault = new Calls<Progress>(p => { throw new FormatException("of the program"); });
-        Throws<FormatException>(() => Imatrix.Collect(session, tokens, 32, -1, new ImatrixOptions { Progress = fault }));
-        That(session.SequenceLength(0) == 0);
+        Throws<FormatException>(() => new Imatrix(session, tokens, 32, -1, new ImatrixOptions { Progress = fault }));
+        That(session.Length(0) == 0);
     }
 }

@@ -25,9 +25,9 @@ public static partial class Tests
         while (ids.Count < 40)
         {
             float logprob;
-            int id = sampler.Sample(session.DecodeRows(new[] { new BatchItem(0, next) }), out logprob);
+            int id = sampler.Sample(session.DecodeRows(new[] { new DecodeItem(0, next) }), out logprob);
             That(logprob <= 0);
-            if ((tokenizer.TokenInfo(id).Flags & TokenFlags.End) != 0) break;
+            if ((tokenizer.TokenInfo(id).Flags & TokenFlags.Eog) != 0) break;
             ids.Add(id);
             next = new[] { id };
         }
@@ -59,7 +59,7 @@ public static partial class Tests
         string text = "The little dog, \u00e9\U0001f600!";
         var ids = tokenizer.Tokenize(text);
         var half = ids.Where(id => tokenizer.TokenInfo(id).Text.SequenceEqual(new[] { '<', '0', 'x', 'C', '3', '>' }.Select(c => (byte)c))).ToArray();
-        var detokenizer = new Detokenizer(tokenizer, DetokenizeFlags.Last); // which it takes out
+        var detokenizer = new Detokenizer(tokenizer, DetokenizeFlags.Flush); // which it takes out
         for (int round = 0; round < 2; round++)
         {
             var parts = ids.Select(id => detokenizer.Push(new[] { id })).ToArray();
@@ -94,24 +94,24 @@ public static partial class Tests
         var invariant = new SessionOptions { Context = 16, MatmulFlags = MatmulFlags.BatchInvariant };
         var session = new Session(new Model(Rt, Demo()), invariant);
         var ids = new[] { 1, 300, 301, 302 };
-        var items = new[] { new BatchItem(0, ids, BatchFlags.AllLogits) };
-        Fails(Status.Cancelled, () => session.DecodeRows(items, new BatchOptions { Token = new CancellationToken(true) }));
+        var items = new[] { new DecodeItem(0, ids, DecodeFlags.AllLogits) };
+        Fails(Status.Cancelled, () => session.DecodeRows(items, new DecodeOptions { Token = new CancellationToken(true) }));
         var all = new float[4 * 1024];
         var layers = new List<uint>();
-        session.DecodeBatch(items, view =>
+        session.Decode(items, view =>
         {
             layers.Add(view.Layer);
             return view.Q.Length == 4 * 256 && view.K.Length == 4 * 128 && view.Out[1023] != 0;
         }, logits: all);
         That(layers.SequenceEqual(new uint[] { 0, 1, 2, 3 }));
-        session.SequenceTruncate(0, 0);
-        That(all.Skip(3 * 1024).SequenceEqual(session.DecodeRows(new[] { new BatchItem(0, ids) })));
-        session.SequenceTruncate(0, 2);
-        Fails(Status.Capacity, () => session.DecodeRows(new[] { new BatchItem(0, new int[15]) }));
-        That(Fails(Status.Argument, () => session.DecodeRows(new[] { new BatchItem(0, new[] { 1, 4000 }) })).Index == 0);
-        Fails(Status.Cancelled, () => session.DecodeBatch(items, view => false, logits: all));
-        Throws<InvalidOperationException>(() => session.DecodeBatch(items, view => { throw new InvalidOperationException(); }, logits: all));
-        That(session.SequenceLength(0) == 2);
+        session.Truncate(0, 0);
+        That(all.Skip(3 * 1024).SequenceEqual(session.DecodeRows(new[] { new DecodeItem(0, ids) })));
+        session.Truncate(0, 2);
+        Fails(Status.Capacity, () => session.DecodeRows(new[] { new DecodeItem(0, new int[15]) }));
+        That(Fails(Status.Argument, () => session.DecodeRows(new[] { new DecodeItem(0, new[] { 1, 4000 }) })).Index == 0);
+        Fails(Status.Cancelled, () => session.Decode(items, view => false, logits: all));
+        Throws<InvalidOperationException>(() => session.Decode(items, view => { throw new InvalidOperationException(); }, logits: all));
+        That(session.Length(0) == 2);
     }
 
     static void TestLayersAndOtherKeys()
@@ -121,13 +121,13 @@ public static partial class Tests
         var info = model.Info;
         for (uint i = 0; i < info.Layers; i++)
         {
-            var layer = model.Layer(i);
+            var layer = model.LayerInfo(i);
             That(layer.Kind == LayerKind.Attention && layer.ReadsLayer == i && layer.Flags == 0);
             That(layer.Heads == info.Heads && layer.KvHeads == info.KvHeads && layer.Window == 0);
             That(layer.HeadDimK == 64 && layer.HeadDimV == 64 && layer.Sinks.Length == 0);
         }
-        Fails(Status.Argument, () => model.Layer(info.Layers));
-        That(file.Graph().Contains("token_embd"), file.Graph());
+        Fails(Status.Argument, () => model.LayerInfo(info.Layers));
+        That(file.ModelDescribeGraph().Contains("token_embd"), file.ModelDescribeGraph());
         Func<string, string, Model> with = (key, value) =>
             new Model(Rt, file, new ModelOptions { Overrides = new Dictionary<string, string> { { key, value } } });
         That(with("llama.context_length", "77").Info.Context == 77);
@@ -157,7 +157,7 @@ public static partial class Tests
         float[] every = embedder.Embed(texts);
         for (int i = 0; i < 3; i++)
             That(embedder.Embed(new[] { texts[i] }).SequenceEqual(every.Skip(i * 256).Take(256)));
-        var none = new EmbedOptions { Context = 4, Pooling = Pooling.None, Flags = EmbedFlags.Cut };
+        var none = new EmbedOptions { Context = 4, Pooling = Pooling.None, Flags = EmbedFlags.Truncate };
         float[] rows = new Embedder(model, none).Embed(texts);
         That(rows.Length == (3 + 1 + 4) * 256 && rows.Skip(2 * 256).Take(256).SequenceEqual(every.Take(256)));
         var unit = new Embedder(model, new EmbedOptions { Dimensions = 16, Flags = EmbedFlags.Normalize });
@@ -178,9 +178,9 @@ public static partial class Tests
         string text = string.Concat(Enumerable.Repeat("Once upon a time there was a little dog. The dog was happy. ", 6));
         int[] ids = new Tokenizer(file).Tokenize(text);
         ulong n = 0;
-        var result = session.Measure(ids, 32, 1, new MeasureOptions { Report = p => { n++; return true; } });
+        var result = session.EvalPerplexity(ids, 32, 1, new EvalOptions { Report = p => { n++; return true; } });
         That(result.Perplexity > 1 && result.Chunks == n && n > 0);
-        Fails(Status.Cancelled, () => session.Measure(ids, 32, -1, new MeasureOptions { Report = p => false }));
+        Fails(Status.Cancelled, () => session.EvalPerplexity(ids, 32, -1, new EvalOptions { Report = p => false }));
         Fails(Status.Argument, () => new Sampler(Rt, 8, 0).AddTopP(-1));
     }
 

@@ -33,7 +33,7 @@ public static partial class Tests
         if (type == typeof(Sampler)) return new Sampler(Rt, 8, 0);
         if (type == typeof(Grammar)) return new Grammar(Rt, new Tokenizer(Demo()), new GrammarOptions { Text = "root ::= \"a\"" });
         if (type == typeof(Imatrix)) return Imatrix.OpenMemory(Rt, OldImatrix());
-        if (type == typeof(Chat)) return Of(Template);
+        if (type == typeof(ChatTemplate)) return Of(Template);
         if (type == typeof(ChatPrompt)) return new ChatPrompt(new ChatPromptOptions { Chat = Of(Template), Tokenizer = new Tokenizer(Demo()), Request = new ChatRequest() });
         if (type == typeof(Adapter)) return new Adapter((Model)Sample(typeof(Model)), LoraFile());
         if (type.IsEnum) return Enum.ToObject(type, 1);
@@ -106,21 +106,21 @@ public static partial class Tests
         That(n > 150, n);
     }
 
-    static Quantizer Planned(JobOptions options)
+    static Quantizer Planned(QuantizerOptions options)
     {
-        options.Flags |= JobFlags.AllowRequantize;
-        return Quantizer.Quantize(Rt, Demo(), Library.FileTypeFromName("q4_0"), options);
+        options.Flags |= QuantizerFlags.AllowRequantize;
+        return new Quantizer(Rt, Demo(), Library.FileTypeFind("q4_0"), options);
     }
 
     static void TestQuantizerOptions()
     {
-        Func<JobOptions, TensorType> embedding = o => Planned(o).Tensors.First(t => t.Name == "token_embd.weight").To;
-        That(embedding(new JobOptions { EmbeddingType = TensorType.Q5_0, Flags = JobFlags.EmbeddingType }) == TensorType.Q5_0);
-        That(embedding(new JobOptions { OutputType = TensorType.Q5_1, Flags = JobFlags.OutputType }) == TensorType.Q5_1); // it is the output, too
-        ulong more = Planned(new JobOptions { ReserveBytes = 65536 }).Info.FileBytes - Planned(new JobOptions()).Info.FileBytes;
+        Func<QuantizerOptions, TensorType> embedding = o => Planned(o).Tensors.First(t => t.Name == "token_embd.weight").To;
+        That(embedding(new QuantizerOptions { EmbeddingType = TensorType.Q5_0, Flags = QuantizerFlags.EmbeddingType }) == TensorType.Q5_0);
+        That(embedding(new QuantizerOptions { OutputType = TensorType.Q5_1, Flags = QuantizerFlags.OutputType }) == TensorType.Q5_1); // it is the output, too
+        ulong more = Planned(new QuantizerOptions { ReserveBytes = 65536 }).Info.FileBytes - Planned(new QuantizerOptions()).Info.FileBytes;
         That(more >= 65536 && more < 65536 + 200, more);
         string path = Free();
-        var q = Planned(new JobOptions { Imatrix = Imatrix.OpenMemory(Rt, OldImatrix()), ImatrixName = "calibration.dat" });
+        var q = Planned(new QuantizerOptions { Imatrix = Imatrix.OpenMemory(Rt, OldImatrix()), ImatrixName = "calibration.dat" });
         That(q.Info.Missing > 0);
         q.Run(path);
         using (var file = GgufFile.Open(Rt, path)) That(file["quantize.imatrix.file"].ToString() == "calibration.dat");

@@ -15,10 +15,10 @@ public static partial class Tests
         var inside = new ManualResetEventSlim();
         var leave = new ManualResetEventSlim();
         Exception own = null;
-        var thread = new Thread(() => session.Measure(tokens, 32, 1, new MeasureOptions { Report = p =>
+        var thread = new Thread(() => session.EvalPerplexity(tokens, 32, 1, new EvalOptions { Report = p =>
         {
             if (inside.IsSet) return true;
-            try { session.SequenceTruncate(0, 0); }
+            try { session.Truncate(0, 0); }
             catch (Exception e) { own = e; }
             inside.Set();
             leave.Wait();
@@ -27,12 +27,12 @@ public static partial class Tests
         thread.Start();
         inside.Wait();
         That(own is GgufxException && ((GgufxException)own).Status == Status.State, own);
-        Fails(Status.State, () => session.SequenceLength(0));
-        Fails(Status.State, () => session.DecodeRows(new[] { new BatchItem(0, new[] { 1 }) }));
+        Fails(Status.State, () => session.Length(0));
+        Fails(Status.State, () => session.DecodeRows(new[] { new DecodeItem(0, new[] { 1 }) }));
         session.Dispose(); // does not wait for the call
         leave.Set();
         thread.Join();
-        Throws<ObjectDisposedException>(() => session.SequenceLength(0));
+        Throws<ObjectDisposedException>(() => session.Length(0));
     }
 
     static void TestReadingCallsShareAnObject()
@@ -51,12 +51,12 @@ public static partial class Tests
         var m = Imatrix.OpenMemory(Rt, OldImatrix());
         Fails(Status.State, () => m.Merge(m));
         m.Merge(Imatrix.OpenMemory(Rt, OldImatrix()));
-        var options = new JobOptions { Flags = JobFlags.AllowRequantize, Imatrix = m };
+        var options = new QuantizerOptions { Flags = QuantizerFlags.AllowRequantize, Imatrix = m };
         var progress = new Calls<Progress>(p => Fails(Status.State, () => m.Merge(Imatrix.OpenMemory(Rt, OldImatrix()))));
         m.Write(Free(), ImatrixFormat.Gguf, CancellationToken.None, progress);
         That(progress.Count > 0);
-        Quantizer.Quantize(Rt, Demo(), Library.FileTypeFromName("q4_0"), options).Dispose();
-        m.Select(new byte[] { 1, 0 }); // the plan has let go of it
+        new Quantizer(Rt, Demo(), Library.FileTypeFind("q4_0"), options).Dispose();
+        m.KeepEntries(new byte[] { 1, 0 }); // the plan has let go of it
     }
 
     static void TestArgumentsThatCHasNoNumberFor()
@@ -65,7 +65,7 @@ public static partial class Tests
         That(file.Tensor(38) == null && file.Tensor(37) != null);
         That(Fails(Status.Argument, () => file.Tensor(-1)) is GgufxArgumentException);
         Fails(Status.Argument, () => file.MetaAt(-1));
-        Fails(Status.Argument, () => SmallSession().MeasureEndings(new[] { 1 }, new TokenList[1]));
+        Fails(Status.Argument, () => SmallSession().EvalContinuations(new[] { 1 }, new TokenList[1]));
         Fails(Status.Argument, () => Filled(1).Positions(0, 0, ulong.MaxValue));
         Fails(Status.Argument, () => Rt.QuantizeBlocks(new byte[34], TensorType.Q8_0, new float[32], -1, -32));
         Fails(Status.Argument, () => Filled(1).AttendBatch(new float[128], 0, new uint[0], new float[0], positions: new[] { 1, 2 }));

@@ -31,7 +31,7 @@ public static partial class Tests
         var edit = CopyOf(edited, 0);
         edit.Set("general.name", "edited");
         var job = Plan();
-        Plan().Run(path + ".shards", new JobRunOptions { Shard = 1, Shards = 1 });
+        Plan().Run(path + ".shards", new QuantizerRunOptions { Shard = 1, Shards = 1 });
         return new Dictionary<string, Followed>
         {
             { "MatVec", (t, p) => Rt.Matvec(new Span<float>(y, 0, 256), q, one, new MatmulOptions { Token = t, Progress = p }) },
@@ -43,7 +43,7 @@ public static partial class Tests
             { "AttendBatch", (t, p) => kv.AttendBatch(to, 0, new uint[] { 0 }, head, options: new AttendOptions { Token = t, Progress = p }) },
             { "Requantize", (t, p) => kv.Requantize(Constants.KvAllLayers, KvType.Q8_0, KvType.Q8_0, t, p) },
             { "Compact", (t, p) => holes.Compact(0, t, p) },
-            { "DecodeBatch", (t, p) => session.DecodeRows(new[] { new BatchItem(0, new[] { 1 }) }, new BatchOptions { Token = t, Progress = p }) },
+            { "Decode", (t, p) => session.DecodeRows(new[] { new DecodeItem(0, new[] { 1 }) }, new DecodeOptions { Token = t, Progress = p }) },
             { "Validate", (t, p) => file.Validate(f => true, ValidateFlags.Deep, t, p) },
             { "Open", (t, p) => GgufFile.Open(Rt, ModelPath, new OpenOptions { Io = IoMode.Read, Token = t, Progress = p }).Dispose() },
             { "OpenMemory", (t, p) => GgufFile.Open(Rt, data, new OpenOptions { Token = t, Progress = p }).Dispose() },
@@ -52,9 +52,9 @@ public static partial class Tests
             { "Imatrix.Write", (t, p) => m.Write(path + ".again", ImatrixFormat.Gguf, t, p) },
             { "Write", (t, p) => w.Write(path + ".out", new WriteOptions { Token = t, Progress = p }) },
             { "WriteParts", (t, p) => w.WriteStream((part, bytes) => { }, new WriteOptions { Token = t, Progress = p }) },
-            { "Edit", (t, p) => edit.EditWrite(edited, path + ".file", new EditOptions { Flags = EditFlags.InPlace, Token = t, Progress = p }) },
-            { "Measure", (t, p) => job.Measure(0, TensorType.Q4_0, 0, t, p) },
-            { "Run", (t, p) => job.Run(path + ".job", new JobRunOptions { Token = t, Progress = p }) },
+            { "Edit", (t, p) => edit.Edit(edited, path + ".file", new EditOptions { Flags = EditFlags.InPlace, Token = t, Progress = p }) },
+            { "Measure", (t, p) => job.TensorError(0, TensorType.Q4_0, 0, t, p) },
+            { "Run", (t, p) => job.Run(path + ".job", new QuantizerRunOptions { Token = t, Progress = p }) },
             { "Finish", (t, p) => Plan().Finish(path + ".shards", t, p) },
         };
     }

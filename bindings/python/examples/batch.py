@@ -16,7 +16,7 @@ with ggufx.Runtime() as rt, ggufx.File.open(rt, sys.argv[1]) as file:
     texts = [tokenizer.tokenize(p, flags=ggufx.TokenizeFlags.ADD_SPECIAL).tolist() for p in PROMPTS]
     new = [list(text) for text in texts]
     for _ in range(12):
-        rows = session.decode_batch([ggufx.BatchItem(i, flags=ggufx.BatchFlags.LOGITS, tokens=ids) for i, ids in enumerate(new)])
+        rows = session.decode([ggufx.DecodeItem(i, flags=ggufx.DecodeFlags.LOGITS, tokens=ids) for i, ids in enumerate(new)])
         new = [[sampler.sample(row)[0]] for row in rows]
         texts = [text + ids for text, ids in zip(texts, new)]
     for text in texts:

@@ -17,14 +17,14 @@ with ggufx.Runtime() as rt, ggufx.File.open(rt, sys.argv[1]) as file:
     sampler = ggufx.Sampler(rt, model.info.n_vocab, 0)
     sampler.add_top_k(1)  # greedy
     ids = tokenizer.tokenize(PROMPT, flags=ggufx.TokenizeFlags.ADD_SPECIAL)
-    session.decode_batch([ggufx.BatchItem(0, flags=ggufx.BatchFlags.MARK, tokens=ids)])
+    session.decode([ggufx.DecodeItem(0, flags=ggufx.DecodeFlags.CHECKPOINT, tokens=ids)])
     for i, text in enumerate(MORE, 1):
-        session.sequence_copy(0, i, len(ids))
+        session.copy(0, i, len(ids))
         more = tokenizer.tokenize(text).tolist()
-        row = session.decode_batch([ggufx.BatchItem(i, flags=ggufx.BatchFlags.LOGITS, tokens=more)])[0]
+        row = session.decode([ggufx.DecodeItem(i, flags=ggufx.DecodeFlags.LOGITS, tokens=more)])[0]
         for _ in range(8):
             more.append(sampler.sample(row)[0])
-            row = session.decode_batch([ggufx.BatchItem(i, flags=ggufx.BatchFlags.LOGITS, tokens=more[-1:])])[0]
+            row = session.decode([ggufx.DecodeItem(i, flags=ggufx.DecodeFlags.LOGITS, tokens=more[-1:])])[0]
         print(tokenizer.detokenize_text(more))
-    memory = session.memory()
+    memory = session.memory_info
     print(f"{memory.n_tokens} tokens, {memory.n_shared_pages} shared pages")

@@ -26,7 +26,7 @@ __all__ = [
     "CountError",
     "LengthError",
     "FileKeyError",
-    "KvtypeError",
+    "ValueTypeError",
     "FileValueError",
     "DuplicateError",
     "AlignmentError",
@@ -38,7 +38,7 @@ __all__ = [
     "BoundsError",
     "SplitError",
     "VocabError",
-    "HparamError",
+    "HyperparameterError",
     "MissingError",
 ]
 
@@ -175,10 +175,10 @@ class FileKeyError(FileError):
     code = Status.KEY
 
 
-class KvtypeError(FileError):
+class ValueTypeError(FileError):
     """Unknown value type, or not the type that the key must have."""
 
-    code = Status.KVTYPE
+    code = Status.VALUE_TYPE
 
 
 class FileValueError(FileError):
@@ -247,10 +247,10 @@ class VocabError(ModelError):
     code = Status.VOCAB
 
 
-class HparamError(ModelError):
+class HyperparameterError(ModelError):
     """Unusable hyper-parameter."""
 
-    code = Status.HPARAM
+    code = Status.HYPERPARAMETER
 
 
 class MissingError(ModelError):

@@ -85,7 +85,7 @@ def _kind(name: str) -> Any:
 
 def _check(found: ctypes.CDLL) -> None:
     abi = found.ggufx_abi_version()
-    record = found.ggufx_abi_layout(b"ggufx_error")
+    record = found.ggufx_struct_size(b"ggufx_error")
     if abi != ids.ABI_VERSION or record != ctypes.sizeof(_raw.ggufx_error):
         raise LibraryError(f"{found._name} has ABI {abi} and errors of {record} bytes, not "
                            f"{ids.ABI_VERSION} and {ctypes.sizeof(_raw.ggufx_error)}")

@@ -188,7 +188,7 @@ class ggufx_runtime_facts(Structure):
     ]
 
 
-class ggufx_batch_item(Checked):
+class ggufx_decode_item(Checked):
     struct_size: int
     flags: int
     sequence: int
@@ -224,7 +224,7 @@ class ggufx_attention_hook(Checked):
     ]
 
 
-class ggufx_batch_options(Checked):
+class ggufx_decode_options(Checked):
     struct_size: int
     flags: int
     progress: int | None
@@ -270,7 +270,7 @@ class ggufx_session_memory_facts(Structure):
     ]
 
 
-class ggufx_chat_options(Checked):
+class ggufx_chat_template_options(Checked):
     struct_size: int
     flags: int
     text: ggufx_text
@@ -341,7 +341,7 @@ class ggufx_chat_request(Checked):
     ]
 
 
-class ggufx_chat_run(Checked):
+class ggufx_chat_span(Checked):
     end: int
     user: int
     _fields_ = [
@@ -350,7 +350,7 @@ class ggufx_chat_run(Checked):
     ]
 
 
-class ggufx_chat_facts(Structure):
+class ggufx_chat_template_facts(Structure):
     struct_size: int
     flags: int
     call_form: int
@@ -646,6 +646,107 @@ class ggufx_estimate_facts(Structure):
     ]
 
 
+class ggufx_eval_row(Checked):
+    loss: float
+    base_loss: float
+    divergence: float
+    flags: int
+    token: int
+    _fields_ = [
+        ("loss", c_double),
+        ("base_loss", c_double),
+        ("divergence", c_double),
+        ("flags", c_uint32),
+        ("token", c_int32),
+    ]
+
+
+class ggufx_eval_facts(Structure):
+    struct_size: int
+    flags: int
+    perplexity: float
+    standard_error: float
+    n_chunks: int
+    n_tokens: int
+    n_scored: int
+    base_perplexity: float
+    base_error: float
+    log_ratio: float
+    log_ratio_error: float
+    kl: float
+    kl_error: float
+    kl_median: float
+    kl_median_error: float
+    kl_99: float
+    kl_99_error: float
+    kl_max: float
+    same_top: float
+    same_top_error: float
+    rms_dp: float
+    rms_dp_error: float
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("perplexity", c_double),
+        ("standard_error", c_double),
+        ("n_chunks", c_uint64),
+        ("n_tokens", c_uint64),
+        ("n_scored", c_uint64),
+        ("base_perplexity", c_double),
+        ("base_error", c_double),
+        ("log_ratio", c_double),
+        ("log_ratio_error", c_double),
+        ("kl", c_double),
+        ("kl_error", c_double),
+        ("kl_median", c_double),
+        ("kl_median_error", c_double),
+        ("kl_99", c_double),
+        ("kl_99_error", c_double),
+        ("kl_max", c_double),
+        ("same_top", c_double),
+        ("same_top_error", c_double),
+        ("rms_dp", c_double),
+        ("rms_dp_error", c_double),
+    ]
+
+
+class ggufx_eval_options(Checked):
+    struct_size: int
+    flags: int
+    stride: int
+    reserved: int
+    save_path: int | None
+    write: int | None
+    write_user: int | None
+    base_path: int | None
+    read: int | None
+    read_user: int | None
+    report: int | None
+    report_user: int | None
+    progress: int | None
+    rows: int | None
+    rows_user: int | None
+    base_chunk: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("stride", c_uint32),
+        ("reserved", c_uint32),
+        ("save_path", c_void_p),
+        ("write", c_void_p),
+        ("write_user", c_void_p),
+        ("base_path", c_void_p),
+        ("read", c_void_p),
+        ("read_user", c_void_p),
+        ("report", c_void_p),
+        ("report_user", c_void_p),
+        ("progress", c_void_p),
+        ("rows", c_void_p),
+        ("rows_user", c_void_p),
+        ("base_chunk", c_uint64),
+    ]
+
+
 class ggufx_logprob(Checked):
     id: int
     logprob: float
@@ -770,7 +871,7 @@ class ggufx_file_facts(Structure):
     ]
 
 
-class ggufx_meta_entry(Checked):
+class ggufx_meta_facts(Structure):
     struct_size: int
     flags: int
     type: int
@@ -849,7 +950,7 @@ class ggufx_tensor_options(Checked):
     ]
 
 
-class ggufx_finding(Checked):
+class ggufx_finding_facts(Structure):
     struct_size: int
     severity: int
     status: int
@@ -1215,122 +1316,7 @@ class ggufx_imatrix_options(Checked):
     ]
 
 
-class ggufx_file_type_facts(Structure):
-    struct_size: int
-    flags: int
-    name: int | None
-    file_type: int
-    type: int
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("flags", c_uint32),
-        ("name", c_void_p),
-        ("file_type", c_uint32),
-        ("type", c_uint32),
-    ]
-
-
-class ggufx_job_options(Checked):
-    struct_size: int
-    flags: int
-    output_type: int
-    embedding_type: int
-    imatrix: int | None
-    imatrix_name: int | None
-    reserve_bytes: int
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("flags", c_uint32),
-        ("output_type", c_uint32),
-        ("embedding_type", c_uint32),
-        ("imatrix", c_void_p),
-        ("imatrix_name", c_void_p),
-        ("reserve_bytes", c_uint64),
-    ]
-
-
-class ggufx_job_facts(Structure):
-    struct_size: int
-    flags: int
-    n_tensors: int
-    n_parts: int
-    n_values: int
-    bytes_in: int
-    bytes_out: int
-    file_bytes: int
-    n_fallbacks: int
-    n_missing: int
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("flags", c_uint32),
-        ("n_tensors", c_uint64),
-        ("n_parts", c_uint64),
-        ("n_values", c_uint64),
-        ("bytes_in", c_uint64),
-        ("bytes_out", c_uint64),
-        ("file_bytes", c_uint64),
-        ("n_fallbacks", c_uint64),
-        ("n_missing", c_uint64),
-    ]
-
-
-class ggufx_job_tensor(Checked):
-    struct_size: int
-    flags: int
-    name: ggufx_text
-    ne: Array[Any]
-    n_dims: int
-    from_: int
-    to: int
-    wanted: int
-    reason: int
-    imatrix: int
-    part: int
-    reserved: int
-    bytes_in: int
-    bytes_out: int
-    rmse: float
-    seconds: float
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("flags", c_uint32),
-        ("name", ggufx_text),
-        ("ne", c_uint64 * 4),
-        ("n_dims", c_uint32),
-        ("from_", c_uint32),
-        ("to", c_uint32),
-        ("wanted", c_uint32),
-        ("reason", c_int32),
-        ("imatrix", c_int32),
-        ("part", c_uint32),
-        ("reserved", c_uint32),
-        ("bytes_in", c_uint64),
-        ("bytes_out", c_uint64),
-        ("rmse", c_double),
-        ("seconds", c_double),
-    ]
-
-
-class ggufx_job_run_options(Checked):
-    struct_size: int
-    flags: int
-    progress: int | None
-    tensor_done: int | None
-    user: int | None
-    shard: int
-    n_shards: int
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("flags", c_uint32),
-        ("progress", c_void_p),
-        ("tensor_done", c_void_p),
-        ("user", c_void_p),
-        ("shard", c_uint32),
-        ("n_shards", c_uint32),
-    ]
-
-
-class ggufx_kv_layer(Checked):
+class ggufx_kv_layer_options(Checked):
     type_k: int
     type_v: int
     window: int
@@ -1563,107 +1549,6 @@ class ggufx_product(Checked):
     ]
 
 
-class ggufx_measure_row(Checked):
-    loss: float
-    base_loss: float
-    divergence: float
-    flags: int
-    token: int
-    _fields_ = [
-        ("loss", c_double),
-        ("base_loss", c_double),
-        ("divergence", c_double),
-        ("flags", c_uint32),
-        ("token", c_int32),
-    ]
-
-
-class ggufx_measure_facts(Structure):
-    struct_size: int
-    flags: int
-    perplexity: float
-    standard_error: float
-    n_chunks: int
-    n_tokens: int
-    n_scored: int
-    base_perplexity: float
-    base_error: float
-    log_ratio: float
-    log_ratio_error: float
-    kl: float
-    kl_error: float
-    kl_median: float
-    kl_median_error: float
-    kl_99: float
-    kl_99_error: float
-    kl_max: float
-    same_top: float
-    same_top_error: float
-    rms_dp: float
-    rms_dp_error: float
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("flags", c_uint32),
-        ("perplexity", c_double),
-        ("standard_error", c_double),
-        ("n_chunks", c_uint64),
-        ("n_tokens", c_uint64),
-        ("n_scored", c_uint64),
-        ("base_perplexity", c_double),
-        ("base_error", c_double),
-        ("log_ratio", c_double),
-        ("log_ratio_error", c_double),
-        ("kl", c_double),
-        ("kl_error", c_double),
-        ("kl_median", c_double),
-        ("kl_median_error", c_double),
-        ("kl_99", c_double),
-        ("kl_99_error", c_double),
-        ("kl_max", c_double),
-        ("same_top", c_double),
-        ("same_top_error", c_double),
-        ("rms_dp", c_double),
-        ("rms_dp_error", c_double),
-    ]
-
-
-class ggufx_measure_options(Checked):
-    struct_size: int
-    flags: int
-    stride: int
-    reserved: int
-    save_path: int | None
-    write: int | None
-    write_user: int | None
-    base_path: int | None
-    read: int | None
-    read_user: int | None
-    report: int | None
-    report_user: int | None
-    progress: int | None
-    rows: int | None
-    rows_user: int | None
-    base_chunk: int
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("flags", c_uint32),
-        ("stride", c_uint32),
-        ("reserved", c_uint32),
-        ("save_path", c_void_p),
-        ("write", c_void_p),
-        ("write_user", c_void_p),
-        ("base_path", c_void_p),
-        ("read", c_void_p),
-        ("read_user", c_void_p),
-        ("report", c_void_p),
-        ("report_user", c_void_p),
-        ("progress", c_void_p),
-        ("rows", c_void_p),
-        ("rows_user", c_void_p),
-        ("base_chunk", c_uint64),
-    ]
-
-
 class ggufx_token_list(Checked):
     tokens: int | None
     n_tokens: int
@@ -1673,7 +1558,7 @@ class ggufx_token_list(Checked):
     ]
 
 
-class ggufx_detokenize_state(Checked):
+class ggufx_detokenizer_state(Checked):
     waiting: int
     flags: int
     reserved: int
@@ -1720,7 +1605,7 @@ class ggufx_tokenizer_facts(Structure):
     ]
 
 
-class ggufx_pre_facts(Structure):
+class ggufx_pre_tokenizer_facts(Structure):
     struct_size: int
     flags: int
     name: int | None
@@ -1905,6 +1790,121 @@ class ggufx_quantize_args(Checked):
         ("rows", c_void_p),
         ("imatrix", c_void_p),
         ("progress", c_void_p),
+    ]
+
+
+class ggufx_file_type_facts(Structure):
+    struct_size: int
+    flags: int
+    name: int | None
+    file_type: int
+    type: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("name", c_void_p),
+        ("file_type", c_uint32),
+        ("type", c_uint32),
+    ]
+
+
+class ggufx_quantizer_options(Checked):
+    struct_size: int
+    flags: int
+    output_type: int
+    embedding_type: int
+    imatrix: int | None
+    imatrix_name: int | None
+    reserve_bytes: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("output_type", c_uint32),
+        ("embedding_type", c_uint32),
+        ("imatrix", c_void_p),
+        ("imatrix_name", c_void_p),
+        ("reserve_bytes", c_uint64),
+    ]
+
+
+class ggufx_quantizer_facts(Structure):
+    struct_size: int
+    flags: int
+    n_tensors: int
+    n_parts: int
+    n_values: int
+    bytes_in: int
+    bytes_out: int
+    file_bytes: int
+    n_fallbacks: int
+    n_missing: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("n_tensors", c_uint64),
+        ("n_parts", c_uint64),
+        ("n_values", c_uint64),
+        ("bytes_in", c_uint64),
+        ("bytes_out", c_uint64),
+        ("file_bytes", c_uint64),
+        ("n_fallbacks", c_uint64),
+        ("n_missing", c_uint64),
+    ]
+
+
+class ggufx_quantizer_tensor_facts(Structure):
+    struct_size: int
+    flags: int
+    name: ggufx_text
+    ne: Array[Any]
+    n_dims: int
+    from_: int
+    to: int
+    wanted: int
+    reason: int
+    imatrix: int
+    part: int
+    reserved: int
+    bytes_in: int
+    bytes_out: int
+    rmse: float
+    seconds: float
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("name", ggufx_text),
+        ("ne", c_uint64 * 4),
+        ("n_dims", c_uint32),
+        ("from_", c_uint32),
+        ("to", c_uint32),
+        ("wanted", c_uint32),
+        ("reason", c_int32),
+        ("imatrix", c_int32),
+        ("part", c_uint32),
+        ("reserved", c_uint32),
+        ("bytes_in", c_uint64),
+        ("bytes_out", c_uint64),
+        ("rmse", c_double),
+        ("seconds", c_double),
+    ]
+
+
+class ggufx_quantizer_run_options(Checked):
+    struct_size: int
+    flags: int
+    progress: int | None
+    tensor_done: int | None
+    user: int | None
+    shard: int
+    n_shards: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("progress", c_void_p),
+        ("tensor_done", c_void_p),
+        ("user", c_void_p),
+        ("shard", c_uint32),
+        ("n_shards", c_uint32),
     ]
 
 
@@ -2177,15 +2177,15 @@ STRUCTS: list[type[Structure]] = [
     ggufx_progress,
     ggufx_runtime_options,
     ggufx_runtime_facts,
-    ggufx_batch_item,
+    ggufx_decode_item,
     ggufx_attention_hook,
-    ggufx_batch_options,
+    ggufx_decode_options,
     ggufx_session_memory_facts,
-    ggufx_chat_options,
+    ggufx_chat_template_options,
     ggufx_chat_message,
     ggufx_chat_request,
-    ggufx_chat_run,
-    ggufx_chat_facts,
+    ggufx_chat_span,
+    ggufx_chat_template_facts,
     ggufx_chat_parser_options,
     ggufx_chat_parser_facts,
     ggufx_device_options,
@@ -2195,16 +2195,19 @@ STRUCTS: list[type[Structure]] = [
     ggufx_embedder_facts,
     ggufx_estimate_options,
     ggufx_estimate_facts,
+    ggufx_eval_row,
+    ggufx_eval_facts,
+    ggufx_eval_options,
     ggufx_logprob,
     ggufx_event_token,
     ggufx_event,
     ggufx_open_options,
     ggufx_io,
     ggufx_file_facts,
-    ggufx_meta_entry,
+    ggufx_meta_facts,
     ggufx_tensor_facts,
     ggufx_tensor_options,
-    ggufx_finding,
+    ggufx_finding_facts,
     ggufx_draft_options,
     ggufx_generator_options,
     ggufx_grammar_source,
@@ -2222,12 +2225,7 @@ STRUCTS: list[type[Structure]] = [
     ggufx_imatrix_facts,
     ggufx_imatrix_entry,
     ggufx_imatrix_options,
-    ggufx_file_type_facts,
-    ggufx_job_options,
-    ggufx_job_facts,
-    ggufx_job_tensor,
-    ggufx_job_run_options,
-    ggufx_kv_layer,
+    ggufx_kv_layer_options,
     ggufx_kv_options,
     ggufx_kv_tokens,
     ggufx_attend_options,
@@ -2236,14 +2234,11 @@ STRUCTS: list[type[Structure]] = [
     ggufx_kv_facts,
     ggufx_matmul_options,
     ggufx_product,
-    ggufx_measure_row,
-    ggufx_measure_facts,
-    ggufx_measure_options,
     ggufx_token_list,
-    ggufx_detokenize_state,
+    ggufx_detokenizer_state,
     ggufx_token_facts,
     ggufx_tokenizer_facts,
-    ggufx_pre_facts,
+    ggufx_pre_tokenizer_facts,
     ggufx_model_override,
     ggufx_model_options,
     ggufx_model_facts,
@@ -2251,6 +2246,11 @@ STRUCTS: list[type[Structure]] = [
     ggufx_session_options,
     ggufx_session_facts,
     ggufx_quantize_args,
+    ggufx_file_type_facts,
+    ggufx_quantizer_options,
+    ggufx_quantizer_facts,
+    ggufx_quantizer_tensor_facts,
+    ggufx_quantizer_run_options,
     ggufx_temperature_options,
     ggufx_penalty_options,
     ggufx_dry_options,
@@ -2280,30 +2280,30 @@ class Functions:
     ggufx_status_name: Callable[..., bytes | None]
     ggufx_version: Callable[..., bytes | None]
     ggufx_abi_version: Callable[..., int]
-    ggufx_abi_layout: Callable[..., int]
+    ggufx_struct_size: Callable[..., int]
     ggufx_has: Callable[..., int]
     ggufx_runtime_create: Callable[..., int]
     ggufx_runtime_destroy: Callable[..., None]
     ggufx_runtime_info: Callable[..., int]
-    ggufx_session_decode_batch: Callable[..., int]
-    ggufx_session_sequence_length: Callable[..., int]
-    ggufx_session_sequence_truncate: Callable[..., int]
-    ggufx_session_sequence_remove: Callable[..., int]
-    ggufx_session_sequence_shift: Callable[..., int]
-    ggufx_session_sequence_tokens: Callable[..., int]
-    ggufx_session_sequence_copy: Callable[..., int]
-    ggufx_session_memory: Callable[..., int]
+    ggufx_session_decode: Callable[..., int]
+    ggufx_session_length: Callable[..., int]
+    ggufx_session_truncate: Callable[..., int]
+    ggufx_session_remove: Callable[..., int]
+    ggufx_session_shift: Callable[..., int]
+    ggufx_session_tokens: Callable[..., int]
+    ggufx_session_copy: Callable[..., int]
+    ggufx_session_memory_info: Callable[..., int]
     ggufx_session_save: Callable[..., int]
     ggufx_session_load: Callable[..., int]
-    ggufx_session_save_path: Callable[..., int]
-    ggufx_session_load_path: Callable[..., int]
-    ggufx_chat_create: Callable[..., int]
-    ggufx_chat_destroy: Callable[..., None]
-    ggufx_chat_format_name: Callable[..., bytes | None]
-    ggufx_chat_render: Callable[..., int]
-    ggufx_chat_runs: Callable[..., int]
-    ggufx_chat_tokenize: Callable[..., int]
-    ggufx_chat_info: Callable[..., int]
+    ggufx_session_save_file: Callable[..., int]
+    ggufx_session_load_file: Callable[..., int]
+    ggufx_chat_template_create: Callable[..., int]
+    ggufx_chat_template_destroy: Callable[..., None]
+    ggufx_chat_template_builtin_name: Callable[..., bytes | None]
+    ggufx_chat_template_render: Callable[..., int]
+    ggufx_chat_template_spans: Callable[..., int]
+    ggufx_chat_template_tokenize: Callable[..., int]
+    ggufx_chat_template_info: Callable[..., int]
     ggufx_chat_parser_create: Callable[..., int]
     ggufx_chat_parser_destroy: Callable[..., None]
     ggufx_chat_parser_feed: Callable[..., int]
@@ -2312,13 +2312,13 @@ class Functions:
     ggufx_chat_parser_info: Callable[..., int]
     ggufx_device_list: Callable[..., int]
     ggufx_device_open: Callable[..., int]
-    ggufx_device_adopt_vulkan: Callable[..., int]
+    ggufx_device_create_vulkan: Callable[..., int]
     ggufx_device_detach: Callable[..., None]
     ggufx_device_destroy: Callable[..., None]
     ggufx_device_info: Callable[..., int]
     ggufx_tensor_upload: Callable[..., int]
     ggufx_tensor_download: Callable[..., int]
-    ggufx_tensor_word_sum: Callable[..., int]
+    ggufx_tensor_checksum: Callable[..., int]
     ggufx_embedder_create: Callable[..., int]
     ggufx_embedder_destroy: Callable[..., None]
     ggufx_embedder_estimate: Callable[..., int]
@@ -2326,6 +2326,9 @@ class Functions:
     ggufx_embed: Callable[..., int]
     ggufx_estimate: Callable[..., int]
     ggufx_recommend: Callable[..., int]
+    ggufx_eval_perplexity: Callable[..., int]
+    ggufx_eval_merge: Callable[..., int]
+    ggufx_eval_continuations: Callable[..., int]
     ggufx_open: Callable[..., int]
     ggufx_open_fd: Callable[..., int]
     ggufx_open_memory: Callable[..., int]
@@ -2353,7 +2356,7 @@ class Functions:
     ggufx_tensor_create: Callable[..., int]
     ggufx_tensor_slice: Callable[..., int]
     ggufx_tensor_destroy: Callable[..., None]
-    ggufx_validate: Callable[..., int]
+    ggufx_file_validate: Callable[..., int]
     ggufx_generator_create: Callable[..., int]
     ggufx_generator_destroy: Callable[..., None]
     ggufx_chat_prompt_create: Callable[..., int]
@@ -2381,29 +2384,18 @@ class Functions:
     ggufx_matcher_rollback: Callable[..., int]
     ggufx_matcher_mask: Callable[..., int]
     ggufx_matcher_info: Callable[..., int]
-    ggufx_writer_copy_rank: Callable[..., int]
+    ggufx_writer_copy_shard: Callable[..., int]
     ggufx_imatrix_open: Callable[..., int]
     ggufx_imatrix_open_memory: Callable[..., int]
     ggufx_imatrix_destroy: Callable[..., None]
     ggufx_imatrix_info: Callable[..., int]
-    ggufx_imatrix_at: Callable[..., int]
+    ggufx_imatrix_entry_at: Callable[..., int]
     ggufx_imatrix_find: Callable[..., int]
-    ggufx_imatrix_dataset: Callable[..., int]
-    ggufx_imatrix_select: Callable[..., int]
+    ggufx_imatrix_dataset_at: Callable[..., int]
+    ggufx_imatrix_keep_entries: Callable[..., int]
     ggufx_imatrix_merge: Callable[..., int]
-    ggufx_imatrix_collect: Callable[..., int]
+    ggufx_imatrix_create: Callable[..., int]
     ggufx_imatrix_write: Callable[..., int]
-    ggufx_file_type_count: Callable[..., int]
-    ggufx_file_type_at: Callable[..., int]
-    ggufx_file_type_from_name: Callable[..., int]
-    ggufx_job_quantize: Callable[..., int]
-    ggufx_job_destroy: Callable[..., None]
-    ggufx_job_info: Callable[..., int]
-    ggufx_job_tensor_at: Callable[..., int]
-    ggufx_job_set_types: Callable[..., int]
-    ggufx_job_measure: Callable[..., int]
-    ggufx_job_run: Callable[..., int]
-    ggufx_job_finish: Callable[..., int]
     ggufx_kv_create: Callable[..., int]
     ggufx_kv_estimate: Callable[..., int]
     ggufx_kv_destroy: Callable[..., None]
@@ -2425,38 +2417,46 @@ class Functions:
     ggufx_kv_calibrate: Callable[..., int]
     ggufx_kv_save: Callable[..., int]
     ggufx_kv_load: Callable[..., int]
-    ggufx_kv_save_path: Callable[..., int]
-    ggufx_kv_load_path: Callable[..., int]
+    ggufx_kv_save_file: Callable[..., int]
+    ggufx_kv_load_file: Callable[..., int]
     ggufx_kv_requantize: Callable[..., int]
     ggufx_kv_compact: Callable[..., int]
     ggufx_kv_clear: Callable[..., int]
-    ggufx_kv_stats: Callable[..., int]
+    ggufx_kv_info: Callable[..., int]
     ggufx_matvec: Callable[..., int]
     ggufx_matmul: Callable[..., int]
-    ggufx_measure: Callable[..., int]
-    ggufx_measure_total: Callable[..., int]
-    ggufx_measure_endings: Callable[..., int]
     ggufx_tokenizer_create: Callable[..., int]
     ggufx_tokenizer_destroy: Callable[..., None]
     ggufx_tokenize: Callable[..., int]
     ggufx_detokenize: Callable[..., int]
-    ggufx_detokenize_part: Callable[..., int]
+    ggufx_detokenize_stream: Callable[..., int]
     ggufx_token_info: Callable[..., int]
     ggufx_tokenizer_info: Callable[..., int]
     ggufx_tokenizer_special: Callable[..., int]
-    ggufx_tokenizer_pre_count: Callable[..., int]
-    ggufx_tokenizer_pre: Callable[..., int]
+    ggufx_pre_tokenizer_count: Callable[..., int]
+    ggufx_pre_tokenizer_at: Callable[..., int]
     ggufx_tokenizer_unicode: Callable[..., bytes | None]
     ggufx_model_create: Callable[..., int]
     ggufx_model_destroy: Callable[..., None]
     ggufx_model_info: Callable[..., int]
-    ggufx_model_layer: Callable[..., int]
-    ggufx_file_graph: Callable[..., int]
+    ggufx_model_layer_info: Callable[..., int]
+    ggufx_model_describe_graph: Callable[..., int]
     ggufx_session_create: Callable[..., int]
     ggufx_session_destroy: Callable[..., None]
     ggufx_session_info: Callable[..., int]
     ggufx_dequantize: Callable[..., int]
     ggufx_quantize: Callable[..., int]
+    ggufx_file_type_count: Callable[..., int]
+    ggufx_file_type_at: Callable[..., int]
+    ggufx_file_type_find: Callable[..., int]
+    ggufx_quantizer_create: Callable[..., int]
+    ggufx_quantizer_destroy: Callable[..., None]
+    ggufx_quantizer_info: Callable[..., int]
+    ggufx_quantizer_tensor_at: Callable[..., int]
+    ggufx_quantizer_override_types: Callable[..., int]
+    ggufx_quantizer_tensor_error: Callable[..., int]
+    ggufx_quantizer_run: Callable[..., int]
+    ggufx_quantizer_finish: Callable[..., int]
     ggufx_sampler_create: Callable[..., int]
     ggufx_sampler_destroy: Callable[..., None]
     ggufx_sampler_sample: Callable[..., int]
@@ -2479,8 +2479,8 @@ class Functions:
     ggufx_logprobs: Callable[..., int]
     ggufx_token_logprob: Callable[..., int]
     ggufx_type_info: Callable[..., int]
-    ggufx_type_from_name: Callable[..., int]
-    ggufx_row_bytes: Callable[..., int]
+    ggufx_type_find: Callable[..., int]
+    ggufx_type_row_bytes: Callable[..., int]
     ggufx_runtime_kernel_name: Callable[..., bytes | None]
     ggufx_kv_type_info: Callable[..., int]
     ggufx_kv_type_from_name: Callable[..., int]
@@ -2503,9 +2503,9 @@ class Functions:
     ggufx_writer_info: Callable[..., int]
     ggufx_writer_write: Callable[..., int]
     ggufx_writer_write_stream: Callable[..., int]
-    ggufx_edit_info: Callable[..., int]
-    ggufx_edit_write: Callable[..., int]
-    ggufx_edit_recover: Callable[..., int]
+    ggufx_writer_edit_info: Callable[..., int]
+    ggufx_writer_edit: Callable[..., int]
+    ggufx_file_recover_edit: Callable[..., int]
 
 
 PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
@@ -2521,37 +2521,36 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_status_name": (c_char_p, [c_int32]),
     "ggufx_version": (c_char_p, []),
     "ggufx_abi_version": (c_uint32, []),
-    "ggufx_abi_layout": (c_size_t, [c_void_p]),
+    "ggufx_struct_size": (c_size_t, [c_void_p]),
     "ggufx_has": (c_int32, [c_void_p]),
     "ggufx_runtime_create": (c_int32, [c_void_p, c_void_p, c_void_p]),
     "ggufx_runtime_destroy": (None, ["ggufx_runtime"]),
     "ggufx_runtime_info": (c_int32, [c_void_p, "ggufx_runtime", c_void_p]),
-    "ggufx_session_decode_batch": (c_int32, ["ggufx_session", c_void_p, c_size_t, c_void_p,
+    "ggufx_session_decode": (c_int32, ["ggufx_session", c_void_p, c_size_t, c_void_p, c_void_p]),
+    "ggufx_session_length": (c_uint64, ["ggufx_session", c_uint32]),
+    "ggufx_session_truncate": (c_int32, ["ggufx_session", c_uint32, c_uint64, c_void_p]),
+    "ggufx_session_remove": (c_int32, ["ggufx_session", c_uint32, c_uint64, c_uint64, c_void_p]),
+    "ggufx_session_shift": (c_int32, ["ggufx_session", c_uint32, c_uint64, c_uint64, c_int32,
         c_void_p]),
-    "ggufx_session_sequence_length": (c_uint64, ["ggufx_session", c_uint32]),
-    "ggufx_session_sequence_truncate": (c_int32, ["ggufx_session", c_uint32, c_uint64, c_void_p]),
-    "ggufx_session_sequence_remove": (c_int32, ["ggufx_session", c_uint32, c_uint64, c_uint64,
-        c_void_p]),
-    "ggufx_session_sequence_shift": (c_int32, ["ggufx_session", c_uint32, c_uint64, c_uint64,
-        c_int32, c_void_p]),
-    "ggufx_session_sequence_tokens": (c_int32, [c_void_p, c_void_p, "ggufx_session", c_uint32,
-        c_uint64, c_uint64, c_void_p]),
-    "ggufx_session_sequence_copy": (c_int32, ["ggufx_session", c_uint32, c_uint32, c_uint64,
-        c_void_p]),
-    "ggufx_session_memory": (c_int32, [c_void_p, "ggufx_session", c_void_p]),
+    "ggufx_session_tokens": (c_int32, [c_void_p, c_void_p, "ggufx_session", c_uint32, c_uint64,
+        c_uint64, c_void_p]),
+    "ggufx_session_copy": (c_int32, ["ggufx_session", c_uint32, c_uint32, c_uint64, c_void_p]),
+    "ggufx_session_memory_info": (c_int32, [c_void_p, "ggufx_session", c_void_p]),
     "ggufx_session_save": (c_int32, ["ggufx_session", c_uint32, c_void_p, c_void_p, c_void_p]),
     "ggufx_session_load": (c_int32, ["ggufx_session", c_uint32, c_void_p, c_void_p, c_void_p]),
-    "ggufx_session_save_path": (c_int32, ["ggufx_session", c_uint32, c_void_p, c_void_p]),
-    "ggufx_session_load_path": (c_int32, ["ggufx_session", c_uint32, c_void_p, c_void_p]),
-    "ggufx_chat_create": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_file", c_void_p, c_void_p]),
-    "ggufx_chat_destroy": (None, ["ggufx_chat"]),
-    "ggufx_chat_format_name": (c_char_p, [c_size_t]),
-    "ggufx_chat_render": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_chat", c_void_p,
+    "ggufx_session_save_file": (c_int32, ["ggufx_session", c_uint32, c_void_p, c_void_p]),
+    "ggufx_session_load_file": (c_int32, ["ggufx_session", c_uint32, c_void_p, c_void_p]),
+    "ggufx_chat_template_create": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_file", c_void_p,
         c_void_p]),
-    "ggufx_chat_runs": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_chat", c_void_p, c_void_p]),
-    "ggufx_chat_tokenize": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_chat", "ggufx_tokenizer",
-        c_void_p, c_uint32, c_void_p]),
-    "ggufx_chat_info": (c_int32, [c_void_p, "ggufx_chat", c_void_p]),
+    "ggufx_chat_template_destroy": (None, ["ggufx_chat_template"]),
+    "ggufx_chat_template_builtin_name": (c_char_p, [c_size_t]),
+    "ggufx_chat_template_render": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_chat_template",
+        c_void_p, c_void_p]),
+    "ggufx_chat_template_spans": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_chat_template",
+        c_void_p, c_void_p]),
+    "ggufx_chat_template_tokenize": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_chat_template",
+        "ggufx_tokenizer", c_void_p, c_uint32, c_void_p]),
+    "ggufx_chat_template_info": (c_int32, [c_void_p, "ggufx_chat_template", c_void_p]),
     "ggufx_chat_parser_create": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p]),
     "ggufx_chat_parser_destroy": (None, ["ggufx_chat_parser"]),
     "ggufx_chat_parser_feed": (c_int32, ["ggufx_chat_parser", c_void_p, c_size_t, c_void_p]),
@@ -2561,7 +2560,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_device_list": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_runtime", c_void_p,
         c_void_p]),
     "ggufx_device_open": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p, c_void_p]),
-    "ggufx_device_adopt_vulkan": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p,
+    "ggufx_device_create_vulkan": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p,
         c_void_p]),
     "ggufx_device_detach": (None, ["ggufx_device"]),
     "ggufx_device_destroy": (None, ["ggufx_device"]),
@@ -2569,7 +2568,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_tensor_upload": (c_int32, [c_void_p, "ggufx_device", "ggufx_tensor", c_void_p,
         c_void_p]),
     "ggufx_tensor_download": (c_int32, [c_void_p, c_size_t, "ggufx_tensor", c_void_p]),
-    "ggufx_tensor_word_sum": (c_int32, [c_void_p, "ggufx_tensor", c_void_p]),
+    "ggufx_tensor_checksum": (c_int32, [c_void_p, "ggufx_tensor", c_void_p]),
     "ggufx_embedder_create": (c_int32, [c_void_p, "ggufx_model", c_void_p, c_void_p]),
     "ggufx_embedder_destroy": (None, ["ggufx_embedder"]),
     "ggufx_embedder_estimate": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_file", c_void_p,
@@ -2579,6 +2578,12 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         c_void_p]),
     "ggufx_estimate": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_file", c_void_p, c_void_p]),
     "ggufx_recommend": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_file", c_void_p, c_void_p]),
+    "ggufx_eval_perplexity": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_size_t, c_uint32,
+        c_int32, c_void_p, c_void_p]),
+    "ggufx_eval_merge": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_size_t, c_uint64,
+        c_uint32, c_uint32, c_void_p]),
+    "ggufx_eval_continuations": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_size_t, c_void_p,
+        c_size_t, c_void_p, c_void_p]),
     "ggufx_open": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p, c_void_p]),
     "ggufx_open_fd": (c_int32, [c_void_p, "ggufx_runtime", c_int32, c_uint64, c_uint64, c_void_p,
         c_void_p]),
@@ -2614,7 +2619,8 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_tensor_slice": (c_int32, [c_void_p, "ggufx_tensor", c_uint32, c_uint64, c_uint64,
         c_void_p]),
     "ggufx_tensor_destroy": (None, ["ggufx_tensor"]),
-    "ggufx_validate": (c_int32, ["ggufx_file", c_uint32, c_void_p, c_void_p, c_void_p, c_void_p]),
+    "ggufx_file_validate": (c_int32, ["ggufx_file", c_uint32, c_void_p, c_void_p, c_void_p,
+        c_void_p]),
     "ggufx_generator_create": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_void_p]),
     "ggufx_generator_destroy": (None, ["ggufx_generator"]),
     "ggufx_chat_prompt_create": (c_int32, [c_void_p, c_void_p, c_void_p]),
@@ -2647,34 +2653,21 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_matcher_rollback": (c_int32, ["ggufx_matcher", c_uint64, c_void_p]),
     "ggufx_matcher_mask": (c_int32, [c_void_p, c_size_t, "ggufx_matcher", c_void_p]),
     "ggufx_matcher_info": (c_int32, [c_void_p, "ggufx_matcher", c_void_p]),
-    "ggufx_writer_copy_rank": (c_int32, ["ggufx_writer", "ggufx_file", c_uint32, c_uint32, c_void_p,
-        c_uint32, c_void_p]),
+    "ggufx_writer_copy_shard": (c_int32, ["ggufx_writer", "ggufx_file", c_uint32, c_uint32,
+        c_void_p, c_uint32, c_void_p]),
     "ggufx_imatrix_open": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p, c_void_p]),
     "ggufx_imatrix_open_memory": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_size_t,
         c_void_p]),
     "ggufx_imatrix_destroy": (None, ["ggufx_imatrix"]),
     "ggufx_imatrix_info": (c_int32, [c_void_p, "ggufx_imatrix", c_void_p]),
-    "ggufx_imatrix_at": (c_int32, [c_void_p, "ggufx_imatrix", c_size_t, c_void_p]),
+    "ggufx_imatrix_entry_at": (c_int32, [c_void_p, "ggufx_imatrix", c_size_t, c_void_p]),
     "ggufx_imatrix_find": (c_int32, [c_void_p, "ggufx_imatrix", c_void_p, c_size_t, c_void_p]),
-    "ggufx_imatrix_dataset": (c_int32, [c_void_p, "ggufx_imatrix", c_size_t, c_void_p]),
-    "ggufx_imatrix_select": (c_int32, ["ggufx_imatrix", c_void_p, c_size_t, c_void_p]),
+    "ggufx_imatrix_dataset_at": (c_int32, [c_void_p, "ggufx_imatrix", c_size_t, c_void_p]),
+    "ggufx_imatrix_keep_entries": (c_int32, ["ggufx_imatrix", c_void_p, c_size_t, c_void_p]),
     "ggufx_imatrix_merge": (c_int32, ["ggufx_imatrix", "ggufx_imatrix", c_void_p]),
-    "ggufx_imatrix_collect": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_size_t, c_uint32,
+    "ggufx_imatrix_create": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_size_t, c_uint32,
         c_int32, c_void_p, c_void_p]),
     "ggufx_imatrix_write": (c_int32, ["ggufx_imatrix", c_void_p, c_int32, c_void_p, c_void_p]),
-    "ggufx_file_type_count": (c_size_t, []),
-    "ggufx_file_type_at": (c_int32, [c_void_p, c_size_t, c_void_p]),
-    "ggufx_file_type_from_name": (c_int32, [c_void_p, c_void_p, c_void_p]),
-    "ggufx_job_quantize": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_file", c_uint32, c_void_p,
-        c_void_p]),
-    "ggufx_job_destroy": (None, ["ggufx_job"]),
-    "ggufx_job_info": (c_int32, [c_void_p, "ggufx_job", c_void_p]),
-    "ggufx_job_tensor_at": (c_int32, [c_void_p, "ggufx_job", c_size_t, c_void_p]),
-    "ggufx_job_set_types": (c_int32, ["ggufx_job", c_void_p, c_size_t, c_void_p]),
-    "ggufx_job_measure": (c_int32, [c_void_p, "ggufx_job", c_size_t, c_uint32, c_uint64, c_void_p,
-        c_void_p]),
-    "ggufx_job_run": (c_int32, ["ggufx_job", c_void_p, c_void_p, c_void_p]),
-    "ggufx_job_finish": (c_int32, ["ggufx_job", c_void_p, c_void_p, c_void_p]),
     "ggufx_kv_create": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p]),
     "ggufx_kv_estimate": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_uint64, c_void_p]),
     "ggufx_kv_destroy": (None, ["ggufx_kv"]),
@@ -2699,47 +2692,54 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         c_size_t, c_void_p]),
     "ggufx_kv_save": (c_int32, ["ggufx_kv", c_uint32, c_void_p, c_void_p, c_void_p]),
     "ggufx_kv_load": (c_int32, ["ggufx_kv", c_uint32, c_void_p, c_void_p, c_void_p]),
-    "ggufx_kv_save_path": (c_int32, ["ggufx_kv", c_uint32, c_void_p, c_void_p]),
-    "ggufx_kv_load_path": (c_int32, ["ggufx_kv", c_uint32, c_void_p, c_void_p]),
+    "ggufx_kv_save_file": (c_int32, ["ggufx_kv", c_uint32, c_void_p, c_void_p]),
+    "ggufx_kv_load_file": (c_int32, ["ggufx_kv", c_uint32, c_void_p, c_void_p]),
     "ggufx_kv_requantize": (c_int32, ["ggufx_kv", c_uint32, c_uint32, c_uint32, c_void_p,
         c_void_p]),
     "ggufx_kv_compact": (c_int32, ["ggufx_kv", c_uint32, c_void_p, c_void_p]),
     "ggufx_kv_clear": (c_int32, ["ggufx_kv", c_void_p]),
-    "ggufx_kv_stats": (c_int32, [c_void_p, "ggufx_kv", c_uint32, c_void_p]),
+    "ggufx_kv_info": (c_int32, [c_void_p, "ggufx_kv", c_uint32, c_void_p]),
     "ggufx_matvec": (c_int32, [c_void_p, c_size_t, "ggufx_runtime", "ggufx_tensor", c_void_p,
         c_size_t, c_void_p, c_void_p]),
     "ggufx_matmul": (c_int32, ["ggufx_runtime", c_void_p, c_size_t, c_void_p, c_void_p]),
-    "ggufx_measure": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_size_t, c_uint32, c_int32,
-        c_void_p, c_void_p]),
-    "ggufx_measure_total": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_size_t, c_uint64,
-        c_uint32, c_uint32, c_void_p]),
-    "ggufx_measure_endings": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_size_t, c_void_p,
-        c_size_t, c_void_p, c_void_p]),
     "ggufx_tokenizer_create": (c_int32, [c_void_p, "ggufx_file", c_void_p]),
     "ggufx_tokenizer_destroy": (None, ["ggufx_tokenizer"]),
     "ggufx_tokenize": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_tokenizer", c_void_p,
         c_size_t, c_uint32, c_void_p]),
     "ggufx_detokenize": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_tokenizer", c_void_p,
         c_size_t, c_uint32, c_void_p]),
-    "ggufx_detokenize_part": (c_int32, [c_void_p, c_size_t, c_void_p, c_void_p, "ggufx_tokenizer",
+    "ggufx_detokenize_stream": (c_int32, [c_void_p, c_size_t, c_void_p, c_void_p, "ggufx_tokenizer",
         c_void_p, c_size_t, c_void_p]),
     "ggufx_token_info": (c_int32, [c_void_p, "ggufx_tokenizer", c_int32, c_void_p]),
     "ggufx_tokenizer_info": (c_int32, [c_void_p, "ggufx_tokenizer", c_void_p]),
     "ggufx_tokenizer_special": (c_int32, ["ggufx_tokenizer", c_uint32]),
-    "ggufx_tokenizer_pre_count": (c_size_t, []),
-    "ggufx_tokenizer_pre": (c_int32, [c_void_p, c_size_t, c_void_p]),
+    "ggufx_pre_tokenizer_count": (c_size_t, []),
+    "ggufx_pre_tokenizer_at": (c_int32, [c_void_p, c_size_t, c_void_p]),
     "ggufx_tokenizer_unicode": (c_char_p, []),
     "ggufx_model_create": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_file", c_void_p, c_void_p]),
     "ggufx_model_destroy": (None, ["ggufx_model"]),
     "ggufx_model_info": (c_int32, [c_void_p, "ggufx_model", c_void_p]),
-    "ggufx_model_layer": (c_int32, [c_void_p, "ggufx_model", c_uint32, c_void_p]),
-    "ggufx_file_graph": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_file", c_void_p]),
+    "ggufx_model_layer_info": (c_int32, [c_void_p, "ggufx_model", c_uint32, c_void_p]),
+    "ggufx_model_describe_graph": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_file", c_void_p]),
     "ggufx_session_create": (c_int32, [c_void_p, "ggufx_model", c_void_p, c_void_p]),
     "ggufx_session_destroy": (None, ["ggufx_session"]),
     "ggufx_session_info": (c_int32, [c_void_p, "ggufx_session", c_void_p]),
     "ggufx_dequantize": (c_int32, [c_void_p, c_size_t, "ggufx_runtime", "ggufx_tensor", c_uint64,
         c_uint64, c_void_p]),
     "ggufx_quantize": (c_int32, [c_void_p, c_size_t, "ggufx_runtime", c_void_p, c_void_p]),
+    "ggufx_file_type_count": (c_size_t, []),
+    "ggufx_file_type_at": (c_int32, [c_void_p, c_size_t, c_void_p]),
+    "ggufx_file_type_find": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "ggufx_quantizer_create": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_file", c_uint32,
+        c_void_p, c_void_p]),
+    "ggufx_quantizer_destroy": (None, ["ggufx_quantizer"]),
+    "ggufx_quantizer_info": (c_int32, [c_void_p, "ggufx_quantizer", c_void_p]),
+    "ggufx_quantizer_tensor_at": (c_int32, [c_void_p, "ggufx_quantizer", c_size_t, c_void_p]),
+    "ggufx_quantizer_override_types": (c_int32, ["ggufx_quantizer", c_void_p, c_size_t, c_void_p]),
+    "ggufx_quantizer_tensor_error": (c_int32, [c_void_p, "ggufx_quantizer", c_size_t, c_uint32,
+        c_uint64, c_void_p, c_void_p]),
+    "ggufx_quantizer_run": (c_int32, ["ggufx_quantizer", c_void_p, c_void_p, c_void_p]),
+    "ggufx_quantizer_finish": (c_int32, ["ggufx_quantizer", c_void_p, c_void_p, c_void_p]),
     "ggufx_sampler_create": (c_int32, [c_void_p, "ggufx_runtime", c_uint32, c_uint64, c_void_p]),
     "ggufx_sampler_destroy": (None, ["ggufx_sampler"]),
     "ggufx_sampler_sample": (c_int32, [c_void_p, c_void_p, "ggufx_sampler", "ggufx_matcher",
@@ -2765,8 +2765,8 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_token_logprob": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_size_t, c_int32,
         c_void_p]),
     "ggufx_type_info": (c_int32, [c_void_p, c_uint32, c_void_p]),
-    "ggufx_type_from_name": (c_int32, [c_void_p, c_void_p, c_void_p]),
-    "ggufx_row_bytes": (c_int32, [c_void_p, c_uint32, c_uint64, c_void_p]),
+    "ggufx_type_find": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "ggufx_type_row_bytes": (c_int32, [c_void_p, c_uint32, c_uint64, c_void_p]),
     "ggufx_runtime_kernel_name": (c_char_p, ["ggufx_runtime", c_uint32]),
     "ggufx_kv_type_info": (c_int32, [c_void_p, c_uint32, c_void_p]),
     "ggufx_kv_type_from_name": (c_int32, [c_void_p, c_void_p, c_void_p]),
@@ -2800,8 +2800,9 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_writer_write": (c_int32, ["ggufx_writer", c_void_p, c_void_p, c_void_p]),
     "ggufx_writer_write_stream": (c_int32, ["ggufx_writer", c_void_p, c_void_p, c_void_p,
         c_void_p]),
-    "ggufx_edit_info": (c_int32, [c_void_p, "ggufx_writer", "ggufx_file", c_void_p, c_void_p]),
-    "ggufx_edit_write": (c_int32, [c_void_p, "ggufx_writer", "ggufx_file", c_void_p, c_void_p,
+    "ggufx_writer_edit_info": (c_int32, [c_void_p, "ggufx_writer", "ggufx_file", c_void_p,
         c_void_p]),
-    "ggufx_edit_recover": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p]),
+    "ggufx_writer_edit": (c_int32, [c_void_p, "ggufx_writer", "ggufx_file", c_void_p, c_void_p,
+        c_void_p]),
+    "ggufx_file_recover_edit": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p]),
 }

@@ -20,10 +20,10 @@ from ._keep import (Keep, Room, Structs, asked_twice)
 from ._library import (lib)
 from ._error import (present)
 from .errors import (check)
-from .ids import (AdapterKind, BatchFlags, ChatCallForm, ChatFeatures, ChatNotation, ChatParserStateFlags,
-    CpuFeatures, DeviceFlags, End, EstimateFlags, EventKind, Fma, GeneratorState, ImatrixFormat, Isa, JobReason,
-    KvType, LayerFlags, LayerKind, LogLevel, MatcherFlags, MeasureFlags, MetaType, ModelFlags, Pooling,
-    PreFlags, Status, TensorType, TokenFlags, TokenizerFlags, TypeFlags)
+from .ids import (AdapterKind, ChatCallForm, ChatFeatures, ChatNotation, ChatParserStateFlags, CpuFeatures,
+    DecodeFlags, DeviceFlags, End, EstimateFlags, EvalFlags, EventKind, Fma, GeneratorState, ImatrixFormat, Isa,
+    KvType, LayerFlags, LayerKind, LogLevel, MatcherFlags, ModelFlags, Pooling, PreFlags, QuantizerReason,
+    Status, TensorType, TokenFlags, TokenizerFlags, TypeFlags, ValueType)
 
 __all__ = [
     "Adapter",
@@ -31,19 +31,19 @@ __all__ = [
     "AdapterOptions",
     "AdapterUse",
     "AttendOptions",
-    "BatchItem",
-    "BatchOptions",
-    "Chat",
-    "ChatFacts",
     "ChatMessage",
-    "ChatOptions",
     "ChatParser",
     "ChatParserFacts",
     "ChatParserOptions",
     "ChatPrompt",
     "ChatPromptOptions",
     "ChatRequest",
-    "ChatRun",
+    "ChatSpan",
+    "ChatTemplate",
+    "ChatTemplateFacts",
+    "ChatTemplateOptions",
+    "DecodeItem",
+    "DecodeOptions",
     "Device",
     "DeviceFacts",
     "DeviceOptions",
@@ -55,11 +55,14 @@ __all__ = [
     "EmbedderFacts",
     "EstimateFacts",
     "EstimateOptions",
+    "EvalFacts",
+    "EvalOptions",
+    "EvalRow",
     "Event",
     "EventToken",
     "FileFacts",
     "FileTypeFacts",
-    "Finding",
+    "FindingFacts",
     "ForkOptions",
     "Generator",
     "GeneratorFacts",
@@ -69,13 +72,9 @@ __all__ = [
     "ImatrixEntry",
     "ImatrixFacts",
     "ImatrixOptions",
-    "JobFacts",
-    "JobOptions",
-    "JobRunOptions",
-    "JobTensor",
     "KvCache",
     "KvFacts",
-    "KvLayer",
+    "KvLayerOptions",
     "KvOptions",
     "KvQueries",
     "KvRange",
@@ -86,10 +85,7 @@ __all__ = [
     "Logprob",
     "MatcherFacts",
     "MatmulOptions",
-    "MeasureFacts",
-    "MeasureOptions",
-    "MeasureRow",
-    "MetaEntry",
+    "MetaFacts",
     "MirostatOptions",
     "Model",
     "ModelFacts",
@@ -97,9 +93,13 @@ __all__ = [
     "ModelOverride",
     "OpenOptions",
     "PenaltyOptions",
-    "PreFacts",
+    "PreTokenizerFacts",
     "Prompt",
     "PromptPart",
+    "QuantizerFacts",
+    "QuantizerOptions",
+    "QuantizerRunOptions",
+    "QuantizerTensorFacts",
     "RuntimeFacts",
     "Sampler",
     "SessionFacts",
@@ -116,28 +116,28 @@ __all__ = [
     "WriteOptions",
     "WriterFacts",
     "WriterOptions",
-    "abi_layout",
     "abi_version",
-    "chat_format_name",
+    "chat_template_builtin_name",
     "file_type_at",
     "file_type_count",
-    "file_type_from_name",
+    "file_type_find",
     "has",
     "kv_type_from_name",
     "kv_type_info",
-    "row_bytes",
+    "pre_tokenizer_at",
+    "pre_tokenizer_count",
     "status_name",
-    "tokenizer_pre",
-    "tokenizer_pre_count",
+    "struct_size",
     "tokenizer_unicode",
-    "type_from_name",
+    "type_find",
     "type_info",
+    "type_row_bytes",
     "version",
 ]
 
-_CALL_1 = callback(c_int32, c_size_t, c_void_p)
-_CALL_2 = callback(c_int32, c_void_p, c_size_t)
-_CALL_3 = callback(c_int32, c_void_p)
+_CALL_1 = callback(c_int32, c_void_p, c_size_t)
+_CALL_2 = callback(c_int32, c_void_p)
+_CALL_3 = callback(c_int32, c_size_t, c_void_p)
 _CALL_4 = callback(c_int32, c_uint32, c_void_p, c_size_t)
 
 
@@ -374,7 +374,7 @@ class EstimateOptions:
     """Options of an estimate. All zero means default."""
 
     file_type: int = 0
-    """Quantization mix, as in Quantizer.quantize."""
+    """Quantization mix, as in Quantizer."""
     n_context: int = 0
     """Tokens of each session; 0 = as Session."""
     n_batch: int = 0
@@ -385,8 +385,8 @@ class EstimateOptions:
     """KvType of the keys."""
     type_v: int = 0
     """KvType of the values. Runtime.recommend chooses both types if both are KvType.DEFAULT."""
-    job: JobOptions | None = None
-    """As in Quantizer.quantize; None: default."""
+    job: QuantizerOptions | None = None
+    """As in Quantizer; None: default."""
     memory_bytes: int = 0
     """Limit of total_bytes; 0: no limit."""
     bandwidth: float = 0.0
@@ -412,7 +412,7 @@ class EstimateOptions:
     rank: int = 0
     """Index of the rank; ignored for a rank's file with n_ranks 0."""
     flags: int = 0
-    """EstimateFlags.FILE_TYPE, _IMATRIX, _LAYERS."""
+    """EstimateFlags.HAS_FILE_TYPE, _IMATRIX, _LAYERS."""
 
     def _fill(self, o: _raw.ggufx_estimate_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
@@ -422,7 +422,7 @@ class EstimateOptions:
         o.n_sessions = self.n_sessions
         o.type_k = self.type_k
         o.type_v = self.type_v
-        o.job = keep.struct(_raw.ggufx_job_options, self.job)
+        o.job = keep.struct(_raw.ggufx_quantizer_options, self.job)
         o.memory_bytes = self.memory_bytes
         o.bandwidth = self.bandwidth
         o.n_context_total = self.n_context_total
@@ -437,7 +437,7 @@ class EstimateOptions:
 
 
 @dataclass
-class JobOptions:
+class QuantizerOptions:
     """Options of a plan. All zero means default."""
 
     output_type: int = 0
@@ -452,7 +452,7 @@ class JobOptions:
     """As in WriterOptions."""
     flags: int = 0
 
-    def _fill(self, o: _raw.ggufx_job_options, keep: Keep) -> None:
+    def _fill(self, o: _raw.ggufx_quantizer_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
         o.output_type = self.output_type
         o.embedding_type = self.embedding_type
@@ -462,119 +462,15 @@ class JobOptions:
         o.flags = self.flags
 
 
-@dataclass
-class KvOptions:
-    """Options of Runtime.kv_estimate."""
-
-    n_layers: int = 0
-    """At least 1; n_layers * n_sequences is at most 4,194,304."""
-    n_kv_heads: int = 0
-    """At least 1."""
-    n_q_heads: int = 0
-    """A multiple of n_kv_heads."""
-    head_dim_k: int = 0
-    """Values of a key head, at least 1."""
-    head_dim_v: int = 0
-    """Values of a value head; 0 = head_dim_k, the maximum with KvFlags.V_IN_K."""
-    type_k: int = 0
-    """KvType of the keys."""
-    type_v: int = 0
-    """KvType of the values."""
-    n_sequences: int = 0
-    """0 = 1."""
-    max_tokens: int = 0
-    """Maximum per sequence; 0 = limited by memory."""
-    n_sinks: int = 0
-    """Attention sinks: first tokens that stay F16 with quantized types, and F32 with BF16. At most
-    64; 0 = 64 (a page), KV_NO_SINKS = none.
-    """
-    rope_style: int = 0
-    rope_dims: int = 0
-    """Coordinates that RoPE rotates, from the first on; 0 = head_dim_k. With KvFlags.V_IN_K from
-    head_dim_v on; 0 = all after it.
-    """
-    rope_base: float = 0.0
-    """0 = 10000."""
-    rope_scale: float = 0.0
-    """Scale of positions; 0 = 1."""
-    layers: Sequence[KvLayer] | None = None
-    """Read by the call only; None if n_layer_options is 0."""
-    model: int = 0
-    """Id chosen by the caller; snapshots with another one are refused."""
-    rope_frequencies: Buffer | None = None
-    """[n_rope_frequencies] angle in radians by which RoPE rotates pair i per position, read by the
-    call only. None: rope_scale * rope_base^(-2 i / rope_dims).
-    """
-    flags: int = 0
-    """KvFlags.FIT_TQ3_0, _CENTRE_*, _V_IN_K."""
-
-    def _fill(self, o: _raw.ggufx_kv_options, keep: Keep) -> None:
-        o.struct_size = sizeof(o)
-        o.n_layers = self.n_layers
-        o.n_kv_heads = self.n_kv_heads
-        o.n_q_heads = self.n_q_heads
-        o.head_dim_k = self.head_dim_k
-        o.head_dim_v = self.head_dim_v
-        o.type_k = self.type_k
-        o.type_v = self.type_v
-        o.n_sequences = self.n_sequences
-        o.max_tokens = self.max_tokens
-        o.n_sinks = self.n_sinks
-        o.rope_style = self.rope_style
-        o.rope_dims = self.rope_dims
-        o.rope_base = self.rope_base
-        o.rope_scale = self.rope_scale
-        o.layers, o.n_layer_options = keep.structs(_raw.ggufx_kv_layer, self.layers)
-        o.model = self.model
-        o.rope_frequencies, o.n_rope_frequencies = keep.array(self.rope_frequencies, F64, "rope_frequencies")
-        o.flags = self.flags
-
-
-@dataclass
-class KvLayer:
-    """Options of one layer. Pages that no later token can see are freed, except with symmetric
-    windows.
-    """
-
-    type_k: int = 0
-    """KvType of the keys; KvType.DEFAULT = that of the cache."""
-    type_v: int = 0
-    """KvType of the values; KvType.DEFAULT = that of the cache."""
-    window: int = 0
-    """Positions that a token sees, see window_kind; 0 = causal, no limit."""
-    window_kind: int = 0
-    """WindowKind; 0 without a window."""
-
-    def _fill(self, o: _raw.ggufx_kv_layer, keep: Keep) -> None:
-        o.type_k = self.type_k
-        o.type_v = self.type_v
-        o.window = self.window
-        o.window_kind = self.window_kind
-
-
-@dataclass
-class MatmulOptions:
-    """Options of Runtime.matvec."""
-
-    progress: Progress | None = None
-    """None: cannot be cancelled."""
-    flags: int = 0
-
-    def _fill(self, o: _raw.ggufx_matmul_options, keep: Following) -> None:
-        o.struct_size = sizeof(o)
-        o.progress = keep.follow(self.progress)
-        o.flags = self.flags
-
-
 @dataclass(frozen=True)
-class MeasureFacts:
+class EvalFacts:
     """Results of a measurement. Errors are standard errors. The error of a quantile is half the
     distance between the values one standard error of its rank below and above it. Logarithms are
     natural.
     """
 
-    flags: MeasureFlags
-    """MeasureFlags.COMPARED, _SAME_MODEL."""
+    flags: EvalFlags
+    """EvalFlags.COMPARED, _SAME_MODEL."""
     perplexity: float
     """Exp of the mean negative log-likelihood."""
     standard_error: float
@@ -616,15 +512,15 @@ class MeasureFacts:
     """Standard error of rms_dp."""
 
     @classmethod
-    def _of(cls, o: _raw.ggufx_measure_facts) -> MeasureFacts:
-        return cls(MeasureFlags(o.flags), o.perplexity, o.standard_error, o.n_chunks, o.n_tokens, o.n_scored,
+    def _of(cls, o: _raw.ggufx_eval_facts) -> EvalFacts:
+        return cls(EvalFlags(o.flags), o.perplexity, o.standard_error, o.n_chunks, o.n_tokens, o.n_scored,
             o.base_perplexity, o.base_error, o.log_ratio, o.log_ratio_error, o.kl, o.kl_error, o.kl_median,
             o.kl_median_error, o.kl_99, o.kl_99_error, o.kl_max, o.same_top, o.same_top_error, o.rms_dp,
             o.rms_dp_error)
 
 
 @dataclass(frozen=True)
-class MeasureRow:
+class EvalRow:
     """A prediction that was scored."""
 
     loss: float
@@ -633,16 +529,16 @@ class MeasureRow:
     """The same for the saved logits; 0 without them, as are the next two."""
     divergence: float
     """KL divergence: sum p log(p / q), p of the saved logits, q of the model."""
-    flags: MeasureFlags
-    """MeasureFlags.SAME_TOP."""
+    flags: EvalFlags
+    """EvalFlags.SAME_TOP."""
     token: int
     """Token in the text."""
 
     @classmethod
-    def _of(cls, o: _raw.ggufx_measure_row) -> MeasureRow:
-        return cls(o.loss, o.base_loss, o.divergence, MeasureFlags(o.flags), o.token)
+    def _of(cls, o: _raw.ggufx_eval_row) -> EvalRow:
+        return cls(o.loss, o.base_loss, o.divergence, EvalFlags(o.flags), o.token)
 
-    def _fill(self, o: _raw.ggufx_measure_row, keep: Keep) -> None:
+    def _fill(self, o: _raw.ggufx_eval_row, keep: Keep) -> None:
         o.loss = self.loss
         o.base_loss = self.base_loss
         o.divergence = self.divergence
@@ -651,7 +547,111 @@ class MeasureRow:
 
 
 @dataclass
-class ChatOptions:
+class KvOptions:
+    """Options of Runtime.kv_estimate."""
+
+    n_layers: int = 0
+    """At least 1; n_layers * n_sequences is at most 4,194,304."""
+    n_kv_heads: int = 0
+    """At least 1."""
+    n_q_heads: int = 0
+    """A multiple of n_kv_heads."""
+    head_dim_k: int = 0
+    """Values of a key head, at least 1."""
+    head_dim_v: int = 0
+    """Values of a value head; 0 = head_dim_k, the maximum with KvFlags.V_IN_K."""
+    type_k: int = 0
+    """KvType of the keys."""
+    type_v: int = 0
+    """KvType of the values."""
+    n_sequences: int = 0
+    """0 = 1."""
+    max_tokens: int = 0
+    """Maximum per sequence; 0 = limited by memory."""
+    n_sinks: int = 0
+    """Attention sinks: first tokens that stay F16 with quantized types, and F32 with BF16. At most
+    64; 0 = 64 (a page), KV_NO_SINK_TOKENS = none.
+    """
+    rope_style: int = 0
+    rope_dims: int = 0
+    """Coordinates that RoPE rotates, from the first on; 0 = head_dim_k. With KvFlags.V_IN_K from
+    head_dim_v on; 0 = all after it.
+    """
+    rope_base: float = 0.0
+    """0 = 10000."""
+    rope_scale: float = 0.0
+    """Scale of positions; 0 = 1."""
+    layers: Sequence[KvLayerOptions] | None = None
+    """Read by the call only; None if n_layer_options is 0."""
+    model: int = 0
+    """Id chosen by the caller; snapshots with another one are refused."""
+    rope_frequencies: Buffer | None = None
+    """[n_rope_frequencies] angle in radians by which RoPE rotates pair i per position, read by the
+    call only. None: rope_scale * rope_base^(-2 i / rope_dims).
+    """
+    flags: int = 0
+    """KvFlags.FIT_TQ3_0, _CENTRE_*, _V_IN_K."""
+
+    def _fill(self, o: _raw.ggufx_kv_options, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.n_layers = self.n_layers
+        o.n_kv_heads = self.n_kv_heads
+        o.n_q_heads = self.n_q_heads
+        o.head_dim_k = self.head_dim_k
+        o.head_dim_v = self.head_dim_v
+        o.type_k = self.type_k
+        o.type_v = self.type_v
+        o.n_sequences = self.n_sequences
+        o.max_tokens = self.max_tokens
+        o.n_sinks = self.n_sinks
+        o.rope_style = self.rope_style
+        o.rope_dims = self.rope_dims
+        o.rope_base = self.rope_base
+        o.rope_scale = self.rope_scale
+        o.layers, o.n_layer_options = keep.structs(_raw.ggufx_kv_layer_options, self.layers)
+        o.model = self.model
+        o.rope_frequencies, o.n_rope_frequencies = keep.array(self.rope_frequencies, F64, "rope_frequencies")
+        o.flags = self.flags
+
+
+@dataclass
+class KvLayerOptions:
+    """Options of one layer. Pages that no later token can see are freed, except with symmetric
+    windows.
+    """
+
+    type_k: int = 0
+    """KvType of the keys; KvType.DEFAULT = that of the cache."""
+    type_v: int = 0
+    """KvType of the values; KvType.DEFAULT = that of the cache."""
+    window: int = 0
+    """Positions that a token sees, see window_kind; 0 = causal, no limit."""
+    window_kind: int = 0
+    """WindowKind; 0 without a window."""
+
+    def _fill(self, o: _raw.ggufx_kv_layer_options, keep: Keep) -> None:
+        o.type_k = self.type_k
+        o.type_v = self.type_v
+        o.window = self.window
+        o.window_kind = self.window_kind
+
+
+@dataclass
+class MatmulOptions:
+    """Options of Runtime.matvec."""
+
+    progress: Progress | None = None
+    """None: cannot be cancelled."""
+    flags: int = 0
+
+    def _fill(self, o: _raw.ggufx_matmul_options, keep: Following) -> None:
+        o.struct_size = sizeof(o)
+        o.progress = keep.follow(self.progress)
+        o.flags = self.flags
+
+
+@dataclass
+class ChatTemplateOptions:
     """Options of a template. Texts are UTF-8."""
 
     text: Text | None = None
@@ -665,7 +665,7 @@ class ChatOptions:
     eos_token: Text | None = None
     """The variable eos_token; absent: that of the file, if it has one."""
 
-    def _fill(self, o: _raw.ggufx_chat_options, keep: Keep) -> None:
+    def _fill(self, o: _raw.ggufx_chat_template_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
         o.text.data, o.text.size = keep.text(self.text)
         o.name.data, o.name.size = keep.text(self.name)
@@ -747,8 +747,8 @@ class ChatMessage:
 
 
 @dataclass(frozen=True)
-class ChatRun:
-    """A run of prompt bytes with one origin, from the end of the previous run up to `end`."""
+class ChatSpan:
+    """A span of prompt bytes with one origin, from the end of the previous span up to `end`."""
 
     end: int
     """Offset after its last byte."""
@@ -756,12 +756,12 @@ class ChatRun:
     """1: from messages, tools or variables; 0: from the template."""
 
     @classmethod
-    def _of(cls, o: _raw.ggufx_chat_run) -> ChatRun:
+    def _of(cls, o: _raw.ggufx_chat_span) -> ChatSpan:
         return cls(o.end, o.user != 0)
 
 
 @dataclass(frozen=True)
-class ChatFacts:
+class ChatTemplateFacts:
     """Format of the reasoning and tool calls that models of a template write.
 
     Strings end with NUL, are never None and live as long as the template. A call consists of
@@ -797,7 +797,7 @@ class ChatFacts:
     """Around strings, for ChatNotation.QUOTED."""
 
     @classmethod
-    def _of(cls, o: _raw.ggufx_chat_facts) -> ChatFacts:
+    def _of(cls, o: _raw.ggufx_chat_template_facts) -> ChatTemplateFacts:
         return cls(ChatFeatures(o.flags), ChatCallForm(o.call_form), ChatNotation(o.call_notation),
             text_at(o.reasoning_open), text_at(o.reasoning_close), text_at(o.call_prefix),
             text_at(o.call_middle), text_at(o.call_end), text_at(o.call_before_key), text_at(o.call_after_key),
@@ -808,7 +808,7 @@ class ChatFacts:
 class ChatParserOptions:
     """Options of ChatParser."""
 
-    chat: Chat | None = None
+    chat: ChatTemplate | None = None
     """Template that decides the format; None: all output is answer."""
     prompt: Text | None = None
     """The rendered prompt, or its end, which may open reasoning or a call."""
@@ -818,7 +818,7 @@ class ChatParserOptions:
 
     def _fill(self, o: _raw.ggufx_chat_parser_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
-        o.chat = keep.object(self.chat, "ggufx_chat")
+        o.chat = keep.object(self.chat, "ggufx_chat_template")
         o.prompt.data, o.prompt.size = keep.text(self.prompt)
         o.tools.data, o.tools.size = keep.json(self.tools)
         o.flags = self.flags
@@ -1014,12 +1014,12 @@ class FileFacts:
 
 
 @dataclass(frozen=True)
-class MetaEntry:
+class MetaFacts:
     """Result of File.meta_at."""
 
-    type: MetaType
-    element_type: MetaType
-    """MetaType of the elements of an array, else -1."""
+    type: ValueType
+    element_type: ValueType
+    """ValueType of the elements of an array, else -1."""
     key: str
     """Absent for a nested array."""
     count: int
@@ -1028,13 +1028,13 @@ class MetaEntry:
     """Byte offset of the value in the file, or in the first part of a set."""
 
     @classmethod
-    def _of(cls, o: _raw.ggufx_meta_entry) -> MetaEntry:
-        return cls(MetaType(o.type), MetaType(o.element_type), text_at(o.key.data, o.key.size), o.count,
+    def _of(cls, o: _raw.ggufx_meta_facts) -> MetaFacts:
+        return cls(ValueType(o.type), ValueType(o.element_type), text_at(o.key.data, o.key.size), o.count,
             o.offset)
 
 
 @dataclass(frozen=True)
-class Finding:
+class FindingFacts:
     """A fault or remark of File.validate."""
 
     severity: LogLevel
@@ -1051,7 +1051,7 @@ class Finding:
     """Name of the key or tensor."""
 
     @classmethod
-    def _of(cls, o: _raw.ggufx_finding) -> Finding:
+    def _of(cls, o: _raw.ggufx_finding_facts) -> FindingFacts:
         return cls(LogLevel(o.severity), Status(o.status), present(o.offset), present(o.index), text_at(o.text),
             text_at(o.name.data, o.name.size))
 
@@ -1101,7 +1101,7 @@ class GeneratorOptions:
     """Copied with its state; None: greedy."""
     grammar: Grammar | None = None
     """None: any text."""
-    chat: Chat | None = None
+    chat: ChatTemplate | None = None
     """For messages; None: that of the model's file."""
     stops: Sequence[Text] | None = None
     """Stop strings, copied; none is empty."""
@@ -1122,7 +1122,7 @@ class GeneratorOptions:
         o.tokenizer = keep.object(self.tokenizer, "ggufx_tokenizer")
         o.sampler = keep.object(self.sampler, "ggufx_sampler")
         o.grammar = keep.object(self.grammar, "ggufx_grammar")
-        o.chat = keep.object(self.chat, "ggufx_chat")
+        o.chat = keep.object(self.chat, "ggufx_chat_template")
         o.stops, o.n_stops = keep.texts_of(_raw.ggufx_text, self.stops)
         o.draft = keep.struct(_raw.ggufx_draft_options, self.draft)
         o.n_logprobs = self.n_logprobs
@@ -1275,7 +1275,7 @@ class ChatPromptOptions:
     End.TOOL_CALL when the call is complete.
     """
 
-    chat: Chat | None = None
+    chat: ChatTemplate | None = None
     """The template."""
     tokenizer: Tokenizer | None = None
     """That of the generators."""
@@ -1300,7 +1300,7 @@ class ChatPromptOptions:
 
     def _fill(self, o: _raw.ggufx_chat_prompt_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
-        o.chat = keep.object(self.chat, "ggufx_chat")
+        o.chat = keep.object(self.chat, "ggufx_chat_template")
         o.tokenizer = keep.object(self.tokenizer, "ggufx_tokenizer")
         o.request = keep.struct(_raw.ggufx_chat_request, self.request)
         o.tool_choice = self.tool_choice
@@ -1413,96 +1413,6 @@ class ImatrixOptions:
         o.struct_size = sizeof(o)
         o.dataset = keep.string(self.dataset)
         o.progress = keep.follow(self.progress)
-        o.flags = self.flags
-
-
-@dataclass(frozen=True)
-class JobFacts:
-    """Result of Quantizer.info."""
-
-    n_tensors: int
-    n_parts: int
-    """Files that a run writes."""
-    n_values: int
-    """Values of all tensors."""
-    bytes_in: int
-    """Bytes of all tensors in the input."""
-    bytes_out: int
-    """Bytes of all tensors in the output."""
-    file_bytes: int
-    """Exact bytes of all files that a run writes."""
-    n_fallbacks: int
-    """Tensors with JobReason.FALLBACK."""
-    n_missing: int
-    """Tensors without an entry of the imatrix, if one was given."""
-
-    @classmethod
-    def _of(cls, o: _raw.ggufx_job_facts) -> JobFacts:
-        return cls(o.n_tensors, o.n_parts, o.n_values, o.bytes_in, o.bytes_out, o.file_bytes, o.n_fallbacks,
-            o.n_missing)
-
-
-@dataclass(frozen=True)
-class JobTensor:
-    """A tensor of a plan."""
-
-    name: str
-    """."""
-    ne: tuple[int, ...]
-    """Values per dimension."""
-    from_: TensorType
-    """Type in the input."""
-    to: TensorType
-    """Type in the output."""
-    wanted: TensorType
-    """Type before a fallback."""
-    reason: JobReason
-    imatrix: int
-    """1: an entry weighs its columns; 0: no entry is used; -1: the imatrix has no entry; -2: no
-    entry, but the type requires one.
-    """
-    part: int
-    """Index of the output file."""
-    bytes_in: int
-    """Bytes in the input."""
-    bytes_out: int
-    """Bytes in the output."""
-    rmse: float
-    """Error of a run with JobRunFlags.MEASURE; negative: not measured."""
-    seconds: float
-    """Time in the last run."""
-
-    @classmethod
-    def _of(cls, o: _raw.ggufx_job_tensor) -> JobTensor:
-        return cls(text_at(o.name.data, o.name.size), tuple(o.ne)[: o.n_dims], TensorType(o.from_),
-            TensorType(o.to), TensorType(o.wanted), JobReason(o.reason), o.imatrix, o.part, o.bytes_in,
-            o.bytes_out, o.rmse, o.seconds)
-
-
-@dataclass
-class JobRunOptions:
-    """Options of a run. All zero means default."""
-
-    progress: Progress | None = None
-    """Reported in bytes of input; None: cannot be cancelled."""
-    tensor_done: Callable[[int, JobTensor], object] | None = None
-    """Called after each tensor, on the calling thread; may be None. A result other than Status.OK
-    ends the run with it; the next run goes on after this tensor.
-    """
-    shard: int = 0
-    """Number of this shard, 1 .. n_shards; 0: no shards. n_shards runs on one file system write
-    their tensors to PATH.part; Quantizer.finish completes the file.
-    """
-    n_shards: int = 0
-    flags: int = 0
-
-    def _fill(self, o: _raw.ggufx_job_run_options, keep: Following) -> None:
-        o.struct_size = sizeof(o)
-        o.progress = keep.follow(self.progress)
-        o.tensor_done, o.user = keep.on(_CALL_1, self.tensor_done, lambda f, index_,
-            tensor_: f(index_, JobTensor._of(cast(tensor_, POINTER(_raw.ggufx_job_tensor)).contents)))
-        o.shard = self.shard
-        o.n_shards = self.n_shards
         o.flags = self.flags
 
 
@@ -1632,7 +1542,7 @@ class KvRange:
 
 @dataclass(frozen=True)
 class KvFacts:
-    """Result of KvCache.stats."""
+    """Result of KvCache.info."""
 
     type_k: KvType
     """KvType of the keys, as the options have it for KV_ALL_LAYERS."""
@@ -1784,7 +1694,7 @@ class ModelFacts:
 
 @dataclass(frozen=True)
 class LayerFacts:
-    """Result of Model.layer."""
+    """Result of Model.layer_info."""
 
     flags: LayerFlags
     kind: LayerKind
@@ -1817,7 +1727,7 @@ class LayerFacts:
 
 
 @dataclass
-class BatchItem:
+class DecodeItem:
     """Tokens to append to a sequence. Unused fields must be 0."""
 
     sequence: int = 0
@@ -1838,7 +1748,7 @@ class BatchItem:
     """
     flags: int = 0
 
-    def _fill(self, o: _raw.ggufx_batch_item, keep: Keep) -> None:
+    def _fill(self, o: _raw.ggufx_decode_item, keep: Keep) -> None:
         o.struct_size = sizeof(o)
         o.sequence = self.sequence
         o.tokens, o.n_tokens = keep.array(self.tokens, I32, "tokens")[0], equal(self.tokens, self.positions)
@@ -1849,16 +1759,16 @@ class BatchItem:
 
 
 @dataclass
-class BatchOptions:
-    """Options of Session.decode_batch."""
+class DecodeOptions:
+    """Options of Session.decode."""
 
     progress: Progress | None = None
     """Counts tokens; None: cannot be cancelled."""
     matmul_flags: int = 0
-    """MatmulFlags with BatchOptionsFlags.MATMUL, else 0."""
+    """MatmulFlags with DecodeOptionsFlags.HAS_MATMUL_FLAGS, else 0."""
     flags: int = 0
 
-    def _fill(self, o: _raw.ggufx_batch_options, keep: Following) -> None:
+    def _fill(self, o: _raw.ggufx_decode_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
         o.progress = keep.follow(self.progress)
         o.matmul_flags = self.matmul_flags
@@ -1867,7 +1777,7 @@ class BatchOptions:
 
 @dataclass(frozen=True)
 class SessionMemoryFacts:
-    """Result of Session.memory."""
+    """Result of Session.memory_info."""
 
     cache_bytes: int
     """Bytes allocated for keys, values and states."""
@@ -1888,24 +1798,7 @@ class SessionMemoryFacts:
 
 
 @dataclass
-class StepItem:
-    """A generator's part in a step."""
-
-    generator: Generator
-    """On a sequence of the session."""
-    n_tokens: int = 0
-    """Most tokens of its prompt in this step; 0 = its share of what fits. If more are asked for
-    than n_batch, all items share it.
-    """
-
-    def _fill(self, o: _raw.ggufx_step_item, keep: Keep) -> None:
-        o.struct_size = sizeof(o)
-        o.generator = keep.object(self.generator, "ggufx_generator")
-        o.n_tokens = self.n_tokens
-
-
-@dataclass
-class MeasureOptions:
+class EvalOptions:
     """Options of a measurement. All zero means default."""
 
     stride: int = 0
@@ -1925,15 +1818,15 @@ class MeasureOptions:
     """
     read: Callable[[int], Buffer] | None = None
     """Reads all n bytes of the same from elsewhere. None: none."""
-    report: Callable[[MeasureFacts], object] | None = None
+    report: Callable[[EvalFacts], object] | None = None
     """Gets the running result after each chunk. A result other than Status.OK ends the call with it.
     None: none.
     """
     progress: Progress | None = None
     """Counts tokens; None: none."""
-    rows: Callable[[tuple[MeasureRow, ...]], object] | None = None
+    rows: Callable[[tuple[EvalRow, ...]], object] | None = None
     """Gets the scored predictions in the order of the text, in pieces. A result other than Status.OK
-    ends the call with it. Runtime.measure_total computes the results of a text that is measured in
+    ends the call with it. Runtime.eval_merge computes the results of a text that is measured in
     parts, cut between chunks. None: none.
     """
     base_chunk: int = 0
@@ -1941,19 +1834,36 @@ class MeasureOptions:
     checked.
     """
 
-    def _fill(self, o: _raw.ggufx_measure_options, keep: Following) -> None:
+    def _fill(self, o: _raw.ggufx_eval_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
         o.stride = self.stride
         o.save_path = keep.path(self.save_path)
-        o.write, o.write_user = keep.on(_CALL_2, self.write, lambda f, data_, n_: f(string_at(data_, n_)))
+        o.write, o.write_user = keep.on(_CALL_1, self.write, lambda f, data_, n_: f(string_at(data_, n_)))
         o.base_path = keep.path(self.base_path)
-        o.read, o.read_user = keep.on(_CALL_2, self.read, lambda f, data_, n_: fill_whole(data_, n_, f))
-        o.report, o.report_user = keep.on(_CALL_3, self.report, lambda f,
-            running_: f(MeasureFacts._of(cast(running_, POINTER(_raw.ggufx_measure_facts)).contents)))
+        o.read, o.read_user = keep.on(_CALL_1, self.read, lambda f, data_, n_: fill_whole(data_, n_, f))
+        o.report, o.report_user = keep.on(_CALL_2, self.report, lambda f,
+            running_: f(EvalFacts._of(cast(running_, POINTER(_raw.ggufx_eval_facts)).contents)))
         o.progress = keep.follow(self.progress)
-        o.rows, o.rows_user = keep.on(_CALL_2, self.rows, lambda f, rows_,
-            n_: f(tuple(MeasureRow._of(o) for o in cast(rows_, POINTER(_raw.ggufx_measure_row))[:n_])))
+        o.rows, o.rows_user = keep.on(_CALL_1, self.rows, lambda f, rows_,
+            n_: f(tuple(EvalRow._of(o) for o in cast(rows_, POINTER(_raw.ggufx_eval_row))[:n_])))
         o.base_chunk = self.base_chunk
+
+
+@dataclass
+class StepItem:
+    """A generator's part in a step."""
+
+    generator: Generator
+    """On a sequence of the session."""
+    n_tokens: int = 0
+    """Most tokens of its prompt in this step; 0 = its share of what fits. If more are asked for
+    than n_batch, all items share it.
+    """
+
+    def _fill(self, o: _raw.ggufx_step_item, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.generator = keep.object(self.generator, "ggufx_generator")
+        o.n_tokens = self.n_tokens
 
 
 @dataclass
@@ -1976,7 +1886,7 @@ class SessionOptions:
     than all sequences can hold: each has its own memory.
     """
     n_checkpoints: int = 0
-    """Checkpoints of recurrent states for Session.sequence_truncate, in addition to the state
+    """Checkpoints of recurrent states for Session.truncate, in addition to the state
     before the last decode. At most 4096; 0 = 8, or one per 64 tokens if the context has less
     than 512; SESSION_NO_CHECKPOINTS = none. No effect on models without recurrent
     layers.
@@ -2016,6 +1926,96 @@ class SessionFacts:
     @classmethod
     def _of(cls, o: _raw.ggufx_session_facts) -> SessionFacts:
         return cls(o.n_context, o.n_batch, KvType(o.type_k), KvType(o.type_v), o.n_sequences, o.n_context_total)
+
+
+@dataclass(frozen=True)
+class QuantizerFacts:
+    """Result of Quantizer.info."""
+
+    n_tensors: int
+    n_parts: int
+    """Files that a run writes."""
+    n_values: int
+    """Values of all tensors."""
+    bytes_in: int
+    """Bytes of all tensors in the input."""
+    bytes_out: int
+    """Bytes of all tensors in the output."""
+    file_bytes: int
+    """Exact bytes of all files that a run writes."""
+    n_fallbacks: int
+    """Tensors with QuantizerReason.FALLBACK."""
+    n_missing: int
+    """Tensors without an entry of the imatrix, if one was given."""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_quantizer_facts) -> QuantizerFacts:
+        return cls(o.n_tensors, o.n_parts, o.n_values, o.bytes_in, o.bytes_out, o.file_bytes, o.n_fallbacks,
+            o.n_missing)
+
+
+@dataclass(frozen=True)
+class QuantizerTensorFacts:
+    """A tensor of a plan."""
+
+    name: str
+    """."""
+    ne: tuple[int, ...]
+    """Values per dimension."""
+    from_: TensorType
+    """Type in the input."""
+    to: TensorType
+    """Type in the output."""
+    wanted: TensorType
+    """Type before a fallback."""
+    reason: QuantizerReason
+    imatrix: int
+    """1: an entry weighs its columns; 0: no entry is used; -1: the imatrix has no entry; -2: no
+    entry, but the type requires one.
+    """
+    part: int
+    """Index of the output file."""
+    bytes_in: int
+    """Bytes in the input."""
+    bytes_out: int
+    """Bytes in the output."""
+    rmse: float
+    """Error of a run with QuantizerRunFlags.MEASURE; negative: not measured."""
+    seconds: float
+    """Time in the last run."""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_quantizer_tensor_facts) -> QuantizerTensorFacts:
+        return cls(text_at(o.name.data, o.name.size), tuple(o.ne)[: o.n_dims], TensorType(o.from_),
+            TensorType(o.to), TensorType(o.wanted), QuantizerReason(o.reason), o.imatrix, o.part, o.bytes_in,
+            o.bytes_out, o.rmse, o.seconds)
+
+
+@dataclass
+class QuantizerRunOptions:
+    """Options of a run. All zero means default."""
+
+    progress: Progress | None = None
+    """Reported in bytes of input; None: cannot be cancelled."""
+    tensor_done: Callable[[int, QuantizerTensorFacts], object] | None = None
+    """Called after each tensor, on the calling thread; may be None. A result other than Status.OK
+    ends the run with it; the next run goes on after this tensor.
+    """
+    shard: int = 0
+    """Number of this shard, 1 .. n_shards; 0: no shards. n_shards runs on one file system write
+    their tensors to PATH.part; Quantizer.finish completes the file.
+    """
+    n_shards: int = 0
+    flags: int = 0
+
+    def _fill(self, o: _raw.ggufx_quantizer_run_options, keep: Following) -> None:
+        o.struct_size = sizeof(o)
+        o.progress = keep.follow(self.progress)
+        o.tensor_done, o.user = keep.on(_CALL_3, self.tensor_done, lambda f, index_,
+            tensor_: f(index_, QuantizerTensorFacts._of(cast(tensor_, POINTER(_raw.ggufx_quantizer_tensor_facts)).contents)))
+        o.shard = self.shard
+        o.n_shards = self.n_shards
+        o.flags = self.flags
 
 
 @dataclass
@@ -2214,23 +2214,7 @@ class EditOptions:
 
 
 @dataclass(frozen=True)
-class FileTypeFacts:
-    """A quantization mix (llama.cpp: ftype)."""
-
-    name: str
-    """"Q4_K_M"."""
-    file_type: int
-    """Value of general.file_type: 15."""
-    type: TensorType
-    """TensorType of most tensors."""
-
-    @classmethod
-    def _of(cls, o: _raw.ggufx_file_type_facts) -> FileTypeFacts:
-        return cls(text_at(o.name), o.file_type, TensorType(o.type))
-
-
-@dataclass(frozen=True)
-class PreFacts:
+class PreTokenizerFacts:
     """A pre-tokenizer: splits a text before BPE merges."""
 
     flags: PreFlags
@@ -2244,8 +2228,24 @@ class PreFacts:
     """
 
     @classmethod
-    def _of(cls, o: _raw.ggufx_pre_facts) -> PreFacts:
+    def _of(cls, o: _raw.ggufx_pre_tokenizer_facts) -> PreTokenizerFacts:
         return cls(PreFlags(o.flags), text_at(o.name), text_at(o.rules), text_at(o.steps.data, o.steps.size))
+
+
+@dataclass(frozen=True)
+class FileTypeFacts:
+    """A quantization mix (llama.cpp: ftype)."""
+
+    name: str
+    """"Q4_K_M"."""
+    file_type: int
+    """Value of general.file_type: 15."""
+    type: TensorType
+    """TensorType of most tensors."""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_file_type_facts) -> FileTypeFacts:
+        return cls(text_at(o.name), o.file_type, TensorType(o.type))
 
 
 @dataclass(frozen=True)
@@ -2390,12 +2390,12 @@ class Runtime(Object):
             return out.value
 
     def estimate(self, file: File, *, file_type: int = 0, n_context: int = 0, n_batch: int = 0, n_sessions: int = 0,
-            type_k: int = 0, type_v: int = 0, job: JobOptions | None = None, memory_bytes: int = 0,
+            type_k: int = 0, type_v: int = 0, job: QuantizerOptions | None = None, memory_bytes: int = 0,
             bandwidth: float = 0.0, n_context_total: int = 0, n_checkpoints: int = 0, n_sequences: int = 0,
             adapters: Sequence[File] | None = None, device_memory_bytes: int = 0, speeds: Ints | None = None,
             n_ranks: int = 0, rank: int = 0, flags: int = 0) -> EstimateFacts:
         """Estimates the memory of a model, as stored or under a quantization mix
-        (EstimateFlags.FILE_TYPE).
+        (EstimateFlags.HAS_FILE_TYPE).
 
         The file may be opened for metadata only, and may consist of its header alone. options may be
         None;
@@ -2421,7 +2421,7 @@ class Runtime(Object):
             return EstimateFacts._of(out)
 
     def recommend(self, file: File, *, file_type: int = 0, n_context: int = 0, n_batch: int = 0,
-            n_sessions: int = 0, type_k: int = 0, type_v: int = 0, job: JobOptions | None = None,
+            n_sessions: int = 0, type_k: int = 0, type_v: int = 0, job: QuantizerOptions | None = None,
             memory_bytes: int = 0, bandwidth: float = 0.0, n_context_total: int = 0, n_checkpoints: int = 0,
             n_sequences: int = 0, adapters: Sequence[File] | None = None, device_memory_bytes: int = 0,
             speeds: Ints | None = None, n_ranks: int = 0, rank: int = 0, flags: int = 0) -> EstimateFacts:
@@ -2433,7 +2433,7 @@ class Runtime(Object):
 
         - Weights: the file as it is, and every mix that needs no imatrix or has one. Mixes are tried if
           the file has no quantized tensor or the job allows requantization. With
-          EstimateFlags.FILE_TYPE only file_type is tried.
+          EstimateFlags.HAS_FILE_TYPE only file_type is tried.
         - KV cache types: a ladder from F16 down. If type_k or type_v is not KvType.DEFAULT, only these
           are tried.
 
@@ -2458,10 +2458,30 @@ class Runtime(Object):
             check(lib.ggufx_recommend(byref(out), own, file._handle, options_, byref(e)), e)
             return EstimateFacts._of(out)
 
+    def eval_merge(self, rows: Sequence[EvalRow], n_chunks: int, n_context: int, *, flags: int = 0) -> EvalFacts:
+        """Computes the results of predictions that were measured in several runs.
+
+        They have the bits of one run over the whole text if the rows are all of its rows in the order of
+        the text.
+
+        rows      [n_rows] as `rows` of EvalOptions got them.
+        n_chunks  number of their chunks, of n_context tokens each; copied to the facts.
+        flags     EvalFlags.COMPARED with saved logits; _SAME_MODEL is copied to the facts.
+
+        After a failure *out is as before.
+        """
+        e = _raw.ggufx_error()
+        with Keep() as call_:
+            own = self._handle
+            rows_ = call_.structs(_raw.ggufx_eval_row, rows)[0]
+            out = _raw.ggufx_eval_facts(struct_size=sizeof(_raw.ggufx_eval_facts))
+            check(lib.ggufx_eval_merge(byref(out), own, rows_, len(rows), n_chunks, n_context, flags, byref(e)), e)
+            return EvalFacts._of(out)
+
     def kv_estimate(self, n_tokens: int, *, n_layers: int = 0, n_kv_heads: int = 0, n_q_heads: int = 0,
             head_dim_k: int = 0, head_dim_v: int = 0, type_k: int = 0, type_v: int = 0, n_sequences: int = 0,
             max_tokens: int = 0, n_sinks: int = 0, rope_style: int = 0, rope_dims: int = 0, rope_base: float = 0.0,
-            rope_scale: float = 0.0, layers: Sequence[KvLayer] | None = None, model: int = 0,
+            rope_scale: float = 0.0, layers: Sequence[KvLayerOptions] | None = None, model: int = 0,
             rope_frequencies: Buffer | None = None, flags: int = 0) -> int:
         """Returns the bytes that a cache allocates after n_tokens tokens are reserved in every sequence.
 
@@ -2477,27 +2497,6 @@ class Runtime(Object):
             out = c_uint64()
             check(lib.ggufx_kv_estimate(byref(out), self._handle, options_, n_tokens, byref(e)), e)
             return out.value
-
-    def measure_total(self, rows: Sequence[MeasureRow], n_chunks: int, n_context: int, *,
-            flags: int = 0) -> MeasureFacts:
-        """Computes the results of predictions that were measured in several runs.
-
-        They have the bits of one run over the whole text if the rows are all of its rows in the order of
-        the text.
-
-        rows      [n_rows] as `rows` of MeasureOptions got them.
-        n_chunks  number of their chunks, of n_context tokens each; copied to the facts.
-        flags     MeasureFlags.COMPARED with saved logits; _SAME_MODEL is copied to the facts.
-
-        After a failure *out is as before.
-        """
-        e = _raw.ggufx_error()
-        with Keep() as call_:
-            own = self._handle
-            rows_ = call_.structs(_raw.ggufx_measure_row, rows)[0]
-            out = _raw.ggufx_measure_facts(struct_size=sizeof(_raw.ggufx_measure_facts))
-            check(lib.ggufx_measure_total(byref(out), own, rows_, len(rows), n_chunks, n_context, flags, byref(e)), e)
-            return MeasureFacts._of(out)
 
     def logprobs(self, k: int, logits: Buffer) -> tuple[Ints32, Floats]:
         """Computes the natural log-probabilities of the k likeliest among n tokens.
@@ -2531,7 +2530,7 @@ class Runtime(Object):
         result_ = lib.ggufx_runtime_kernel_name(self._handle, type)
         return None if result_ is None else result_.decode()
 
-    def edit_recover(self, path: Path) -> bool:
+    def file_recover_edit(self, path: Path) -> bool:
         """Finishes an edit in place that a crash interrupted, or restores a split set after an interrupted
         replace.
 
@@ -2542,14 +2541,14 @@ class Runtime(Object):
         """
         e = _raw.ggufx_error()
         out = c_int32()
-        check(lib.ggufx_edit_recover(byref(out), self._handle, path_bytes(path), byref(e)), e)
+        check(lib.ggufx_file_recover_edit(byref(out), self._handle, path_bytes(path), byref(e)), e)
         return out.value != 0
 
 
-class Chat(Object):
+class ChatTemplate(Object):
     """A compiled template. Immutable."""
 
-    _kind = "ggufx_chat"
+    _kind = "ggufx_chat_template"
     _mutable = False
 
     def __init__(self, rt: Runtime, *, file: File | None = None, text: Text | None = None, name: Text | None = None,
@@ -2563,18 +2562,18 @@ class Chat(Object):
         """
         e = _raw.ggufx_error()
         with Keep() as call_:
-            options_ = call_.struct(_raw.ggufx_chat_options,
-                ChatOptions(text=text, name=name, format=format, bos_token=bos_token, eos_token=eos_token))
-            own = KINDS["ggufx_chat"]()
-            check(lib.ggufx_chat_create(byref(own), rt._handle, None if file is None else file._handle, options_, byref(e)),
-                e)
+            options_ = call_.struct(_raw.ggufx_chat_template_options,
+                ChatTemplateOptions(text=text, name=name, format=format, bos_token=bos_token, eos_token=eos_token))
+            own = KINDS["ggufx_chat_template"]()
+            check(lib.ggufx_chat_template_create(byref(own), rt._handle, None if file is None else file._handle,
+                options_, byref(e)), e)
             self._take(own, rt)
 
     def render(self, request: ChatRequest) -> str:
         """Renders a conversation as a prompt.
 
         Writes at most `capacity` bytes (no NUL) and always sets *out_needed; CAPACITY if that is larger.
-        Chat.runs tells which bytes came from users.
+        ChatTemplate.spans tells which bytes came from users.
 
         JSON is parsed strictly (RFC 8259, 96 levels). The last of equal names counts. An integer beyond
         64 bits becomes a float.
@@ -2588,7 +2587,7 @@ class Chat(Object):
         - An absent content of a message with calls is "" or null.
         - Lists of text parts stay lists, or are joined.
         - Calls that a template leaves out become a part of the content, in the form that its models
-          write (Chat.info). Results that a template leaves out stay left out.
+          write (ChatTemplate.info). Results that a template leaves out stay left out.
 
         If a template fails, it is run a second time, with the same limits. That run fills in missing descriptions, parameters,
         call ids (nine letters and digits) and names of results. It merges system messages into one at
@@ -2602,22 +2601,22 @@ class Chat(Object):
         with Following() as call_:
             request_ = call_.struct(_raw.ggufx_chat_request, request)
             out = Room(U8, 1024)
-            check(asked_twice(lambda: lib.ggufx_chat_render(out.at, out.n, byref(out.needed), self._handle, request_, byref(e)),
+            check(asked_twice(lambda: lib.ggufx_chat_template_render(out.at, out.n, byref(out.needed), self._handle, request_, byref(e)),
                 out), e)
             return out.text()
 
-    def runs(self, request: ChatRequest) -> tuple[ChatRun, ...]:
-        """Renders a conversation and returns the runs of the prompt; neighbouring runs differ in origin.
+    def spans(self, request: ChatRequest) -> tuple[ChatSpan, ...]:
+        """Renders a conversation and returns the spans of the prompt; neighbouring spans differ in origin.
 
-        Writes at most `capacity` runs and always sets *out_needed; CAPACITY if that is larger.
+        Writes at most `capacity` spans and always sets *out_needed; CAPACITY if that is larger.
         """
         e = _raw.ggufx_error()
         with Following() as call_:
             request_ = call_.struct(_raw.ggufx_chat_request, request)
-            out = Structs(_raw.ggufx_chat_run, 64)
-            check(asked_twice(lambda: lib.ggufx_chat_runs(out.at, out.n, byref(out.needed), self._handle, request_, byref(e)),
+            out = Structs(_raw.ggufx_chat_span, 64)
+            check(asked_twice(lambda: lib.ggufx_chat_template_spans(out.at, out.n, byref(out.needed), self._handle, request_, byref(e)),
                 out), e)
-            return out.structs(ChatRun._of)
+            return out.structs(ChatSpan._of)
 
     def tokenize(self, tokenizer: Tokenizer, request: ChatRequest, *, flags: int = 0) -> Ints32:
         """Renders a conversation and tokenizes it, so that text of the user never becomes a control token.
@@ -2625,8 +2624,8 @@ class Chat(Object):
         A control token is recognized only if the template wrote all of its bytes; elsewhere it is plain
         text. This holds for:
 
-        - TokenFlags.CONTROL and TokenFlags.UNKNOWN, and TokenFlags.USER tokens that separate channels
-          or messages
+        - TokenFlags.CONTROL and TokenFlags.UNKNOWN, and TokenFlags.USER_DEFINED tokens that separate
+          channels or messages
         - other user-defined tokens whose text is in the template, in its strings, or is a marker of the
           output ("<think>"). White space and single characters are excluded.
 
@@ -2643,12 +2642,12 @@ class Chat(Object):
         with Following() as call_:
             request_ = call_.struct(_raw.ggufx_chat_request, request)
             out_ids = Room(I32, 1024)
-            check(asked_twice(lambda: lib.ggufx_chat_tokenize(out_ids.at, out_ids.n, byref(out_ids.needed), self._handle, tokenizer._handle, request_, flags, byref(e)),
+            check(asked_twice(lambda: lib.ggufx_chat_template_tokenize(out_ids.at, out_ids.n, byref(out_ids.needed), self._handle, tokenizer._handle, request_, flags, byref(e)),
                 out_ids), e)
             return out_ids.array()
 
     @property
-    def info(self) -> ChatFacts:
+    def info(self) -> ChatTemplateFacts:
         """Describes a template.
 
         The format of tool calls and reasoning is detected by rendering a conversation with known calls.
@@ -2656,9 +2655,9 @@ class Chat(Object):
         """
         e = _raw.ggufx_error()
         own = self._handle
-        out = _raw.ggufx_chat_facts(struct_size=sizeof(_raw.ggufx_chat_facts))
-        check(lib.ggufx_chat_info(byref(out), own, byref(e)), e)
-        return ChatFacts._of(out)
+        out = _raw.ggufx_chat_template_facts(struct_size=sizeof(_raw.ggufx_chat_template_facts))
+        check(lib.ggufx_chat_template_info(byref(out), own, byref(e)), e)
+        return ChatTemplateFacts._of(out)
 
 
 class ChatParser(Object):
@@ -2669,8 +2668,8 @@ class ChatParser(Object):
     _kind = "ggufx_chat_parser"
     _mutable = True
 
-    def __init__(self, rt: Runtime, *, chat: Chat | None = None, prompt: Text | None = None, tools: Any = None,
-            flags: int = 0) -> None:
+    def __init__(self, rt: Runtime, *, chat: ChatTemplate | None = None, prompt: Text | None = None,
+            tools: Any = None, flags: int = 0) -> None:
         """Creates a parser. The template may be destroyed before the parser."""
         e = _raw.ggufx_error()
         with Keep() as call_:
@@ -2884,13 +2883,13 @@ class File(Object):
         result_ = lib.ggufx_file_meta_count(self._handle)
         return result_
 
-    def meta_at(self, index: int) -> MetaEntry:
+    def meta_at(self, index: int) -> MetaFacts:
         """Describes the key `index`, in file order."""
         e = _raw.ggufx_error()
         own = self._handle
-        out = _raw.ggufx_meta_entry(struct_size=sizeof(_raw.ggufx_meta_entry))
+        out = _raw.ggufx_meta_facts(struct_size=sizeof(_raw.ggufx_meta_facts))
         check(lib.ggufx_file_meta_at(byref(out), own, index, byref(e)), e)
-        return MetaEntry._of(out)
+        return MetaFacts._of(out)
 
     def meta_find(self, key: Text) -> int:
         """Finds the index of a key of `length` bytes."""
@@ -3010,7 +3009,7 @@ class File(Object):
         check(lib.ggufx_file_tensor_find(byref(out), self._handle, name_, len(name_), byref(e)), e)
         return out.value
 
-    def validate(self, report: Callable[[Finding], object], *, flags: int = 0,
+    def validate(self, report: Callable[[FindingFacts], object], *, flags: int = 0,
             progress: Progress | None = None) -> None:
         """Checks an opened file more thoroughly than the open did.
 
@@ -3022,11 +3021,11 @@ class File(Object):
         """
         e = _raw.ggufx_error()
         with Following() as call_:
-            report_, user_ = call_.on(_CALL_3, report, lambda f,
-                finding_: f(Finding._of(cast(finding_, POINTER(_raw.ggufx_finding)).contents)))
-            call_.end(lib.ggufx_validate(self._handle, flags, report_, user_, call_.follow(progress), byref(e)), e)
+            report_, user_ = call_.on(_CALL_2, report, lambda f,
+                finding_: f(FindingFacts._of(cast(finding_, POINTER(_raw.ggufx_finding_facts)).contents)))
+            call_.end(lib.ggufx_file_validate(self._handle, flags, report_, user_, call_.follow(progress), byref(e)), e)
 
-    def graph(self) -> str:
+    def model_describe_graph(self) -> str:
         """Writes the graph of a file's model as readable text: a line per operation, equal layers once.
 
         The file may be opened for metadata only. Writes at most `capacity` bytes (no NUL) and always
@@ -3034,8 +3033,8 @@ class File(Object):
         """
         e = _raw.ggufx_error()
         out = Room(U8, 1024)
-        check(asked_twice(lambda: lib.ggufx_file_graph(out.at, out.n, byref(out.needed), self._handle, byref(e)), out),
-            e)
+        check(asked_twice(lambda: lib.ggufx_model_describe_graph(out.at, out.n, byref(out.needed), self._handle, byref(e)),
+            out), e)
         return out.text()
 
 
@@ -3061,7 +3060,7 @@ class Tensor(Object):
                 e)
             return type(self)._made(own, self)
 
-    def word_sum(self) -> int:
+    def checksum(self) -> int:
         """Computes the sum of all words of a tensor on its device, modulo 2^32.
 
         The words of a row are little-endian, of 32 bits, padded with zeros. The device reads each byte
@@ -3069,7 +3068,7 @@ class Tensor(Object):
         """
         e = _raw.ggufx_error()
         out = c_uint32()
-        check(lib.ggufx_tensor_word_sum(byref(out), self._handle, byref(e)), e)
+        check(lib.ggufx_tensor_checksum(byref(out), self._handle, byref(e)), e)
         return out.value
 
     @property
@@ -3104,8 +3103,8 @@ class Generator(Object):
 
     def __init__(self, session: Session, *, sequence: int = 0, max_tokens: int = 0,
             tokenizer: Tokenizer | None = None, sampler: Sampler | None = None, grammar: Grammar | None = None,
-            chat: Chat | None = None, stops: Sequence[Text] | None = None, draft: DraftOptions | None = None,
-            n_logprobs: int = 0, max_reasoning: int = 0, flags: int = 0) -> None:
+            chat: ChatTemplate | None = None, stops: Sequence[Text] | None = None,
+            draft: DraftOptions | None = None, n_logprobs: int = 0, max_reasoning: int = 0, flags: int = 0) -> None:
         """Creates a generator on a sequence of a session.
 
         Tokens that the sequence holds stay: a prompt reuses the prefix that it shares with them. The
@@ -3220,13 +3219,13 @@ class Generator(Object):
         """
         e = _raw.ggufx_error()
         with self._turns.reading, Following() as call_:
-            write_, user_ = call_.on(_CALL_2, write, lambda f, data_, n_: f(string_at(data_, n_)))
+            write_, user_ = call_.on(_CALL_1, write, lambda f, data_, n_: f(string_at(data_, n_)))
             call_.end(lib.ggufx_generator_save(self._handle, write_, user_, byref(e)), e)
 
     @classmethod
     def load(cls: type[Self], session: Session, read: Callable[[int], Buffer], *, sequence: int = 0,
             max_tokens: int = 0, tokenizer: Tokenizer | None = None, sampler: Sampler | None = None,
-            grammar: Grammar | None = None, chat: Chat | None = None, stops: Sequence[Text] | None = None,
+            grammar: Grammar | None = None, chat: ChatTemplate | None = None, stops: Sequence[Text] | None = None,
             draft: DraftOptions | None = None, n_logprobs: int = 0, max_reasoning: int = 0, flags: int = 0) -> Self:
         """Creates a generator from a snapshot, with the options of the saved one.
 
@@ -3242,7 +3241,7 @@ class Generator(Object):
                 GeneratorOptions(sequence=sequence, max_tokens=max_tokens, tokenizer=tokenizer, sampler=sampler,
                 grammar=grammar, chat=chat, stops=stops, draft=draft, n_logprobs=n_logprobs, max_reasoning=max_reasoning,
                 flags=flags))
-            read_, user_ = call_.on(_CALL_2, read, lambda f, data_, n_: fill_whole(data_, n_, f))
+            read_, user_ = call_.on(_CALL_1, read, lambda f, data_, n_: fill_whole(data_, n_, f))
             own = KINDS["ggufx_generator"]()
             call_.end(lib.ggufx_generator_load(byref(own), session._handle, options_, read_, user_, byref(e)), e)
             return cls._made(own, session)
@@ -3279,7 +3278,7 @@ class ChatPrompt(Object):
     _kind = "ggufx_chat_prompt"
     _mutable = False
 
-    def __init__(self, *, chat: Chat | None = None, tokenizer: Tokenizer | None = None,
+    def __init__(self, *, chat: ChatTemplate | None = None, tokenizer: Tokenizer | None = None,
             request: ChatRequest | None = None, tool_choice: int = 0, grammar_flags: int = 0,
             tool_name: Text | None = None, tools: Text | None = None, call_id: Text | None = None,
             schema: Any = None, flags: int = 0) -> None:
@@ -3437,13 +3436,13 @@ class Imatrix(Object):
             check(lib.ggufx_imatrix_info(byref(out), own, byref(e)), e)
             return ImatrixFacts._of(out)
 
-    def at(self, index: int) -> ImatrixEntry:
+    def entry_at(self, index: int) -> ImatrixEntry:
         """Describes entry `index`."""
         e = _raw.ggufx_error()
         with self._turns.reading:
             own = self._handle
             out = _raw.ggufx_imatrix_entry(struct_size=sizeof(_raw.ggufx_imatrix_entry))
-            check(lib.ggufx_imatrix_at(byref(out), own, index, byref(e)), e)
+            check(lib.ggufx_imatrix_entry_at(byref(out), own, index, byref(e)), e)
             return ImatrixEntry._of(out)
 
     def find(self, name: Text) -> int:
@@ -3455,21 +3454,21 @@ class Imatrix(Object):
             check(lib.ggufx_imatrix_find(byref(out_index), self._handle, name_, len(name_), byref(e)), e)
             return out_index.value
 
-    def dataset(self, index: int) -> str:
+    def dataset_at(self, index: int) -> str:
         """Returns the name of dataset `index`, as a view that is valid until the imatrix is changed."""
         e = _raw.ggufx_error()
         with self._turns.reading:
             own = self._handle
             out = _raw.ggufx_text()
-            check(lib.ggufx_imatrix_dataset(byref(out), own, index, byref(e)), e)
+            check(lib.ggufx_imatrix_dataset_at(byref(out), own, index, byref(e)), e)
             return text_at(out.data, out.size)
 
-    def select(self, keep: Buffer) -> None:
+    def keep_entries(self, keep: Buffer) -> None:
         """Keeps the entries i with keep[i] != 0 and removes the others. n is the number of entries."""
         e = _raw.ggufx_error()
         with self._turns.changing:
             keep_ = raw_bytes(keep, "keep")
-            self._check(lib.ggufx_imatrix_select(self._handle, address(keep_), keep_.size, byref(e)), e)
+            self._check(lib.ggufx_imatrix_keep_entries(self._handle, address(keep_), keep_.size, byref(e)), e)
 
     def merge(self, other: Imatrix) -> None:
         """Adds the sums and counts of another imatrix. New entries are appended.
@@ -3481,9 +3480,8 @@ class Imatrix(Object):
         with self._turns.changing, other._turns.reading:
             self._check(lib.ggufx_imatrix_merge(self._handle, other._handle, byref(e)), e)
 
-    @classmethod
-    def collect(cls: type[Self], session: Session, tokens: Ints, n_context: int, bos: int, *,
-            dataset: Text | None = None, progress: Progress | None = None, flags: int = 0) -> Self:
+    def __init__(self, session: Session, tokens: Ints, n_context: int, bos: int, *, dataset: Text | None = None,
+            progress: Progress | None = None, flags: int = 0) -> None:
         """Collects an imatrix: runs a model over token ids and sums the squared inputs of its matrices.
 
         The ids are processed in independent chunks of n_context tokens. Token 0 of each chunk is
@@ -3504,12 +3502,12 @@ class Imatrix(Object):
             options_ = call_.struct(_raw.ggufx_imatrix_options,
                 ImatrixOptions(dataset=dataset, progress=progress, flags=flags))
             own = KINDS["ggufx_imatrix"]()
-            call_.end(lib.ggufx_imatrix_collect(byref(own), session._handle, address(tokens_), tokens_.size,
+            call_.end(lib.ggufx_imatrix_create(byref(own), session._handle, address(tokens_), tokens_.size,
                 n_context, bos, options_, byref(e)), e)
-            return cls._made(own, session)
+            self._take(own, session)
 
     def write(self, path: Path, format: int, *, progress: Progress | None = None) -> None:
-        """Writes an imatrix to a file of a format (ImatrixFormat).
+        """Writes an imatrix to a file of a format (GGUFX_IMATRIX_*).
 
         The file is written as PATH.part and then renamed. It replaces an existing one, unless
         ImatrixFormat.NO_REPLACE is added to the format. A .dat file keeps only the first dataset, and
@@ -3518,105 +3516,6 @@ class Imatrix(Object):
         e = _raw.ggufx_error()
         with self._turns.reading, Following() as call_:
             call_.end(lib.ggufx_imatrix_write(self._handle, path_bytes(path), format, call_.follow(progress), byref(e)), e)
-
-
-class Quantizer(Object):
-    """A quantization: planned, running or finished."""
-
-    _kind = "ggufx_job"
-    _mutable = True
-
-    @classmethod
-    def quantize(cls: type[Self], rt: Runtime, file: File, file_type: int, *, output_type: int = 0,
-            embedding_type: int = 0, imatrix: Imatrix | None = None, imatrix_name: Text | None = None,
-            reserve_bytes: int = 0, flags: int = 0) -> Self:
-        """Plans the quantization of a file by a quantization mix.
-
-         The job keeps the file. A file opened for metadata only can be planned, but
-        not run.
-        """
-        e = _raw.ggufx_error()
-        with Keep() as call_:
-            options_ = call_.struct(_raw.ggufx_job_options,
-                JobOptions(output_type=output_type, embedding_type=embedding_type, imatrix=imatrix, imatrix_name=imatrix_name,
-                reserve_bytes=reserve_bytes, flags=flags))
-            own = KINDS["ggufx_job"]()
-            check(lib.ggufx_job_quantize(byref(own), rt._handle, file._handle, file_type, options_, byref(e)), e)
-            return cls._made(own, rt)
-
-    @property
-    def info(self) -> JobFacts:
-        """Describes a plan."""
-        e = _raw.ggufx_error()
-        with self._turns.reading:
-            own = self._handle
-            out = _raw.ggufx_job_facts(struct_size=sizeof(_raw.ggufx_job_facts))
-            check(lib.ggufx_job_info(byref(out), own, byref(e)), e)
-            return JobFacts._of(out)
-
-    def tensor_at(self, index: int) -> JobTensor:
-        """Describes tensor `index`, in the order of the output."""
-        e = _raw.ggufx_error()
-        with self._turns.reading:
-            own = self._handle
-            out = _raw.ggufx_job_tensor(struct_size=sizeof(_raw.ggufx_job_tensor))
-            check(lib.ggufx_job_tensor_at(byref(out), own, index, byref(e)), e)
-            return JobTensor._of(out)
-
-    def set_types(self, types: Ints) -> None:
-        """Overrides the types of tensors: types[i] is for tensor i, or JOB_BY_RECIPE.
-
-        Replaces all earlier overrides. An override changes no other tensor: mixes that count layers also
-        count overridden tensors. Tensors that are never quantized keep their type
-        (JobReason.KEPT). Rows that are not whole blocks get a fallback
-        (JobReason.FALLBACK).
-        """
-        e = _raw.ggufx_error()
-        with self._turns.changing:
-            types_ = numbers(types, U32, "types")
-            self._check(lib.ggufx_job_set_types(self._handle, address(types_), types_.size, byref(e)), e)
-
-    def measure(self, index: int, type: int, max_values: int, *, progress: Progress | None = None) -> float:
-        """Measures the root mean squared error (RMSE) that a type would cause in tensor `index`.
-
-        The error is unweighted and comes from up to max_values values in evenly spaced rows (0: all
-        values).
-        """
-        e = _raw.ggufx_error()
-        with self._turns.reading, Following() as call_:
-            out = c_double()
-            call_.end(lib.ggufx_job_measure(byref(out), self._handle, index, type, max_values, call_.follow(progress),
-                byref(e)), e)
-            return out.value
-
-    def run(self, path: Path, *, progress: Progress | None = None,
-            tensor_done: Callable[[int, JobTensor], object] | None = None, shard: int = 0, n_shards: int = 0,
-            flags: int = 0) -> None:
-        """Runs a job: quantizes all tensors and writes the file by atomic replace.
-
-        With JobFlags.KEEP_SPLIT the output is a set, PREFIX-00001-of-0000N.gguf, where PREFIX is the
-        path without ".gguf". The file is written as PATH.part, synced to disk and renamed, unless
-        JobFlags.NO_REPLACE is set and the name exists. It replaces an existing file atomically, a set
-        as Writer.write does.
-
-        PATH.part.log lists the complete tensors. After a kill or a power failure JobRunFlags.RESUME
-        continues; without this flag PATH.part is started again. A resumed run verifies the existing
-        tensors by checksums. Memory: about 32 MiB and one row for any model, plus the tables of IQ
-        types.
-        """
-        e = _raw.ggufx_error()
-        with self._turns.changing, Following() as call_:
-            options_ = call_.struct(_raw.ggufx_job_run_options,
-                JobRunOptions(progress=progress, tensor_done=tensor_done, shard=shard, n_shards=n_shards, flags=flags))
-            self._check(lib.ggufx_job_run(self._handle, path_bytes(path), options_, byref(e)), e, call_)
-
-    def finish(self, path: Path, *, progress: Progress | None = None) -> None:
-        """Completes the file after all shards: checks every tensor in PATH.part, writes the metadata,
-        renames.
-        """
-        e = _raw.ggufx_error()
-        with self._turns.changing, Following() as call_:
-            self._check(lib.ggufx_job_finish(self._handle, path_bytes(path), call_.follow(progress), byref(e)), e, call_)
 
 
 class KvCache(KvShapes):
@@ -3628,7 +3527,7 @@ class KvCache(KvShapes):
     def __init__(self, rt: Runtime, *, n_layers: int = 0, n_kv_heads: int = 0, n_q_heads: int = 0,
             head_dim_k: int = 0, head_dim_v: int = 0, type_k: int = 0, type_v: int = 0, n_sequences: int = 0,
             max_tokens: int = 0, n_sinks: int = 0, rope_style: int = 0, rope_dims: int = 0, rope_base: float = 0.0,
-            rope_scale: float = 0.0, layers: Sequence[KvLayer] | None = None, model: int = 0,
+            rope_scale: float = 0.0, layers: Sequence[KvLayerOptions] | None = None, model: int = 0,
             rope_frequencies: Buffer | None = None, flags: int = 0) -> None:
         """Creates an empty cache.
 
@@ -3894,7 +3793,7 @@ class KvCache(KvShapes):
                 count(mu_k_, eq_k_), address_or_none(mu_v_), count(mu_v_), byref(e)), e)
 
     def save(self, sequence: int, write: Callable[[bytes], object]) -> None:
-        """Writes a snapshot of a sequence, or of all (KV_ALL_SEQUENCES).
+        """Writes a snapshot of a sequence, or of all (ALL_SEQUENCES).
 
         Quantized pages are written as they are. Shared pages are written for each sequence.
 
@@ -3903,7 +3802,7 @@ class KvCache(KvShapes):
         """
         e = _raw.ggufx_error()
         with self._turns.reading, Following() as call_:
-            write_, user_ = call_.on(_CALL_2, write, lambda f, data_, n_: f(string_at(data_, n_)))
+            write_, user_ = call_.on(_CALL_1, write, lambda f, data_, n_: f(string_at(data_, n_)))
             call_.end(lib.ggufx_kv_save(self._handle, sequence, write_, user_, byref(e)), e)
 
     def load(self, sequence: int, read: Callable[[int], Buffer]) -> None:
@@ -3918,10 +3817,10 @@ class KvCache(KvShapes):
         """
         e = _raw.ggufx_error()
         with self._turns.changing, Following() as call_:
-            read_, user_ = call_.on(_CALL_2, read, lambda f, data_, n_: fill_whole(data_, n_, f))
+            read_, user_ = call_.on(_CALL_1, read, lambda f, data_, n_: fill_whole(data_, n_, f))
             self._check(lib.ggufx_kv_load(self._handle, sequence, read_, user_, byref(e)), e, call_)
 
-    def save_path(self, sequence: int, path: Path) -> None:
+    def save_file(self, sequence: int, path: Path) -> None:
         """Writes a snapshot to a file by atomic replace.
 
         The snapshot is written as PATH.part, synced to disk and renamed. An existing file is replaced as
@@ -3931,15 +3830,15 @@ class KvCache(KvShapes):
         """
         e = _raw.ggufx_error()
         with self._turns.reading:
-            check(lib.ggufx_kv_save_path(self._handle, sequence, path_bytes(path), byref(e)), e)
+            check(lib.ggufx_kv_save_file(self._handle, sequence, path_bytes(path), byref(e)), e)
 
-    def load_path(self, sequence: int, path: Path) -> None:
+    def load_file(self, sequence: int, path: Path) -> None:
         """Replaces a sequence, or all, by a snapshot in a file, which must end with the
         snapshot.
         """
         e = _raw.ggufx_error()
         with self._turns.changing:
-            self._check(lib.ggufx_kv_load_path(self._handle, sequence, path_bytes(path), byref(e)), e)
+            self._check(lib.ggufx_kv_load_file(self._handle, sequence, path_bytes(path), byref(e)), e)
 
     def requantize(self, layer: int, type_k: int, type_v: int, *, progress: Progress | None = None) -> None:
         """Changes the types of keys and values of a layer, or of all (KV_ALL_LAYERS).
@@ -3964,7 +3863,7 @@ class KvCache(KvShapes):
                 call_)
 
     def compact(self, sequence: int, *, progress: Progress | None = None) -> None:
-        """Merges partly filled pages of a sequence, or of all (KV_ALL_SEQUENCES), and frees unused
+        """Merges partly filled pages of a sequence, or of all (ALL_SEQUENCES), and frees unused
         pages.
 
         Truncations, removals and shifts leave such pages. Neighbouring parts with equal shifts are
@@ -3986,13 +3885,13 @@ class KvCache(KvShapes):
         with self._turns.changing:
             self._check(lib.ggufx_kv_clear(self._handle, byref(e)), e)
 
-    def stats(self, layer: int) -> KvFacts:
+    def info(self, layer: int) -> KvFacts:
         """Describes a layer, or the cache (KV_ALL_LAYERS)."""
         e = _raw.ggufx_error()
         with self._turns.reading:
             own = self._handle
             out = _raw.ggufx_kv_facts(struct_size=sizeof(_raw.ggufx_kv_facts))
-            check(lib.ggufx_kv_stats(byref(out), own, layer, byref(e)), e)
+            check(lib.ggufx_kv_info(byref(out), own, layer, byref(e)), e)
             return KvFacts._of(out)
 
 
@@ -4094,12 +3993,12 @@ class Model(Object):
         check(lib.ggufx_model_info(byref(out), own, byref(e)), e)
         return ModelFacts._of(out)
 
-    def layer(self, layer: int) -> LayerFacts:
+    def layer_info(self, layer: int) -> LayerFacts:
         """Describes a layer."""
         e = _raw.ggufx_error()
         own = self._handle
         out = _raw.ggufx_layer_facts(struct_size=sizeof(_raw.ggufx_layer_facts))
-        check(lib.ggufx_model_layer(byref(out), own, layer, byref(e)), e)
+        check(lib.ggufx_model_layer_info(byref(out), own, layer, byref(e)), e)
         return LayerFacts._of(out)
 
 
@@ -4122,7 +4021,7 @@ class Session(SessionShapes):
             uses_ = call_.structs(_raw.ggufx_adapter_use, uses)[0]
             self._check(lib.ggufx_session_set_adapters(self._handle, sequence, uses_, len(uses), byref(e)), e)
 
-    def decode_batch(self, items: Sequence[BatchItem], *, progress: Progress | None = None, matmul_flags: int = 0,
+    def decode(self, items: Sequence[DecodeItem], *, progress: Progress | None = None, matmul_flags: int = 0,
             flags: int = 0, logits: Buffer | None = None, embeddings: Buffer | None = None,
             attention: AttentionHook | None = None) -> Floats:
         """Appends tokens to several sequences and computes the requested rows of logits and hidden states.
@@ -4130,33 +4029,32 @@ class Session(SessionShapes):
         Each of the n_items items belongs to another sequence. At most n_batch tokens of all items are
         computed at once. After a failure every sequence is as before, and the content of `logits` and
         `embeddings` is undefined. The order of items decides the order of rows and changes no value.
-        After Session.sequence_truncate the call may first recompute earlier tokens. These give no
+        After Session.truncate the call may first recompute earlier tokens. These give no
         rows, are not passed to the attention hook, and are not counted by progress, which is polled
         meanwhile.
         """
         e = _raw.ggufx_error()
         with self._turns.changing, Following() as call_:
-            items_ = call_.structs(_raw.ggufx_batch_item, items)[0]
-            options_ = call_.made(_raw.ggufx_batch_options,
-                BatchOptions(progress=progress, matmul_flags=matmul_flags, flags=flags))
-            logits_ = room_for(logits, (rows_of(items, BatchFlags.LOGITS, BatchFlags.ALL_LOGITS), self.n_vocab), F32,
+            items_ = call_.structs(_raw.ggufx_decode_item, items)[0]
+            options_ = call_.made(_raw.ggufx_decode_options,
+                DecodeOptions(progress=progress, matmul_flags=matmul_flags, flags=flags))
+            logits_ = room_for(logits, (rows_of(items, DecodeFlags.LOGITS, DecodeFlags.ALL_LOGITS), self.n_vocab), F32,
                 "logits")
             options_.logits, options_.n_logits = address_or_none(logits_), count(logits_)
             embeddings_ = None if embeddings is None else writes(embeddings, F32, "embeddings",
-                rows_of(items, BatchFlags.EMBED, BatchFlags.ALL_EMBED) * self.n_embedding)
+                rows_of(items, DecodeFlags.HIDDEN, DecodeFlags.ALL_HIDDEN) * self.n_embedding)
             options_.embeddings, options_.n_embeddings = address_or_none(embeddings_), count(embeddings_)
             options_.attention = self._attention(attention, call_)
-            self._check(lib.ggufx_session_decode_batch(self._handle, items_, len(items), byref(options_), byref(e)), e,
-                call_)
+            self._check(lib.ggufx_session_decode(self._handle, items_, len(items), byref(options_), byref(e)), e, call_)
             return logits_
 
-    def sequence_length(self, sequence: int) -> int:
+    def length(self, sequence: int) -> int:
         """Returns the number of tokens of a sequence; 0 if there is no such sequence."""
         with self._turns.reading:
-            result_ = lib.ggufx_session_sequence_length(self._handle, sequence)
+            result_ = lib.ggufx_session_length(self._handle, sequence)
             return result_
 
-    def sequence_truncate(self, sequence: int, n_tokens: int) -> None:
+    def truncate(self, sequence: int, n_tokens: int) -> None:
         """Keeps the first n_tokens tokens of a sequence. With n_tokens 0 it is like new.
 
         The next decode continues with the bits of a sequence that decoded only these tokens. (The bits
@@ -4181,26 +4079,26 @@ class Session(SessionShapes):
         """
         e = _raw.ggufx_error()
         with self._turns.changing:
-            self._check(lib.ggufx_session_sequence_truncate(self._handle, sequence, n_tokens, byref(e)), e)
+            self._check(lib.ggufx_session_truncate(self._handle, sequence, n_tokens, byref(e)), e)
 
-    def sequence_remove(self, sequence: int, first: int, n_tokens: int) -> None:
+    def remove(self, sequence: int, first: int, n_tokens: int) -> None:
         """Removes tokens `first` .. first + n_tokens - 1 from a sequence.
 
         Later tokens keep their positions, keys and values, which were computed with the removed tokens.
         The call is therefore cheap, but the result differs from a sequence that never had them. For
-        that, call Session.sequence_truncate and decode the rest again. Later truncations recompute
+        that, call Session.truncate and decode the rest again. Later truncations recompute
         only the tokens that they must, without the removed ones.
 
         To continue in a full context, remove the oldest tokens and close the gap with
-        Session.sequence_shift.
+        Session.shift.
 
         After an error nothing has changed.
         """
         e = _raw.ggufx_error()
         with self._turns.changing:
-            self._check(lib.ggufx_session_sequence_remove(self._handle, sequence, first, n_tokens, byref(e)), e)
+            self._check(lib.ggufx_session_remove(self._handle, sequence, first, n_tokens, byref(e)), e)
 
-    def sequence_shift(self, sequence: int, first: int, n_tokens: int, delta: int) -> None:
+    def shift(self, sequence: int, first: int, n_tokens: int, delta: int) -> None:
         """Adds delta to the positions of tokens `first` .. first + n_tokens - 1, which must stay ascending.
 
         Stored keys do not change; queries are rotated in the opposite direction. Shifting back therefore
@@ -4210,9 +4108,9 @@ class Session(SessionShapes):
         """
         e = _raw.ggufx_error()
         with self._turns.changing:
-            self._check(lib.ggufx_session_sequence_shift(self._handle, sequence, first, n_tokens, delta, byref(e)), e)
+            self._check(lib.ggufx_session_shift(self._handle, sequence, first, n_tokens, delta, byref(e)), e)
 
-    def sequence_tokens(self, sequence: int, first: int, n_tokens: int) -> tuple[Ints32, Ints32]:
+    def tokens(self, sequence: int, first: int, n_tokens: int) -> tuple[Ints32, Ints32]:
         """Copies the ids and positions of tokens `first` .. first + n_tokens - 1.
 
         out_ids        token ids.
@@ -4222,34 +4120,35 @@ class Session(SessionShapes):
         with self._turns.reading:
             out_ids = fresh(n_tokens, I32)
             out_positions = fresh(n_tokens, I32)
-            check(lib.ggufx_session_sequence_tokens(address(out_ids), address(out_positions), self._handle,
-                sequence, first, n_tokens, byref(e)), e)
+            check(lib.ggufx_session_tokens(address(out_ids), address(out_positions), self._handle, sequence,
+                first, n_tokens, byref(e)), e)
             return out_ids, out_positions
 
-    def sequence_copy(self, from_: int, to: int, n_tokens: int) -> None:
+    def copy(self, from_: int, to: int, n_tokens: int) -> None:
         """Copies the first n_tokens tokens of a sequence to an empty one, sharing a prefix.
 
         Later results have the bits that they would have if `to` had decoded these tokens itself. Pages
         of keys and values, and recurrent states, are shared. The next call recomputes the tokens after
-        the last position that Session.sequence_truncate could keep: at most 63 in most models.
+        the last position that Session.truncate could keep: at most 63 in most models.
 
         After an error nothing has changed.
         """
         e = _raw.ggufx_error()
         with self._turns.changing:
-            self._check(lib.ggufx_session_sequence_copy(self._handle, from_, to, n_tokens, byref(e)), e)
+            self._check(lib.ggufx_session_copy(self._handle, from_, to, n_tokens, byref(e)), e)
 
-    def memory(self) -> SessionMemoryFacts:
+    @property
+    def memory_info(self) -> SessionMemoryFacts:
         """Describes the memory of a session's caches."""
         e = _raw.ggufx_error()
         with self._turns.reading:
             own = self._handle
             out = _raw.ggufx_session_memory_facts(struct_size=sizeof(_raw.ggufx_session_memory_facts))
-            check(lib.ggufx_session_memory(byref(out), own, byref(e)), e)
+            check(lib.ggufx_session_memory_info(byref(out), own, byref(e)), e)
             return SessionMemoryFacts._of(out)
 
     def save(self, sequence: int, write: Callable[[bytes], object]) -> None:
-        """Writes a snapshot of a sequence, or of all (SESSION_ALL).
+        """Writes a snapshot of a sequence, or of all (ALL_SEQUENCES).
 
         It contains tokens, keys, values and states as stored, without logits and checkpoints. Shared
         pages are written for each sequence and are no longer shared after a load. A load can therefore
@@ -4258,7 +4157,7 @@ class Session(SessionShapes):
         A rank of a group writes only tokens. Any rank can do so, even after the group has lost one. A
         session without a group, or a group of any size, can load them. Its next call recomputes the
         caches, each token in its original mode. The bits are the same with MatmulFlags.BATCH_INVARIANT
-        or MatmulFlags.TILES. Sequences with removed or shifted tokens are refused (UNSUPPORTED),
+        or MatmulFlags.TILED. Sequences with removed or shifted tokens are refused (UNSUPPORTED),
         because recomputation would change them.
 
         write  called with consecutive pieces of the snapshot. A status other than Status.OK ends the
@@ -4266,7 +4165,7 @@ class Session(SessionShapes):
         """
         e = _raw.ggufx_error()
         with self._turns.reading, Following() as call_:
-            write_, user_ = call_.on(_CALL_2, write, lambda f, data_, n_: f(string_at(data_, n_)))
+            write_, user_ = call_.on(_CALL_1, write, lambda f, data_, n_: f(string_at(data_, n_)))
             call_.end(lib.ggufx_session_save(self._handle, sequence, write_, user_, byref(e)), e)
 
     def load(self, sequence: int, read: Callable[[int], Buffer]) -> None:
@@ -4282,25 +4181,78 @@ class Session(SessionShapes):
         """
         e = _raw.ggufx_error()
         with self._turns.changing, Following() as call_:
-            read_, user_ = call_.on(_CALL_2, read, lambda f, data_, n_: fill_whole(data_, n_, f))
+            read_, user_ = call_.on(_CALL_1, read, lambda f, data_, n_: fill_whole(data_, n_, f))
             self._check(lib.ggufx_session_load(self._handle, sequence, read_, user_, byref(e)), e, call_)
 
-    def save_path(self, sequence: int, path: Path) -> None:
+    def save_file(self, sequence: int, path: Path) -> None:
         """Writes a snapshot to a file
 
-        The file is written, replaced and protected as that of KvCache.save_path.
+        The file is written, replaced and protected as that of KvCache.save_file.
         """
         e = _raw.ggufx_error()
         with self._turns.reading:
-            check(lib.ggufx_session_save_path(self._handle, sequence, path_bytes(path), byref(e)), e)
+            check(lib.ggufx_session_save_file(self._handle, sequence, path_bytes(path), byref(e)), e)
 
-    def load_path(self, sequence: int, path: Path) -> None:
+    def load_file(self, sequence: int, path: Path) -> None:
         """Replaces a sequence, or all, by a snapshot in a file, which must end with the
         snapshot.
         """
         e = _raw.ggufx_error()
         with self._turns.changing:
-            self._check(lib.ggufx_session_load_path(self._handle, sequence, path_bytes(path), byref(e)), e)
+            self._check(lib.ggufx_session_load_file(self._handle, sequence, path_bytes(path), byref(e)), e)
+
+    def eval_perplexity(self, tokens: Ints, n_context: int, bos: int, *, stride: int = 0,
+            save_path: Path | None = None, write: Callable[[bytes], object] | None = None,
+            base_path: Path | None = None, read: Callable[[int], Buffer] | None = None,
+            report: Callable[[EvalFacts], object] | None = None, progress: Progress | None = None,
+            rows: Callable[[tuple[EvalRow, ...]], object] | None = None, base_chunk: int = 0) -> EvalFacts:
+        """Measures the perplexity of a model over token ids, and its KL divergence from saved logits.
+
+        The ids are processed in independent chunks of n_context tokens. Token 0 of each is replaced by
+        the id `bos` unless that is -1. Tokens that fill no chunk are dropped. Logits can be saved for a
+        later comparison. With MatmulFlags.BATCH_INVARIANT or MatmulFlags.TILED the results are
+        independent of n_batch and threads.
+
+        Saved logits take 16 + 2 * vocabulary bytes per prediction, in steps of (largest - least) /
+        65,535: the divergence of a model from itself is about 1e-8. They are streamed; memory is that of
+        32 rows and 4 bytes per prediction. The documentation ("File format notes") describes the format.
+
+        session must be empty and hold n_context tokens; it is empty again afterwards. options may be
+        None. After a failure no file is left, and *out is as before.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as call_:
+            own = self._handle
+            tokens_ = numbers(tokens, I32, "tokens")
+            options_ = call_.struct(_raw.ggufx_eval_options,
+                EvalOptions(stride=stride, save_path=save_path, write=write, base_path=base_path, read=read,
+                report=report, progress=progress, rows=rows, base_chunk=base_chunk))
+            out = _raw.ggufx_eval_facts(struct_size=sizeof(_raw.ggufx_eval_facts))
+            self._check(lib.ggufx_eval_perplexity(byref(out), own, address(tokens_), tokens_.size, n_context,
+                bos, options_, byref(e)), e, call_)
+            return EvalFacts._of(out)
+
+    def eval_continuations(self, context: Ints, endings: Sequence[TokenList], *,
+            progress: Progress | None = None) -> Doubles:
+        """Computes the log-probabilities of several continuations of one context: a multiple-choice
+        question.
+
+        out         sum over the tokens of a continuation.
+        context     [n_context] token ids, at least one.
+        `endings`   ids of the continuations, at least one each.
+        progress    counts tokens; None: none.
+
+        session must be empty and hold the context and the longest continuation; it is empty again
+        afterwards. The context is computed once. After a failure `out` is as before.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as call_:
+            context_ = numbers(context, I32, "context")
+            endings_ = call_.structs(_raw.ggufx_token_list, endings)[0]
+            out = fresh(len(endings), F64)
+            self._check(lib.ggufx_eval_continuations(address(out), self._handle, address(context_), context_.size,
+                endings_, len(endings), call_.follow(progress), byref(e)), e, call_)
+            return out
 
     def step(self, items: Sequence[StepItem], *, budget_us: int = 0, progress: Progress | None = None) -> bool:
         """Computes a step of generators of a session: one pass over the weights.
@@ -4329,59 +4281,6 @@ class Session(SessionShapes):
                 e, call_)
             return out_complete.value != 0
 
-    def measure(self, tokens: Ints, n_context: int, bos: int, *, stride: int = 0, save_path: Path | None = None,
-            write: Callable[[bytes], object] | None = None, base_path: Path | None = None,
-            read: Callable[[int], Buffer] | None = None, report: Callable[[MeasureFacts], object] | None = None,
-            progress: Progress | None = None, rows: Callable[[tuple[MeasureRow, ...]], object] | None = None,
-            base_chunk: int = 0) -> MeasureFacts:
-        """Measures the perplexity of a model over token ids, and its KL divergence from saved logits.
-
-        The ids are processed in independent chunks of n_context tokens. Token 0 of each is replaced by
-        the id `bos` unless that is -1. Tokens that fill no chunk are dropped. Logits can be saved for a
-        later comparison. With MatmulFlags.BATCH_INVARIANT or MatmulFlags.TILES the results are
-        independent of n_batch and threads.
-
-        Saved logits take 16 + 2 * vocabulary bytes per prediction, in steps of (largest - least) /
-        65,535: the divergence of a model from itself is about 1e-8. They are streamed; memory is that of
-        32 rows and 4 bytes per prediction. The documentation ("File format notes") describes the format.
-
-        session must be empty and hold n_context tokens; it is empty again afterwards. options may be
-        None. After a failure no file is left, and *out is as before.
-        """
-        e = _raw.ggufx_error()
-        with self._turns.changing, Following() as call_:
-            own = self._handle
-            tokens_ = numbers(tokens, I32, "tokens")
-            options_ = call_.struct(_raw.ggufx_measure_options,
-                MeasureOptions(stride=stride, save_path=save_path, write=write, base_path=base_path, read=read,
-                report=report, progress=progress, rows=rows, base_chunk=base_chunk))
-            out = _raw.ggufx_measure_facts(struct_size=sizeof(_raw.ggufx_measure_facts))
-            self._check(lib.ggufx_measure(byref(out), own, address(tokens_), tokens_.size, n_context, bos,
-                options_, byref(e)), e, call_)
-            return MeasureFacts._of(out)
-
-    def measure_endings(self, context: Ints, endings: Sequence[TokenList], *,
-            progress: Progress | None = None) -> Doubles:
-        """Computes the log-probabilities of several continuations of one context: a multiple-choice
-        question.
-
-        out         sum over the tokens of a continuation.
-        context     [n_context] token ids, at least one.
-        `endings`   ids of the continuations, at least one each.
-        progress    counts tokens; None: none.
-
-        session must be empty and hold the context and the longest continuation; it is empty again
-        afterwards. The context is computed once. After a failure `out` is as before.
-        """
-        e = _raw.ggufx_error()
-        with self._turns.changing, Following() as call_:
-            context_ = numbers(context, I32, "context")
-            endings_ = call_.structs(_raw.ggufx_token_list, endings)[0]
-            out = fresh(len(endings), F64)
-            self._check(lib.ggufx_measure_endings(address(out), self._handle, address(context_), context_.size,
-                endings_, len(endings), call_.follow(progress), byref(e)), e, call_)
-            return out
-
     def __init__(self, model: Model, *, n_context: int = 0, n_batch: int = 0, type_k: int = 0, type_v: int = 0,
             matmul_flags: int = 0, n_context_total: int = 0, n_checkpoints: int = 0, n_sequences: int = 0) -> None:
         """Creates a session and allocates all its memory.
@@ -4409,6 +4308,106 @@ class Session(SessionShapes):
             out = _raw.ggufx_session_facts(struct_size=sizeof(_raw.ggufx_session_facts))
             check(lib.ggufx_session_info(byref(out), own, byref(e)), e)
             return SessionFacts._of(out)
+
+
+class Quantizer(Object):
+    """A quantization: planned, running or finished."""
+
+    _kind = "ggufx_quantizer"
+    _mutable = True
+
+    def __init__(self, rt: Runtime, file: File, file_type: int, *, output_type: int = 0, embedding_type: int = 0,
+            imatrix: Imatrix | None = None, imatrix_name: Text | None = None, reserve_bytes: int = 0,
+            flags: int = 0) -> None:
+        """Plans the quantization of a file by a quantization mix.
+
+         The quantizer keeps the file. A file opened for metadata only can be
+        planned, but not run.
+        """
+        e = _raw.ggufx_error()
+        with Keep() as call_:
+            options_ = call_.struct(_raw.ggufx_quantizer_options,
+                QuantizerOptions(output_type=output_type, embedding_type=embedding_type, imatrix=imatrix, imatrix_name=imatrix_name,
+                reserve_bytes=reserve_bytes, flags=flags))
+            own = KINDS["ggufx_quantizer"]()
+            check(lib.ggufx_quantizer_create(byref(own), rt._handle, file._handle, file_type, options_, byref(e)), e)
+            self._take(own, rt)
+
+    @property
+    def info(self) -> QuantizerFacts:
+        """Describes a plan."""
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            own = self._handle
+            out = _raw.ggufx_quantizer_facts(struct_size=sizeof(_raw.ggufx_quantizer_facts))
+            check(lib.ggufx_quantizer_info(byref(out), own, byref(e)), e)
+            return QuantizerFacts._of(out)
+
+    def tensor_at(self, index: int) -> QuantizerTensorFacts:
+        """Describes tensor `index`, in the order of the output."""
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            own = self._handle
+            out = _raw.ggufx_quantizer_tensor_facts(struct_size=sizeof(_raw.ggufx_quantizer_tensor_facts))
+            check(lib.ggufx_quantizer_tensor_at(byref(out), own, index, byref(e)), e)
+            return QuantizerTensorFacts._of(out)
+
+    def override_types(self, types: Ints) -> None:
+        """Overrides the types of tensors: types[i] is for tensor i, or QUANTIZER_DEFAULT_TYPE.
+
+        Replaces all earlier overrides. An override changes no other tensor: mixes that count layers also
+        count overridden tensors. Tensors that are never quantized keep their type
+        (QuantizerReason.KEPT). Rows that are not whole blocks get a fallback
+        (QuantizerReason.FALLBACK).
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            types_ = numbers(types, U32, "types")
+            self._check(lib.ggufx_quantizer_override_types(self._handle, address(types_), types_.size, byref(e)), e)
+
+    def tensor_error(self, index: int, type: int, max_values: int, *, progress: Progress | None = None) -> float:
+        """Measures the root mean squared error (RMSE) that a type would cause in tensor `index`.
+
+        The error is unweighted and comes from up to max_values values in evenly spaced rows (0: all
+        values).
+        """
+        e = _raw.ggufx_error()
+        with self._turns.reading, Following() as call_:
+            out = c_double()
+            call_.end(lib.ggufx_quantizer_tensor_error(byref(out), self._handle, index, type, max_values,
+                call_.follow(progress), byref(e)), e)
+            return out.value
+
+    def run(self, path: Path, *, progress: Progress | None = None,
+            tensor_done: Callable[[int, QuantizerTensorFacts], object] | None = None, shard: int = 0,
+            n_shards: int = 0, flags: int = 0) -> None:
+        """Runs a quantizer: quantizes all tensors and writes the file by atomic replace.
+
+        With QuantizerFlags.KEEP_SPLIT the output is a set, PREFIX-00001-of-0000N.gguf, where PREFIX is
+        the path without ".gguf". The file is written as PATH.part, synced to disk and renamed, unless
+        QuantizerFlags.NO_REPLACE is set and the name exists. It replaces an existing file atomically, a
+        set as Writer.write does.
+
+        PATH.part.log lists the complete tensors. After a kill or a power failure QuantizerRunFlags.RESUME
+        continues; without this flag PATH.part is started again. A resumed run verifies the existing
+        tensors by checksums. Memory: about 32 MiB and one row for any model, plus the tables of IQ
+        types.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as call_:
+            options_ = call_.struct(_raw.ggufx_quantizer_run_options,
+                QuantizerRunOptions(progress=progress, tensor_done=tensor_done, shard=shard, n_shards=n_shards,
+                flags=flags))
+            self._check(lib.ggufx_quantizer_run(self._handle, path_bytes(path), options_, byref(e)), e, call_)
+
+    def finish(self, path: Path, *, progress: Progress | None = None) -> None:
+        """Completes the file after all shards: checks every tensor in PATH.part, writes the metadata,
+        renames.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as call_:
+            self._check(lib.ggufx_quantizer_finish(self._handle, path_bytes(path), call_.follow(progress), byref(e)), e,
+                call_)
 
 
 class Sampler(Object):
@@ -4606,7 +4605,7 @@ class Sampler(Object):
         """
         e = _raw.ggufx_error()
         with self._turns.changing, Following() as call_:
-            apply_, user_ = call_.stays(_CALL_2, apply, lambda f, candidates_,
+            apply_, user_ = call_.stays(_CALL_1, apply, lambda f, candidates_,
                 n_: f(records(_raw.ggufx_candidate, candidates_, n_)))
             self._check(lib.ggufx_sampler_add_host(self._handle, apply_, user_, byref(e)), e, call_)
             self._callbacks = [*self._callbacks, *call_.callbacks]
@@ -4618,7 +4617,8 @@ class Writer(Object):
     _kind = "ggufx_writer"
     _mutable = True
 
-    def copy_rank(self, file: File, rank: int, n_ranks: int, *, speeds: Ints | None = None, flags: int = 0) -> None:
+    def copy_shard(self, file: File, rank: int, n_ranks: int, *, speeds: Ints | None = None,
+            flags: int = 0) -> None:
         """Sets the content of a writer to the file of one rank: the keys of a model, and its rows of the
         tensors.
 
@@ -4635,8 +4635,8 @@ class Writer(Object):
 
         speeds  as in GroupOptions; None: equal. A group without speeds uses
                 those of the file.
-        flags   GroupOptionsFlags.LAYERS for pipeline parallelism: all rows of the rank's matrices, one row of
-                others.
+        flags   GroupOptionsFlags.PIPELINE for pipeline parallelism: all rows of the rank's matrices, one row
+                of others.
 
         Model refuses such a file without a group, or for another group, rank, speeds or
         kind of parallelism (MISMATCH). It refuses rows that the shapes have no room for (SPLIT).
@@ -4646,7 +4646,7 @@ class Writer(Object):
         e = _raw.ggufx_error()
         with self._turns.changing:
             speeds_ = None if speeds is None else numbers(speeds, U32, "speeds", n_ranks)
-            self._check(lib.ggufx_writer_copy_rank(self._handle, file._handle, rank, n_ranks, address_or_none(speeds_),
+            self._check(lib.ggufx_writer_copy_shard(self._handle, file._handle, rank, n_ranks, address_or_none(speeds_),
                 flags, byref(e)), e)
 
     def __init__(self, rt: Runtime, *, version: int = 0, reserve_bytes: int = 0, flags: int = 0) -> None:
@@ -4660,7 +4660,7 @@ class Writer(Object):
             self._take(own, rt)
 
     def set_u64(self, key: Text, type: int, value: int) -> None:
-        """Sets a key of `length` bytes to an integer of type MetaType.U8 .. _I64, or _BOOL for 0 and 1.
+        """Sets a key of `length` bytes to an integer of type ValueType.U8 .. _I64, or _BOOL for 0 and 1.
 
         An existing key keeps its position and gets the new value. "general.alignment" must be a U32 and
         a power of two; it decides the layout of the file (32 without it).
@@ -4678,7 +4678,7 @@ class Writer(Object):
             self._check(lib.ggufx_writer_set_i64(self._handle, key_, len(key_), type, value, byref(e)), e)
 
     def set_f64(self, key: Text, type: int, value: float) -> None:
-        """Sets a key to a number of type MetaType.F32 (rounded to nearest) or _F64."""
+        """Sets a key to a number of type ValueType.F32 (rounded to nearest) or _F64."""
         e = _raw.ggufx_error()
         with self._turns.changing:
             key_ = to_bytes(key)
@@ -4792,8 +4792,8 @@ class Writer(Object):
 
         The parts of a set are renamed after all of them are complete, the first one last. The files that
         they replace are kept as PATH.part.old meanwhile. After a failure they are restored; after a kill
-        Runtime.edit_recover or the next write restores them. All parts have the same key "ggufx.split.id",
-        so that a mixture of two sets is refused (SPLIT).
+        Runtime.file_recover_edit or the next write restores them. All parts have the same key
+        "ggufx.split.id", so that a mixture of two sets is refused (SPLIT).
 
         A write beyond RLIMIT_FSIZE raises SIGXFSZ, which ends a process that does not ignore it. This
         library never changes signals: a host that ignores it gets IO.
@@ -4821,7 +4821,7 @@ class Writer(Object):
             self._check(lib.ggufx_writer_write_stream(self._handle, write_, user_, options_, byref(e)), e, call_)
 
     def edit_info(self, file: File, *, progress: Progress | None = None, flags: int = 0) -> EditFacts:
-        """Describes the effect of Writer.edit_write.
+        """Describes the effect of Writer.edit.
 
         The writer holds the new content of `file`. Create it with the file's version and byte order.
         Call Writer.copy_meta and Writer.copy_tensors, or Writer.add_tensor in the
@@ -4838,10 +4838,10 @@ class Writer(Object):
             own = self._handle
             options_ = call_.struct(_raw.ggufx_edit_options, EditOptions(progress=progress, flags=flags))
             out = _raw.ggufx_edit_facts(struct_size=sizeof(_raw.ggufx_edit_facts))
-            call_.end(lib.ggufx_edit_info(byref(out), own, file._handle, options_, byref(e)), e)
+            call_.end(lib.ggufx_writer_edit_info(byref(out), own, file._handle, options_, byref(e)), e)
             return EditFacts._of(out)
 
-    def edit_write(self, file: File, path: Path, *, progress: Progress | None = None, flags: int = 0) -> EditFacts:
+    def edit(self, file: File, path: Path, *, progress: Progress | None = None, flags: int = 0) -> EditFacts:
         """Edits the file at `path`, from which `file` was opened.
 
         out  the effect of the edit.
@@ -4853,15 +4853,16 @@ class Writer(Object):
         - Larger changes are first stored in a journal, PATH.patch, which stays until they are on the
           disk in the file too.
 
-        A failed write is undone. After a crash Runtime.edit_recover finishes the edit; until then the file
-        may not open. Other processes that have the file mapped see the changes.
+        A failed write is undone. After a crash Runtime.file_recover_edit finishes the edit; until then the
+        file may not open. Other processes that have the file mapped see the changes.
         """
         e = _raw.ggufx_error()
         with self._turns.changing, Following() as call_:
             own = self._handle
             options_ = call_.struct(_raw.ggufx_edit_options, EditOptions(progress=progress, flags=flags))
             out = _raw.ggufx_edit_facts(struct_size=sizeof(_raw.ggufx_edit_facts))
-            self._check(lib.ggufx_edit_write(byref(out), own, file._handle, path_bytes(path), options_, byref(e)), e, call_)
+            self._check(lib.ggufx_writer_edit(byref(out), own, file._handle, path_bytes(path), options_, byref(e)), e,
+                call_)
             return EditFacts._of(out)
 
 
@@ -4885,11 +4886,11 @@ def abi_version() -> int:
     return result_
 
 
-def abi_layout(struct_name: Text) -> int:
+def struct_size(struct_name: Text) -> int:
     """Returns the size in bytes that this library has for a public struct: 512 for "Error". An
     unknown name gives 0.
     """
-    result_ = lib.ggufx_abi_layout(terminated(struct_name))
+    result_ = lib.ggufx_struct_size(terminated(struct_name))
     return result_
 
 
@@ -4908,13 +4909,33 @@ def has(feature: Text) -> bool:
     return result_ != 0
 
 
-def chat_format_name(index: int) -> str | None:
+def chat_template_builtin_name(index: int) -> str | None:
     """Returns the name of built-in format `index`, or None after the last one.
 
     The name is valid for the life of the process.
     """
-    result_ = lib.ggufx_chat_format_name(index)
+    result_ = lib.ggufx_chat_template_builtin_name(index)
     return None if result_ is None else result_.decode()
+
+
+def pre_tokenizer_count() -> int:
+    """Returns the number of pre-tokenizers of this library."""
+    result_ = lib.ggufx_pre_tokenizer_count()
+    return result_
+
+
+def pre_tokenizer_at(index: int) -> PreTokenizerFacts:
+    """Describes pre-tokenizer `index`."""
+    e = _raw.ggufx_error()
+    out = _raw.ggufx_pre_tokenizer_facts(struct_size=sizeof(_raw.ggufx_pre_tokenizer_facts))
+    check(lib.ggufx_pre_tokenizer_at(byref(out), index, byref(e)), e)
+    return PreTokenizerFacts._of(out)
+
+
+def tokenizer_unicode() -> str:
+    """Returns the Unicode version of pre-tokenizers: "15.0.0"."""
+    result_ = lib.ggufx_tokenizer_unicode()
+    return (result_ or b"").decode()
 
 
 def file_type_count() -> int:
@@ -4931,32 +4952,12 @@ def file_type_at(index: int) -> FileTypeFacts:
     return FileTypeFacts._of(out)
 
 
-def file_type_from_name(name: Text) -> int:
+def file_type_find(name: Text) -> int:
     """Finds the value of general.file_type by name, regardless of case. "Q4_K" is Q4_K_M."""
     e = _raw.ggufx_error()
     out = c_uint32()
-    check(lib.ggufx_file_type_from_name(byref(out), terminated(name), byref(e)), e)
+    check(lib.ggufx_file_type_find(byref(out), terminated(name), byref(e)), e)
     return out.value
-
-
-def tokenizer_pre_count() -> int:
-    """Returns the number of pre-tokenizers of this library."""
-    result_ = lib.ggufx_tokenizer_pre_count()
-    return result_
-
-
-def tokenizer_pre(index: int) -> PreFacts:
-    """Describes pre-tokenizer `index`."""
-    e = _raw.ggufx_error()
-    out = _raw.ggufx_pre_facts(struct_size=sizeof(_raw.ggufx_pre_facts))
-    check(lib.ggufx_tokenizer_pre(byref(out), index, byref(e)), e)
-    return PreFacts._of(out)
-
-
-def tokenizer_unicode() -> str:
-    """Returns the Unicode version of pre-tokenizers: "15.0.0"."""
-    result_ = lib.ggufx_tokenizer_unicode()
-    return (result_ or b"").decode()
 
 
 def type_info(type: int) -> TypeFacts:
@@ -4967,19 +4968,19 @@ def type_info(type: int) -> TypeFacts:
     return TypeFacts._of(out)
 
 
-def type_from_name(name: Text) -> TensorType:
+def type_find(name: Text) -> TensorType:
     """Finds a tensor type by name, regardless of case: "Q4_K"."""
     e = _raw.ggufx_error()
     out = c_uint32()
-    check(lib.ggufx_type_from_name(byref(out), terminated(name), byref(e)), e)
+    check(lib.ggufx_type_find(byref(out), terminated(name), byref(e)), e)
     return TensorType(out.value)
 
 
-def row_bytes(type: int, n: int) -> int:
+def type_row_bytes(type: int, n: int) -> int:
     """Returns the bytes of a row of n values in *out."""
     e = _raw.ggufx_error()
     out = c_uint64()
-    check(lib.ggufx_row_bytes(byref(out), type, n, byref(e)), e)
+    check(lib.ggufx_type_row_bytes(byref(out), type, n, byref(e)), e)
     return out.value
 
 

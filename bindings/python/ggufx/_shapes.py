@@ -13,14 +13,14 @@ from ._error import argument
 from ._handle import Object
 
 if TYPE_CHECKING:
-    from ._safe import BatchItem
+    from ._safe import DecodeItem
     from .session import AttentionView
 
 # Looks at attention; False ends the decode with CancelledError.
 AttentionHook = Callable[["AttentionView"], object]
 
 
-def rows_of(items: Sequence[BatchItem], one: int, every: int) -> int:
+def rows_of(items: Sequence[DecodeItem], one: int, every: int) -> int:
     """Rows that items ask for: the last one, or one for each token."""
     return sum(equal(item.tokens, item.positions) if item.flags & every else bool(item.flags & one) for item in items)
 

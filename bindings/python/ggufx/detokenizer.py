@@ -31,8 +31,8 @@ class Detokenizer:
 
     def __init__(self, tokenizer: Tokenizer, flags: int = 0) -> None:
         """Starts at the beginning of a text. flags: DetokenizeFlags."""
-        self._tokenizer, self._flags = tokenizer, flags & ~DetokenizeFlags.LAST
-        self._state = _raw.ggufx_detokenize_state()
+        self._tokenizer, self._flags = tokenizer, flags & ~DetokenizeFlags.FLUSH
+        self._state = _raw.ggufx_detokenizer_state()
 
     def push(self, ids: Ints) -> str:
         """Text of the next ids, without incomplete characters; invalid UTF-8 is replaced."""
@@ -40,15 +40,15 @@ class Detokenizer:
 
     def finish(self) -> str:
         """What was withheld; the next id starts a new text."""
-        rest = self._part([], self._flags | DetokenizeFlags.LAST)
-        self._state = _raw.ggufx_detokenize_state()
+        rest = self._part([], self._flags | DetokenizeFlags.FLUSH)
+        self._state = _raw.ggufx_detokenizer_state()
         return rest
 
     def _part(self, ids: Ints, flags: int) -> str:
         of, e = numbers(ids, I32, "ids"), _raw.ggufx_error()
         self._state.flags = flags
         out = Room(U8, 8 * of.size + 8)
-        check(asked_twice(lambda: lib.ggufx_detokenize_part(
+        check(asked_twice(lambda: lib.ggufx_detokenize_stream(
             out.at, out.n, byref(out.needed), byref(self._state), self._tokenizer._handle,
             address(of), of.size, byref(e)), out), e)
         return out.bytes().decode("utf-8", "replace")

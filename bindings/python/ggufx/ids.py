@@ -38,7 +38,7 @@ class Status(_Id):
     COUNT = -32
     LENGTH = -33
     KEY = -34
-    KVTYPE = -35
+    VALUE_TYPE = -35
     VALUE = -36
     DUPLICATE = -37
     ALIGNMENT = -38
@@ -50,7 +50,7 @@ class Status(_Id):
     BOUNDS = -44
     SPLIT = -45
     VOCAB = -48
-    HPARAM = -49
+    HYPERPARAMETER = -49
     MISSING = -50
 
 
@@ -89,20 +89,20 @@ class CpuFeatures(_Flags):
     NEON_I8MM = 262144
 
 
-class BatchFlags(_Flags):
+class DecodeFlags(_Flags):
     """Flags of an item of a batch."""
 
     LOGITS = 1
     ALL_LOGITS = 2
-    MARK = 4
-    EMBED = 8
-    ALL_EMBED = 16
+    CHECKPOINT = 4
+    HIDDEN = 8
+    ALL_HIDDEN = 16
 
 
-class BatchOptionsFlags(_Flags):
+class DecodeOptionsFlags(_Flags):
     """Flags of a batch."""
 
-    MATMUL = 1
+    HAS_MATMUL_FLAGS = 1
     KEEP_NAN = 2
 
 
@@ -159,7 +159,7 @@ class ChatParserStateFlags(_Flags):
 class DeviceOpenFlags(_Flags):
     """Flags for opening a device."""
 
-    ALLOW_BOUNDED = 1
+    ALLOW_INEXACT = 1
     FMA_F64 = 2
     FMA_F32 = 4
 
@@ -170,7 +170,7 @@ class DeviceFlags(_Flags):
     UNUSABLE = 1
     UNIFIED = 2
     INT_DOT = 4
-    PROCESSOR = 8
+    SOFTWARE = 8
     EXACT = 16
     LOST = 32
 
@@ -207,18 +207,26 @@ class EmbedFlags(_Flags):
     """Flags of embeddings."""
 
     NORMALIZE = 1
-    CUT = 2
+    TRUNCATE = 2
 
 
 class EstimateFlags(_Flags):
     """Flags of an estimate."""
 
-    FILE_TYPE = 1
+    HAS_FILE_TYPE = 1
     IMATRIX = 2
     LAYERS = 32
     FITS = 4
     NEEDS_IMATRIX = 8
-    NO_GRAPH = 16
+    UNSUPPORTED = 16
+
+
+class EvalFlags(_Flags):
+    """Flags of a measurement and of its rows."""
+
+    COMPARED = 1
+    SAME_MODEL = 2
+    SAME_TOP = 4
 
 
 class EventKind(_Id):
@@ -270,7 +278,7 @@ class OpenFlags(_Flags):
     COPY = 256
 
 
-class MetaType(_Id):
+class ValueType(_Id):
     """Types of metadata values, with the ids that GGUF files contain."""
 
     U8 = 0
@@ -370,20 +378,20 @@ class GrammarFlags(_Flags):
 class MatcherFlags(_Flags):
     """State of a matcher."""
 
-    WHOLE = 1
+    COMPLETE = 1
     ENDED = 2
 
 
 class GroupFlags(_Flags):
     """Flags of a communicator."""
 
-    ONE_MACHINE = 1
+    SHARED_MEMORY = 1
 
 
 class GroupOptionsFlags(_Flags):
     """Flags of a partition."""
 
-    LAYERS = 1
+    PIPELINE = 1
 
 
 class ImatrixFormat(_Id):
@@ -395,43 +403,10 @@ class ImatrixFormat(_Id):
     EXACT = 512
 
 
-class CollectFlags(_Flags):
+class ImatrixFlags(_Flags):
     """Flags of a collection."""
 
     OUTPUT = 1
-
-
-class JobFlags(_Flags):
-    """Flags of a plan."""
-
-    PURE = 1
-    LEAVE_OUTPUT = 2
-    ONLY_COPY = 4
-    ALLOW_REQUANTIZE = 8
-    NO_FALLBACK = 16
-    KEEP_SPLIT = 32
-    OUTPUT_TYPE = 64
-    EMBEDDING_TYPE = 128
-    BEST = 256
-    NO_REPLACE = 512
-
-
-class JobReason(_Id):
-    """Reasons for the type of a tensor."""
-
-    RECIPE = 0
-    CHOSEN = 1
-    KEPT = 2
-    SAME = 3
-    FALLBACK = 4
-
-
-class JobRunFlags(_Flags):
-    """Flags of a run."""
-
-    RESUME = 1
-    KEEP = 2
-    MEASURE = 4
 
 
 class WindowKind(_Id):
@@ -456,8 +431,8 @@ class RopeStyle(_Id):
 
     UNKNOWN = 0
     NONE = 1
-    PAIRS = 2
-    HALVES = 3
+    INTERLEAVED = 2
+    NEOX = 3
 
 
 class AttendFlags(_Flags):
@@ -471,16 +446,8 @@ class MatmulFlags(_Flags):
 
     F32 = 1
     BATCH_INVARIANT = 2
-    TILES = 8
-    PRECISE = 4
-
-
-class MeasureFlags(_Flags):
-    """Flags of a measurement and of its rows."""
-
-    COMPARED = 1
-    SAME_MODEL = 2
-    SAME_TOP = 4
+    TILED = 8
+    INT16 = 4
 
 
 class TokenizeFlags(_Flags):
@@ -496,7 +463,7 @@ class DetokenizeFlags(_Flags):
     KEEP_SPECIAL = 1
     KEEP_SPACE = 2
     CLEAN_SPACES = 4
-    LAST = 8
+    FLUSH = 8
 
 
 class TokenFlags(_Flags):
@@ -504,10 +471,10 @@ class TokenFlags(_Flags):
 
     UNKNOWN = 1
     CONTROL = 2
-    USER = 4
+    USER_DEFINED = 4
     UNUSED = 8
     BYTE = 16
-    END = 32
+    EOG = 32
 
 
 class TokenizerFlags(_Flags):
@@ -551,7 +518,7 @@ class PreFlags(_Flags):
 class ModelFlags(_Flags):
     """Properties of a model."""
 
-    EMBEDS_ONLY = 1
+    EMBEDDING_ONLY = 1
     EMBEDS = 2
 
 
@@ -572,7 +539,40 @@ class QuantizeMode(_Id):
     """Algorithms that choose scales and codes."""
 
     REFERENCE = 0
-    BEST = 1
+    REFINED = 1
+
+
+class QuantizerFlags(_Flags):
+    """Flags of a plan."""
+
+    PURE = 1
+    LEAVE_OUTPUT = 2
+    COPY_ONLY = 4
+    ALLOW_REQUANTIZE = 8
+    NO_FALLBACK = 16
+    KEEP_SPLIT = 32
+    OUTPUT_TYPE = 64
+    EMBEDDING_TYPE = 128
+    REFINED = 256
+    NO_REPLACE = 512
+
+
+class QuantizerReason(_Id):
+    """Reasons for the type of a tensor."""
+
+    RECIPE = 0
+    OVERRIDE = 1
+    KEPT = 2
+    SAME = 3
+    FALLBACK = 4
+
+
+class QuantizerRunFlags(_Flags):
+    """Flags of a run."""
+
+    RESUME = 1
+    KEEP = 2
+    MEASURE = 4
 
 
 class SamplerKind(_Id):
@@ -701,18 +701,16 @@ class EditFlags(_Flags):
 
 
 # Numbers with a meaning of their own.
-ADAPTER_MOST_USES = 64
-ADAPTER_ALL_SEQUENCES = 4294967295
-SESSION_ALL = 4294967295
+ADAPTER_MAX_USES = 64
+ALL_SEQUENCES = 4294967295
 ESTIMATE_AS_IS = 4294967295
 MAX_DIMS = 4
-JOB_BY_RECIPE = 4294967295
-KV_NO_SINKS = 4294967295
-KV_ALL_SEQUENCES = 4294967295
+KV_NO_SINK_TOKENS = 4294967295
 KV_KEEP_TYPE = 4294967295
 KV_ALL_LAYERS = 4294967295
 MATMUL_MAX_PRODUCTS = 64
 SESSION_NO_CHECKPOINTS = 4294967295
+QUANTIZER_DEFAULT_TYPE = 4294967295
 SAMPLER_MAX_LAST_N = 1048576
 SAMPLER_MAX_SAMPLERS = 64
 SAMPLING_MAX_SAMPLERS = 16

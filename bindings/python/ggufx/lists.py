@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Callable, Sequence, TypeVar, overload
 
 from . import _safe
-from ._safe import ImatrixEntry, JobTensor
+from ._safe import ImatrixEntry, QuantizerTensorFacts
 from .errors import NotFoundError
 
 T = TypeVar("T")
@@ -57,14 +57,14 @@ class Imatrix(_safe.Imatrix):
     @property
     def entries(self) -> Listed[ImatrixEntry]:
         """Entries by number, and by the name of their tensor."""
-        return Listed(lambda: self.info.n_entries, self.at, self.find)
+        return Listed(lambda: self.info.n_entries, self.entry_at, self.find)
 
 
 class Quantizer(_safe.Quantizer):
     __doc__ = _safe.Quantizer.__doc__
 
     @property
-    def tensors(self) -> Listed[JobTensor]:
+    def tensors(self) -> Listed[QuantizerTensorFacts]:
         """The plan of each tensor, in the order they are written."""
         return Listed(lambda: self.info.n_tensors, self.tensor_at)
 

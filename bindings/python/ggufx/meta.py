@@ -7,10 +7,10 @@ from __future__ import annotations
 from typing import Any, Iterator, Mapping
 
 from . import _safe
-from .ids import MetaType
+from .ids import ValueType
 
-_SIGNED = (MetaType.I8, MetaType.I16, MetaType.I32, MetaType.I64)
-_FLOATS = (MetaType.F32, MetaType.F64)
+_SIGNED = (ValueType.I8, ValueType.I16, ValueType.I32, ValueType.I64)
+_FLOATS = (ValueType.F32, ValueType.F64)
 
 
 class Metas(Mapping[str, Any]):
@@ -31,17 +31,17 @@ class Metas(Mapping[str, Any]):
 
     def _value(self, index: int) -> Any:
         facts, file = self._file.meta_at(index), self._file
-        if facts.type == MetaType.STRING:
+        if facts.type == ValueType.STRING:
             return file.meta_string(index)
-        if facts.type == MetaType.BOOL:
+        if facts.type == ValueType.BOOL:
             return file.meta_bool(index)
-        if facts.type != MetaType.ARRAY:
+        if facts.type != ValueType.ARRAY:
             return (file.meta_f64 if facts.type in _FLOATS else
                     file.meta_i64 if facts.type in _SIGNED else file.meta_u64)(index)
-        if facts.element_type == MetaType.STRING:
+        if facts.element_type == ValueType.STRING:
             return [file.meta_array_string(index, i) for i in range(facts.count)]
-        if facts.element_type == MetaType.ARRAY:
+        if facts.element_type == ValueType.ARRAY:
             return [self._value(file.meta_array_nested(index, i)) for i in range(facts.count)]
         numbers = (file.meta_array_f64 if facts.element_type in _FLOATS else
                    file.meta_array_i64 if facts.element_type in _SIGNED else file.meta_array_u64)(index, 0, facts.count)
-        return numbers.astype(bool) if facts.element_type == MetaType.BOOL else numbers
+        return numbers.astype(bool) if facts.element_type == ValueType.BOOL else numbers

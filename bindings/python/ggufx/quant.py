@@ -12,7 +12,7 @@ from ._callbacks import Following, Progress
 from ._error import argument
 from ._handle import Handle
 from ._library import lib
-from ._safe import row_bytes, type_info
+from ._safe import type_row_bytes, type_info
 from .errors import check
 from .ids import QuantizeMode
 from .runtime import Runtime
@@ -71,7 +71,7 @@ def quantize(rt: Runtime, type: int, rows: Buffer, out: Buffer | None = None, *,
         raise argument(f"rows has the shape {of.shape}, not (rows, columns)")
     n_rows, n_cols = (1, of.size) if of.ndim == 1 else of.shape
     weights = None if imatrix is None else reads(imatrix, F32, "imatrix", n_cols)
-    to = room_for(out, (n_rows, row_bytes(type, n_cols)), U8)
+    to = room_for(out, (n_rows, type_row_bytes(type, n_cols)), U8)
     o = _raw.ggufx_quantize_args(
         struct_size=sizeof(_raw.ggufx_quantize_args), type=type, mode=mode, rows=address(of), n_rows=n_rows,
         n_cols=n_cols)

@@ -12,11 +12,11 @@ import numpy as np
 from . import _raw, _safe
 from ._buffers import F32, I32, Floats, Ints, numbers
 from ._callbacks import Following, Progress, callback
-from ._safe import BatchItem, LayerFacts, Model, Sampler
+from ._safe import DecodeItem, LayerFacts, Model, Sampler
 from ._shapes import AttentionHook
 from .detokenizer import Tokenizer
 from .errors import StateError
-from .ids import BatchFlags, LayerFlags, TokenFlags
+from .ids import DecodeFlags, LayerFlags, TokenFlags
 from .matcher import Matcher
 
 _LAYER = callback(c_int32, c_uint32, c_uint64, c_size_t, c_void_p, c_void_p, c_void_p, c_void_p)
@@ -67,12 +67,12 @@ class Session(_safe.Session):
 
     def _begin(self, model: Model, options: object) -> None:
         info = model.info
-        self._layers = [model.layer(i) for i in range(info.n_layers)]
+        self._layers = [model.layer_info(i) for i in range(info.n_layers)]
         self.n_vocab, self.n_context, self.n_embedding = info.n_vocab, self.info.n_context, info.n_embedding
 
     def __len__(self) -> int:
         """Tokens in the first sequence."""
-        return self.sequence_length(0)
+        return self.length(0)
 
     def _attention(self, hook: AttentionHook | None, keep: Following) -> int | None:
         if hook is None:
@@ -98,10 +98,10 @@ class Session(_safe.Session):
         logits, given = np.empty((1, self.n_vocab), F32), 0
         following = numbers(tokens, I32, "tokens")
         while (n is None or given < n) and len(self) + following.size <= self.n_context:
-            new = BatchItem(0, flags=BatchFlags.LOGITS, tokens=following)
-            now = self.decode_batch([new], progress=progress, logits=logits)[0]
+            new = DecodeItem(0, flags=DecodeFlags.LOGITS, tokens=following)
+            now = self.decode([new], progress=progress, logits=logits)[0]
             id, _ = sampler.sample(now, matcher=matcher)
-            if tokenizer is not None and tokenizer.token_info(id).flags & TokenFlags.END:
+            if tokenizer is not None and tokenizer.token_info(id).flags & TokenFlags.EOG:
                 return
             yield id
             given += 1

@@ -16,12 +16,12 @@ from ._error import argument
 from ._facts import Text, to_bytes
 from ._library import lib
 from .errors import check
-from .ids import MetaType
+from .ids import ValueType
 
 _ELEMENTS = {
-    "u1": MetaType.U8, "i1": MetaType.I8, "u2": MetaType.U16, "i2": MetaType.I16,
-    "u4": MetaType.U32, "i4": MetaType.I32, "u8": MetaType.U64, "i8": MetaType.I64,
-    "f4": MetaType.F32, "f8": MetaType.F64, "b1": MetaType.BOOL,
+    "u1": ValueType.U8, "i1": ValueType.I8, "u2": ValueType.U16, "i2": ValueType.I16,
+    "u4": ValueType.U32, "i4": ValueType.I32, "u8": ValueType.U64, "i8": ValueType.I64,
+    "f4": ValueType.F32, "f8": ValueType.F64, "b1": ValueType.BOOL,
 }
 
 
@@ -37,15 +37,15 @@ class Writer(_safe.Writer):
         """Set a key: to a bool, str or bytes; an int, of a type (U64 without one, I64 where it is
         negative); a float, of F64 or of a type; an array of numbers, of the type of its elements; a
         list of str, or of numbers, as NumPy makes an array of them."""
-        if isinstance(value, (bool, np.bool_)) and type in (None, MetaType.BOOL):
+        if isinstance(value, (bool, np.bool_)) and type in (None, ValueType.BOOL):
             self.set_bool(key, bool(value))
         elif isinstance(value, (str, bytes)):
             self.set_string(key, value)
         elif isinstance(value, (float, np.floating)) or \
-                (type in (MetaType.F32, MetaType.F64) and isinstance(value, (int, np.integer))):
-            self.set_f64(key, MetaType.F64 if type is None else type, float(value))
+                (type in (ValueType.F32, ValueType.F64) and isinstance(value, (int, np.integer))):
+            self.set_f64(key, ValueType.F64 if type is None else type, float(value))
         elif isinstance(value, (int, np.integer)):
-            kind = MetaType.I64 if value < 0 else MetaType.U64
+            kind = ValueType.I64 if value < 0 else ValueType.U64
             (self.set_i64 if value < 0 else self.set_u64)(key, kind if type is None else type, int(value))
         elif len(value) and all(isinstance(v, (str, bytes)) for v in value):
             self.set_array_string(key, value)

@@ -8,7 +8,7 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    ADAPTER_ALL_SEQUENCES, Adapter, AdapterKind, AdapterUse, File, MatmulFlags, Model, Session,
+    ALL_SEQUENCES, Adapter, AdapterKind, AdapterUse, File, MatmulFlags, Model, Session,
     Status, Tensor, Writer)
 
 from .common import Case, Floats, item
@@ -45,7 +45,7 @@ class Adapters(Case):
                          {"direction.1": self.a[0] * 4, "direction.2": self.a[1] * 4})
 
     def logits(self, session: Session, sequence: int) -> Floats:
-        return session.decode_batch([item(sequence, IDS)])
+        return session.decode([item(sequence, IDS)])
 
     def test_sequences_have_their_own(self) -> None:
         lora, control = Adapter(self.model, self.lora()), Adapter(self.model, self.control(), last_layer=1)
@@ -54,15 +54,15 @@ class Adapters(Case):
         session = Session(self.model, n_context=16, n_sequences=4, matmul_flags=MatmulFlags.BATCH_INVARIANT)
         session.set_adapters(1, [AdapterUse(lora, 1)])
         session.set_adapters(2, [AdapterUse(lora, 0.5), AdapterUse(control, 1)])
-        rows = session.decode_batch([item(i, IDS) for i in range(3)])
+        rows = session.decode([item(i, IDS) for i in range(3)])
         self.assertEqual(len({row.tobytes() for row in rows}), 3)
         self.fails(Status.STATE, session.set_adapters, 1, [])
-        self.fails(Status.STATE, session.set_adapters, ADAPTER_ALL_SEQUENCES, [])
-        self.fails(Status.MISMATCH, session.sequence_copy, 1, 3, 2)
+        self.fails(Status.STATE, session.set_adapters, ALL_SEQUENCES, [])
+        self.fails(Status.MISMATCH, session.copy, 1, 3, 2)
         session.set_adapters(3, [AdapterUse(lora, 1)])
-        session.sequence_copy(1, 3, 4)
+        session.copy(1, 3, 4)
         lora.close()
-        session.sequence_truncate(1, 0)
+        session.truncate(1, 0)
         self.assertEqual(self.logits(session, 1).tobytes(), rows[1].tobytes())
         self.assertRaises(ggufx.ClosedError, lambda: lora.info)
 

@@ -78,7 +78,7 @@ class Buffers(Case):
         self.fails(Status.ARGUMENT, w.dequantize, None, 0, -1)
         self.fails(Status.ARGUMENT, Tensor.wrap, self.rt, 0, (-1,), bytes(4))
         self.fails(Status.ARGUMENT, Tensor.wrap, self.rt, 0, (2**64 + 1,), bytes(4))
-        self.fails(Status.ARGUMENT, Imatrix.open_memory(self.rt, old_imatrix()).dataset, -1)
+        self.fails(Status.ARGUMENT, Imatrix.open_memory(self.rt, old_imatrix()).dataset_at, -1)
 
     def test_an_array_over_a_mapping_keeps_the_file(self) -> None:
         def mapped() -> int:
@@ -180,7 +180,7 @@ class Buffers(Case):
             lambda f: w.matvec(numbers(256), progress=f), lambda f: File.open(self.rt, MODEL,
                                                                               progress=f),
             lambda f: self.demo().validate(f), lambda f: ggufx.Runtime(log=f),
-            lambda f: Session(Model(self.rt, self.demo())).decode_batch([item(0, [1])], attention=f)]
+            lambda f: Session(Model(self.rt, self.demo())).decode([item(0, [1])], attention=f)]
         for use in uses:
             mine = Mine()
             held = weakref.ref(mine)
@@ -251,8 +251,8 @@ class Allocations(Case):
         items = [item(0, ids)]
 
         def turn() -> None:
-            session.sequence_truncate(0, 0)
-            session.decode_batch(items, logits=logits)
+            session.truncate(0, 0)
+            session.decode(items, logits=logits)
             sampler.sample(logits[0])
         self.none(turn)
 

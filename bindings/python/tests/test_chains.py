@@ -12,8 +12,8 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    BatchFlags, BatchItem, DraftOptions, End, EventKind, Generator, GeneratorFlags, Grammar, LogitBias, MatmulFlags,
-    MeasureFacts, MeasureFlags, Model, Prompt, Sampler, Session, Status, Tokenizer)
+    DecodeFlags, DecodeItem, DraftOptions, End, EventKind, Generator, GeneratorFlags, Grammar, LogitBias, MatmulFlags,
+    EvalFacts, EvalFlags, Model, Prompt, Sampler, Session, Status, Tokenizer)
 from ggufx._buffers import Array
 
 from .common import Case, item
@@ -115,7 +115,7 @@ class Drafts(Case):
         self.fails(Status.STATE, generator.next)
         generator.set_prompt(Prompt(tokens=[1, 300]))
         self.fails(Status.CANCELLED, generator.next, progress=lambda done, total: False)
-        self.assertEqual((generator.info.n_tokens, session.sequence_length(0)), (0, 0))
+        self.assertEqual((generator.info.n_tokens, session.length(0)), (0, 0))
         text = ""
         while (event := generator.next()).kind != EventKind.END:
             text += event.text
@@ -126,53 +126,53 @@ class Drafts(Case):
     def test_a_text_is_measured_against_saved_logits(self) -> None:
         session, tokens = Session(Model(self.rt, self.demo()), n_context=64), range(300, 428)
         path, saved, seen = self.folder / "logits", io.BytesIO(), []
-        first = session.measure(list(tokens), 64, 1, save_path=path)
-        session.measure(list(tokens), 64, 1, write=saved.write)
+        first = session.eval_perplexity(list(tokens), 64, 1, save_path=path)
+        session.eval_perplexity(list(tokens), 64, 1, write=saved.write)
         self.assertEqual(path.read_bytes(), saved.getvalue())
         self.assertEqual((first.n_chunks, first.flags), (2, 0))
         saved.seek(0)
 
-        def report(running: MeasureFacts) -> None:
+        def report(running: EvalFacts) -> None:
             seen.append(running.n_chunks)
 
-        same = session.measure(list(tokens), 64, 1, read=saved.read, report=report)
+        same = session.eval_perplexity(list(tokens), 64, 1, read=saved.read, report=report)
         self.assertLess(same.kl, 1e-6)
         self.assertEqual((same.same_top, seen, same.perplexity), (1, [1, 2], first.perplexity))
-        self.assertEqual(same.flags, MeasureFlags.COMPARED | MeasureFlags.SAME_MODEL)
-        self.fails(Status.MISMATCH, session.measure, list(tokens)[1:], 63, 1, base_path=path)
-        self.fails(Status.IO, session.measure, list(tokens), 64, 1, base_path=self.folder / "none")
-        self.assertEqual(session.measure(list(tokens), 64, 1, stride=16).n_chunks, 5)
-        self.fails(Status.CANCELLED, session.measure, list(tokens), 64, -1, report=lambda m: False)
+        self.assertEqual(same.flags, EvalFlags.COMPARED | EvalFlags.SAME_MODEL)
+        self.fails(Status.MISMATCH, session.eval_perplexity, list(tokens)[1:], 63, 1, base_path=path)
+        self.fails(Status.IO, session.eval_perplexity, list(tokens), 64, 1, base_path=self.folder / "none")
+        self.assertEqual(session.eval_perplexity(list(tokens), 64, 1, stride=16).n_chunks, 5)
+        self.fails(Status.CANCELLED, session.eval_perplexity, list(tokens), 64, -1, report=lambda m: False)
         self.assertEqual(len(session), 0)
 
     def test_texts_are_edited(self) -> None:
         model, ids = Model(self.rt, self.demo()), list(range(300, 340))
         session = Session(model, n_context=300, n_sequences=3, n_context_total=128,
-                          matmul_flags=MatmulFlags.TILES)
+                          matmul_flags=MatmulFlags.TILED)
         self.assertEqual(session.info.n_context_total, 128)
         table = self.demo().tensor("token_embd.weight")
         rows = table.dequantize(first=300, n=40, rt=self.rt)
         hidden = np.empty((41, model.info.n_embedding), np.float32)
-        both = session.decode_batch(
-            [item(0, ids, BatchFlags.LOGITS | BatchFlags.ALL_EMBED),
-             BatchItem(1, flags=BatchFlags.LOGITS | BatchFlags.EMBED, embeddings=rows, positions=range(40))], embeddings=hidden)
+        both = session.decode(
+            [item(0, ids, DecodeFlags.LOGITS | DecodeFlags.ALL_HIDDEN),
+             DecodeItem(1, flags=DecodeFlags.LOGITS | DecodeFlags.HIDDEN, embeddings=rows, positions=range(40))], embeddings=hidden)
         self.same(both[0], both[1])
         self.same(hidden[39], hidden[40])
-        self.assertGreaterEqual(session.memory().embedded_bytes, rows.nbytes)
-        session.sequence_remove(0, 4, 10)
-        session.sequence_shift(0, 4, 26, -10)
-        left, positions = session.sequence_tokens(0, 0, 30)
+        self.assertGreaterEqual(session.memory_info.embedded_bytes, rows.nbytes)
+        session.remove(0, 4, 10)
+        session.shift(0, 4, 26, -10)
+        left, positions = session.tokens(0, 0, 30)
         self.assertEqual(left.tolist(), ids[:4] + ids[14:])
         self.assertEqual(positions.tolist(), list(range(30)))
-        self.fails(Status.ARGUMENT, session.sequence_remove, 0, 4, 27)
-        self.fails(Status.ARGUMENT, session.sequence_shift, 0, 4, 2, 5)
-        self.fails(Status.ARGUMENT, session.decode_batch, [item(2, ids, positions=[1])])
-        before = session.memory().n_tokens_left
-        full = self.fails(Status.CAPACITY, session.decode_batch, [item(2, [300] * 300)])
-        self.assertEqual((full.index, session.memory().n_tokens_left), (0, before))
+        self.fails(Status.ARGUMENT, session.remove, 0, 4, 27)
+        self.fails(Status.ARGUMENT, session.shift, 0, 4, 2, 5)
+        self.fails(Status.ARGUMENT, session.decode, [item(2, ids, positions=[1])])
+        before = session.memory_info.n_tokens_left
+        full = self.fails(Status.CAPACITY, session.decode, [item(2, [300] * 300)])
+        self.assertEqual((full.index, session.memory_info.n_tokens_left), (0, before))
         saved = io.BytesIO()
-        session.save(ggufx.SESSION_ALL, saved.write)
-        session.sequence_truncate(0, 0)
+        session.save(ggufx.ALL_SEQUENCES, saved.write)
+        session.truncate(0, 0)
         saved.seek(0)
-        session.load(ggufx.SESSION_ALL, saved.read)
-        self.assertEqual([session.sequence_length(i) for i in range(3)], [30, 40, 0])
+        session.load(ggufx.ALL_SEQUENCES, saved.read)
+        self.assertEqual([session.length(i) for i in range(3)], [30, 40, 0])

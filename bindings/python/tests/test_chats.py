@@ -9,8 +9,8 @@ from typing import Any
 
 import ggufx
 from ggufx import (
-    Chat, ChatFlags, ChatMessage, ChatParser, ChatParserFacts, ChatParserFlags, ChatParserStateFlags,
-    ChatRequest, ChatRun, EventKind, Status, Tokenizer, TokenizeFlags, chat_format_name)
+    ChatTemplate, ChatFlags, ChatMessage, ChatParser, ChatParserFacts, ChatParserFlags, ChatParserStateFlags,
+    ChatRequest, ChatSpan, EventKind, Status, Tokenizer, TokenizeFlags, chat_template_builtin_name)
 
 from .common import Case
 
@@ -31,37 +31,37 @@ def asked(messages: list[dict[str, str]]) -> ChatRequest:
 
 class Chats(Case):
     def test_a_conversation_is_text(self) -> None:
-        chat = Chat(self.rt, text=TEMPLATE, bos_token="<s>")
+        chat = ChatTemplate(self.rt, text=TEMPLATE, bos_token="<s>")
         said = chat.render(asked(HELLO))
         self.assertEqual(said, "<s>[user]Hi </s> \u00e9</s>[assistant]")
-        self.assertEqual(chat.runs(asked(HELLO)), (ChatRun(9, False), ChatRun(19, True), ChatRun(34, False)))
+        self.assertEqual(chat.spans(asked(HELLO)), (ChatSpan(9, False), ChatSpan(19, True), ChatSpan(34, False)))
         self.assertEqual(chat.render(ChatRequest(messages_json=HELLO))[-4:], "</s>")
         longer = [{"role": "user", "content": "x" * 9000}] * 50
         self.assertEqual(len(chat.render(asked(longer))), 3 + 50 * (9000 + 10) + 11)
-        self.assertEqual(len(chat.runs(asked(longer))), 101)
+        self.assertEqual(len(chat.spans(asked(longer))), 101)
         same = [ChatMessage("user", HELLO[0]["content"])]
         self.assertEqual(chat.render(ChatRequest(flags=ChatFlags.GENERATE, messages=same)), said)
-        more = Chat(self.rt, text="{{ enable_thinking }} {{ tools }} {{ n }} {{ reasoning_effort }}"
+        more = ChatTemplate(self.rt, text="{{ enable_thinking }} {{ tools }} {{ n }} {{ reasoning_effort }}"
                                   " {{ documents[0].t }} {{ strftime_now('%Y') }}")
         request = ChatRequest(messages_json=[], tools=[], documents=[{"t": 1}], variables={"n": 2},
                               flags=ChatFlags.NO_THINK | ChatFlags.CLOCK, reasoning_effort="high", clock=0)
         self.assertEqual(more.render(request), "False [] 2 high 1 1970")
-        self.fails(Status.MALFORMED, Chat, self.rt, text="{% if %}")
-        self.fails(Status.NOT_FOUND, Chat, self.rt, format="no such")
+        self.fails(Status.MALFORMED, ChatTemplate, self.rt, text="{% if %}")
+        self.fails(Status.NOT_FOUND, ChatTemplate, self.rt, format="no such")
         self.fails(Status.VALUE, more.render, asked([]))
         self.fails(Status.CANCELLED, chat.render, ChatRequest(
             messages_json=HELLO * 2000, progress=lambda done, total: False))
 
     def test_formats_have_names(self) -> None:
-        names = list(iter(map(chat_format_name, itertools.count()).__next__, None))
+        names = list(iter(map(chat_template_builtin_name, itertools.count()).__next__, None))
         self.assertIn("chatml", names)
         for name in names:
-            self.assertIn("Hi", Chat(self.rt, format=name).render(asked(HELLO)))
+            self.assertIn("Hi", ChatTemplate(self.rt, format=name).render(asked(HELLO)))
 
     def test_no_text_of_a_user_is_a_control_token(self) -> None:
         file = self.demo()
         tokenizer = Tokenizer(file)
-        chat = Chat(self.rt, file=file, text=TEMPLATE)
+        chat = ChatTemplate(self.rt, file=file, text=TEMPLATE)
         ids = chat.tokenize(tokenizer, asked(HELLO)).tolist()
         self.assertEqual((ids[0], ids.count(1), ids.count(2)), (1, 1, 1))
         plain = tokenizer.tokenize(chat.render(asked(HELLO)), flags=TokenizeFlags.PARSE_SPECIAL).tolist()
@@ -71,7 +71,7 @@ class Chats(Case):
         self.fails(Status.ARGUMENT, chat.tokenize, tokenizer, asked(HELLO), flags=64)
 
     def test_an_output_is_split_into_reasoning_answer_and_calls(self) -> None:
-        chat = Chat(self.rt, text=CALLS)
+        chat = ChatTemplate(self.rt, text=CALLS)
         said = 'hm</think>Hi[CALL]f[ID]x7[ARGS]{"a":1}[END][CALL]g[ARGS]{}[END]'
         parser = ChatParser(self.rt, chat=chat, prompt="...<think>\n", tools=TOOLS)
         chat.close()  # the parser keeps the format
@@ -92,12 +92,12 @@ class Chats(Case):
         self.assertEqual(int(ChatFlags.GENERATE), 1)
 
     def test_tools_need_a_known_format(self) -> None:
-        unknown, written = Chat(self.rt, text="{{ tools }}"), 'Hi[CALL]f[ARGS]{"a":1}[END]'
+        unknown, written = ChatTemplate(self.rt, text="{{ tools }}"), 'Hi[CALL]f[ARGS]{"a":1}[END]'
         for chat in (unknown, None):
             self.fails(Status.UNSUPPORTED, self.answer, written, chat=chat, tools=TOOLS)
             self.assertEqual(self.answer(written, chat=chat), written)
             self.assertEqual(self.answer(written, chat=chat, tools=TOOLS, flags=ChatParserFlags.NO_CALLS), written)
-        known = Chat(self.rt, text=CALLS)
+        known = ChatTemplate(self.rt, text=CALLS)
         self.assertEqual(self.answer(written, chat=known, flags=ChatParserFlags.NO_CALLS), written)
         self.fails(Status.MALFORMED, self.answer, "", chat=known, tools=[float("nan")])
         known.close()

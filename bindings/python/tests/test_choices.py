@@ -33,35 +33,35 @@ class Choices(Case):
 
     def test_endings_have_the_sums_of_their_tokens(self) -> None:
         session, endings = self.session(), [[302], [303, 304], [302, 305, 306]]
-        got, want = session.measure_endings(CONTEXT, list(map(TokenList, endings))), []
+        got, want = session.eval_continuations(CONTEXT, list(map(TokenList, endings))), []
         for ending in endings:
             total = 0.0
             for i, id in enumerate(ending):
-                logits = session.decode_batch([item(0, CONTEXT if i == 0 else [ending[i - 1]])])
+                logits = session.decode([item(0, CONTEXT if i == 0 else [ending[i - 1]])])
                 total += self.rt.token_logprob(logits[0], id)
             want.append(total)
-            session.sequence_truncate(0, 0)
+            session.truncate(0, 0)
         self.near(got, want, 0.05)  # products of one column and of many have other bits
-        self.fails(Status.ARGUMENT, session.measure_endings, CONTEXT, [TokenList([302]), TokenList([])])
-        self.fails(Status.CAPACITY, session.measure_endings, CONTEXT, [TokenList([302] * 64)])
-        self.fails(Status.CANCELLED, session.measure_endings, CONTEXT, [TokenList([302])],
+        self.fails(Status.ARGUMENT, session.eval_continuations, CONTEXT, [TokenList([302]), TokenList([])])
+        self.fails(Status.CAPACITY, session.eval_continuations, CONTEXT, [TokenList([302] * 64)])
+        self.fails(Status.CANCELLED, session.eval_continuations, CONTEXT, [TokenList([302])],
                    progress=lambda done, total: False)
         self.assertEqual(len(session), 0)
 
     def test_a_matrix_is_collected(self) -> None:
         session, tokens = self.session(), list(range(300, 380))
-        m = Imatrix.collect(session, tokens, 32, 1, dataset="text")
-        self.assertEqual((m.info.n_chunks, m.info.chunk_tokens, m.dataset(0)), (2, 32, "text"))
+        m = Imatrix(session, tokens, 32, 1, dataset="text")
+        self.assertEqual((m.info.n_chunks, m.info.chunk_tokens, m.dataset_at(0)), (2, 32, "text"))
         self.assertEqual(m.entries["blk.0.attn_q.weight"].counts.tolist(), [64])
         self.assertTrue((m.entries["blk.0.ffn_down.weight"].sums >= 0).all())
         self.assertNotIn("output.weight", m.entries)
-        with_output = Imatrix.collect(session, np.array(tokens, np.int32), 32, 1, flags=ggufx.CollectFlags.OUTPUT)
+        with_output = Imatrix(session, np.array(tokens, np.int32), 32, 1, flags=ggufx.ImatrixFlags.OUTPUT)
         self.assertEqual(len(with_output.entries), len(m.entries) + 1)
         self.same(with_output.entries["blk.0.attn_q.weight"].sums, m.entries["blk.0.attn_q.weight"].sums)
-        self.fails(Status.ARGUMENT, Imatrix.collect, session, tokens[:31], 32, -1)
+        self.fails(Status.ARGUMENT, Imatrix, session, tokens[:31], 32, -1)
 
         def fault(done: int, total: int) -> None:
             raise KeyError("of the program")
         with self.assertRaises(KeyError):
-            Imatrix.collect(session, tokens, 32, -1, progress=fault)
+            Imatrix(session, tokens, 32, -1, progress=fault)
         self.assertEqual(len(session), 0)

@@ -67,10 +67,10 @@ class Compute(Case):
         rows = numbers(2, 256)
         for type in (TensorType.Q8_0, TensorType.Q4_K, TensorType.F16):
             blocks = ggufx.quantize(self.rt, type, rows)
-            self.assertEqual(blocks.shape, (2, ggufx.row_bytes(type, 256)))
+            self.assertEqual(blocks.shape, (2, ggufx.type_row_bytes(type, 256)))
             self.near(ggufx.dequantize(self.rt, type, blocks), rows, 0.1)
             self.near(ggufx.dequantize(self.rt, type, blocks.tobytes()), rows.reshape(-1), 0.1)
-        best = ggufx.quantize(self.rt, TensorType.Q4_0, rows, mode=QuantizeMode.BEST)
+        best = ggufx.quantize(self.rt, TensorType.Q4_0, rows, mode=QuantizeMode.REFINED)
         plain = ggufx.quantize(self.rt, TensorType.Q4_0, rows)
         error = [float(((ggufx.dequantize(self.rt, TensorType.Q4_0, b) - rows) ** 2).sum())
                  for b in (best, plain)]
@@ -244,7 +244,7 @@ class Hooks(Case):
             self.assertEqual(rt.info.allocator_name, "host")
             file = ggufx.File.open_memory(rt, self.demo_bytes())
             session = ggufx.Session(ggufx.Model(rt, file))
-            session.decode_batch([item(0, [1, 300])])
+            session.decode([item(0, [1, 300])])
             self.assertGreater(memory.calls, 5)
             session.close()
             file.close()

@@ -13,7 +13,7 @@ from typing import Callable
 import numpy as np
 
 import ggufx
-from ggufx import File, IoMode, KvType, MetaType, OpenFlags, Status, TensorType, ValidateFlags, _raw
+from ggufx import File, IoMode, KvType, ValueType, OpenFlags, Status, TensorType, ValidateFlags, _raw
 
 from .common import MODEL, Case
 
@@ -21,16 +21,16 @@ from .common import MODEL, Case
 class Files(Case):
     def test_the_library_fits(self) -> None:
         for struct in _raw.STRUCTS:
-            self.assertEqual(ggufx.abi_layout(struct.__name__), ctypes.sizeof(struct))
+            self.assertEqual(ggufx.struct_size(struct.__name__), ctypes.sizeof(struct))
         self.assertGreater(len(_raw.STRUCTS), 25)
         self.assertTrue(ggufx.version().startswith("0."))
         self.assertTrue(ggufx.has("type:q4_K") and not ggufx.has("type:none"))
-        self.assertEqual(ggufx.type_from_name("iq4_nl"), TensorType.IQ4_NL)
+        self.assertEqual(ggufx.type_find("iq4_nl"), TensorType.IQ4_NL)
         self.assertEqual(ggufx.type_info(TensorType.Q4_K).name, "q4_K")
         self.assertEqual(ggufx.kv_type_from_name("tq3_0"), KvType.TQ3_0)
         self.assertEqual(ggufx.kv_type_info(KvType.Q8_0).block_values, 32)
-        self.assertEqual(ggufx.row_bytes(TensorType.Q4_K, 512), 288)
-        self.fails(Status.NOT_FOUND, ggufx.type_from_name, "q4_q")
+        self.assertEqual(ggufx.type_row_bytes(TensorType.Q4_K, 512), 288)
+        self.fails(Status.NOT_FOUND, ggufx.type_find, "q4_q")
         self.fails(Status.TYPE, ggufx.type_info, 4)
 
     def test_every_code_has_its_class(self) -> None:
@@ -52,7 +52,7 @@ class Files(Case):
             tokens = file.meta_find("tokenizer.ggml.tokens")
             facts = file.meta_at(tokens)
             self.assertEqual((facts.key, facts.type, facts.element_type, facts.count),
-                             ("tokenizer.ggml.tokens", MetaType.ARRAY, MetaType.STRING, 1024))
+                             ("tokenizer.ggml.tokens", ValueType.ARRAY, ValueType.STRING, 1024))
             self.assertEqual(file.meta_array_string(tokens, 2), "</s>")
             self.assertEqual(file.meta["tokenizer.ggml.tokens"][2], "</s>")
             scores = file.meta_find("tokenizer.ggml.scores")
@@ -64,8 +64,8 @@ class Files(Case):
             self.assertIsNone(file.meta.get("no.such.key"))
             self.assertIsInstance(self.fails(Status.NOT_FOUND, lambda: file.meta["no.such.key"]),
                                   KeyError)
-            self.fails(Status.KVTYPE, file.meta_u64, tokens)
-            self.fails(Status.KVTYPE, file.meta_array_nested, tokens, 0)
+            self.fails(Status.VALUE_TYPE, file.meta_u64, tokens)
+            self.fails(Status.VALUE_TYPE, file.meta_array_nested, tokens, 0)
             self.fails(Status.ARGUMENT, file.meta_array_string, tokens, 1024)
             self.fails(Status.ARGUMENT, file.meta_array_f64, scores, 1025, 1)
             self.fails(Status.ARGUMENT, file.meta_array_f64, scores, 0, -1)
@@ -142,14 +142,14 @@ class Files(Case):
         with File.open_memory(self.rt, data) as file:
             seen: list[str] = []
 
-            def report(finding: ggufx.Finding) -> None:
+            def report(finding: ggufx.FindingFacts) -> None:
                 assert finding.text
                 seen.append(finding.name or "")
             file.validate(report, flags=ValidateFlags.DEEP)
             self.assertIn("token_embd.weight", seen)
             self.fails(Status.CANCELLED, file.validate, lambda finding: False, flags=ValidateFlags.DEEP)
             self.fails(Status.CANCELLED, file.validate, report, progress=lambda done, total: False)
-        found: list[ggufx.Finding] = []
+        found: list[ggufx.FindingFacts] = []
         self.demo().validate(found.append, flags=ValidateFlags.STRICT)
         self.assertEqual(found, [])
 

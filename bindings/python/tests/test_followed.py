@@ -22,9 +22,9 @@ from .test_writing import copy_of
 
 class Followed(Case):
     def plan(self) -> Quantizer:
-        job = Quantizer.quantize(self.rt, self.demo(), ggufx.file_type_from_name("q4_0"),
-                                 flags=ggufx.JobFlags.ALLOW_REQUANTIZE)
-        job.set_types([rule(tensor) for tensor in job.tensors])
+        job = Quantizer(self.rt, self.demo(), ggufx.file_type_find("q4_0"),
+                                 flags=ggufx.QuantizerFlags.ALLOW_REQUANTIZE)
+        job.override_types([rule(tensor) for tensor in job.tensors])
         return job
 
     def calls(self, path: pathlib.Path) -> dict[str, Callable[[Progress], Any]]:
@@ -55,7 +55,7 @@ class Followed(Case):
             "attend_batch": lambda p: kv.attend(0, 0, head, sequences=[0], progress=p),
             "requantize": lambda p: kv.requantize(ggufx.KV_ALL_LAYERS, KvType.Q8_0, ggufx.KV_KEEP_TYPE, progress=p),
             "compact": lambda p: holes.compact(0, progress=p),
-            "decode_batch": lambda p: session.decode_batch([item(0, [1])], progress=p),
+            "decode": lambda p: session.decode([item(0, [1])], progress=p),
             "validate": lambda p: file.validate(print, progress=p),
             "open": lambda p: File.open(rt, MODEL, io=ggufx.IoMode.READ, progress=p),
             "open_memory": lambda p: File.open_memory(rt, data, flags=ggufx.OpenFlags.COPY,
@@ -65,8 +65,8 @@ class Followed(Case):
             "imatrix.write": lambda p: m.write(path / "again", ggufx.ImatrixFormat.GGUF, progress=p),
             "write": lambda p: w.write(path / "out", progress=p),
             "write parts": lambda p: w.write_stream(lambda part, data: None, progress=p),
-            "edit": lambda p: edit.edit_write(edited, path / "file", flags=EditFlags.IN_PLACE, progress=p),
-            "measure": lambda p: job.measure(1, TensorType.Q4_0, 0, progress=p),
+            "edit": lambda p: edit.edit(edited, path / "file", flags=EditFlags.IN_PLACE, progress=p),
+            "measure": lambda p: job.tensor_error(1, TensorType.Q4_0, 0, progress=p),
             "run": lambda p: job.run(path / "job", progress=p),
             "finish": lambda p: self.plan().finish(path / "shards", progress=p),
         }

@@ -22,7 +22,7 @@ from .common import Case, old_imatrix
 # Members of structs in C that a field's value stands for, and those that are always 0.
 DERIVED = ("n_", "user", "struct_size", "next", "reserved")
 HELD = {"ggufx_kv_tokens": {"type"}, "ggufx_device_options": {"cache_load", "cache_store"},
-        "ggufx_batch_options": {"logits", "n_logits", "embeddings", "n_embeddings", "attention"},
+        "ggufx_decode_options": {"logits", "n_logits", "embeddings", "n_embeddings", "attention"},
         "ggufx_model_options": {"group"}, "ggufx_chat_prompt_options": {"grammars"}}
 
 
@@ -30,11 +30,11 @@ class Generated(Case):
     def objects(self) -> dict[str, Any]:
         file = self.demo()
         model, tokenizer = Model(self.rt, file), Tokenizer(file)
-        session, chat = Session(model), ggufx.Chat(self.rt, format="chatml")
+        session, chat = Session(model), ggufx.ChatTemplate(self.rt, format="chatml")
         request = ggufx.ChatRequest(messages_json="[]")
         return {"File": file, "Model": model, "Tokenizer": tokenizer, "Session": session,
                 "Generator": ggufx.Generator(session), "Grammar": ggufx.Grammar(self.rt, tokenizer, text='root ::= "a"'),
-                "Imatrix": ggufx.Imatrix.open_memory(self.rt, old_imatrix()), "Chat": chat,
+                "Imatrix": ggufx.Imatrix.open_memory(self.rt, old_imatrix()), "ChatTemplate": chat,
                 "ChatPrompt": ggufx.ChatPrompt(chat=chat, tokenizer=tokenizer, request=request),
                 "Sampler": ggufx.Sampler(self.rt, 8, 0),
                 "Device": borrowed("ggufx_device", 4096, file._handle, file)}  # is never looked at

@@ -36,7 +36,7 @@ class Grammars(Case):
             self.assertIn(id, matcher.allowed())
             self.assertEqual(matcher.info.n_tokens, n)
             matcher.accept([id])
-        self.assertTrue(matcher.info.flags & MatcherFlags.WHOLE)
+        self.assertTrue(matcher.info.flags & MatcherFlags.COMPLETE)
         self.assertEqual(matcher.allowed().tolist(), [2])  # </s>
         before = matcher.clone()
         matcher.accept([2])
@@ -59,7 +59,7 @@ class Grammars(Case):
         schema = {"type": "array", "items": {"enum": ["é", 1]}, "minItems": 1, "maxItems": 3}
         grammar = self.schema(schema, GrammarFlags.COMPACT)
         for seed in range(3):
-            session.sequence_truncate(0, 0)
+            session.truncate(0, 0)
             sampler = Sampler(self.rt, 1024, seed)
             ids = list(session.generate([1], sampler, tokenizer=self.tokenizer,
                                         matcher=Matcher(grammar)))

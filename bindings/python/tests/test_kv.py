@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ggufx import KV_ALL_LAYERS, KV_ALL_SEQUENCES, KvCache, KvLayer, KvType, Status, TensorType
+from ggufx import KV_ALL_LAYERS, ALL_SEQUENCES, KvCache, KvLayerOptions, KvType, Status, TensorType
 
 from .common import Case, Floats, filled, numbers, options
 
@@ -87,10 +87,10 @@ class Caches(Case):
         kv.truncate(0, 3)
         self.assertEqual(kv.length(0), 3)
         kv.reserve(1, 100)
-        self.assertGreater(kv.stats(0).n_pages, 1)
+        self.assertGreater(kv.info(0).n_pages, 1)
         kv.keep(0)
         kv.requantize(KV_ALL_LAYERS, KvType.Q8_0, KvType.Q8_0)
-        self.assertEqual(kv.stats(KV_ALL_LAYERS).type_k, KvType.Q8_0)
+        self.assertEqual(kv.info(KV_ALL_LAYERS).type_k, KvType.Q8_0)
         kv.clear()
         self.assertEqual(kv.length(0), 0)
         gx = self.cache(type_k=KvType.GX4, type_v=KvType.GX4)
@@ -104,18 +104,18 @@ class Caches(Case):
         before = self.attended(kv)
         data = io.BytesIO()
         kv.save(0, data.write)
-        kv.save_path(KV_ALL_SEQUENCES, self.folder / "all")
+        kv.save_file(ALL_SEQUENCES, self.folder / "all")
         other = self.cache()
         other.load(0, io.BytesIO(data.getvalue()).read)
         self.same(self.attended(other), before)
         other = self.cache()
-        other.load_path(KV_ALL_SEQUENCES, self.folder / "all")
+        other.load_file(ALL_SEQUENCES, self.folder / "all")
         self.same(self.attended(other), before)
         other = self.cache()
         self.fails(Status.MAGIC, other.load, 0, io.BytesIO(bytes(4096)).read)
         with self.assertRaises(EOFError):
             other.load(0, io.BytesIO(data.getvalue()[:-1]).read)
-        e = self.fails(Status.IO, other.load_path, 0, self.folder / "none")
+        e = self.fails(Status.IO, other.load_file, 0, self.folder / "none")
         self.assertEqual(e.system_error, 2)
         self.assertEqual(other.length(0), 0)
 
@@ -136,7 +136,7 @@ class Caches(Case):
             keys.append(kv.read(0, 0, 0, 1)[0])
         self.near(keys[0], keys[1], 1e-6)
         self.near(keys[0].reshape(-1)[:4], [-1.307774, 0.335124, 0.702069, 0.856494], 1e-5)
-        narrow = self.cache(layers=[KvLayer(KvType.F32, KvType.F32, 2), KvLayer()])
+        narrow = self.cache(layers=[KvLayerOptions(KvType.F32, KvType.F32, 2), KvLayerOptions()])
         narrow.append(0, 0, numbers(5, 2, 32), v=numbers(5, 2, 32))
         self.near(self.attended(narrow)[0, 0, 0], -0.795041, 1e-5)
-        self.fails(Status.ARGUMENT, self.cache, layers=[KvLayer()])
+        self.fails(Status.ARGUMENT, self.cache, layers=[KvLayerOptions()])

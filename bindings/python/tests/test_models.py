@@ -9,7 +9,7 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    AttentionView, BatchFlags, DetokenizeFlags, Detokenizer, Embedder, EmbedFlags, LayerKind, MatmulFlags, Model,
+    AttentionView, DecodeFlags, DetokenizeFlags, Detokenizer, Embedder, EmbedFlags, LayerKind, MatmulFlags, Model,
     Pooling, PreFlags, Sampler, Session, SpecialToken, Status, TokenFlags, Tokenizer, TokenizeFlags, TokenizerFlags)
 
 from .common import Case, item
@@ -41,7 +41,7 @@ class Models(Case):
         tokenizer, text = Tokenizer(self.demo()), "The little dog, \u00e9\U0001f600!"
         ids = tokenizer.tokenize(text).tolist()
         half, = (id for id in ids if tokenizer.token_info(id).text == b"<0xC3>")
-        out = Detokenizer(tokenizer, DetokenizeFlags.LAST)  # which it takes out
+        out = Detokenizer(tokenizer, DetokenizeFlags.FLUSH)  # which it takes out
         for _ in range(2):
             parts = [out.push([id]) for id in ids]
             self.assertEqual("".join(parts), text)
@@ -62,7 +62,7 @@ class Models(Case):
         self.assertEqual(tokenizer.special(SpecialToken.EOS), 2)
         self.assertEqual(tokenizer.special(SpecialToken.FIM_PREFIX), -1)
         self.assertEqual(tokenizer.special(99), -1)
-        every = [ggufx.tokenizer_pre(i) for i in range(ggufx.tokenizer_pre_count())]
+        every = [ggufx.pre_tokenizer_at(i) for i in range(ggufx.pre_tokenizer_count())]
         named = {pre.name: pre for pre in every}
         self.assertGreater(len(named), 70)
         self.assertTrue(all(pre.rules for pre in named.values()))
@@ -78,7 +78,7 @@ class Models(Case):
         session, sampler = Session(Model(self.rt, file), n_context=8), Sampler(self.rt, 1024, 0)
         self.assertEqual(len(list(session.generate([1, 300], sampler))), 7)  # the context is full
         self.assertEqual(len(session), 8)
-        session.sequence_truncate(0, 0)
+        session.truncate(0, 0)
         self.assertEqual(len(list(session.generate([1, 300], sampler, 3))), 3)
         self.assertEqual(len(session), 4)  # the last one given is not decoded
         self.fails(Status.CANCELLED, list, session.generate([5], sampler,
@@ -90,13 +90,13 @@ class Models(Case):
         model = Model(self.rt, file)
         info = model.info
         for i in range(info.n_layers):
-            layer = model.layer(i)
+            layer = model.layer_info(i)
             self.assertEqual((layer.kind, layer.reads_layer, layer.flags), (LayerKind.ATTENTION, i, 0))
             self.assertEqual((layer.n_heads, layer.n_kv_heads), (info.n_heads, info.n_kv_heads))
             self.assertEqual((layer.head_dim_k, layer.head_dim_v, layer.window), (64, 64, 0))
             self.assertIsNone(layer.sinks)
-        self.fails(Status.ARGUMENT, model.layer, info.n_layers)
-        self.assertIn("token_embd", file.graph())
+        self.fails(Status.ARGUMENT, model.layer_info, info.n_layers)
+        self.assertIn("token_embd", file.model_describe_graph())
         other = Model(self.rt, file, overrides={"llama.context_length": 77})
         self.assertEqual(other.info.n_context, 77)
         for wrong in ({"llama.nosuch": 1}, {"llama.context_length": "many"},
@@ -119,7 +119,7 @@ class Models(Case):
         self.assertEqual(tokenizer.tokenize(text).dtype, np.int32)
         self.assertEqual(tokenizer.tokenize("").size, 0)
         self.assertEqual(tokenizer.detokenize([]), b"")
-        self.assertTrue(tokenizer.token_info(2).flags & TokenFlags.END)
+        self.assertTrue(tokenizer.token_info(2).flags & TokenFlags.EOG)
         self.assertEqual(tokenizer.token_info(2).text, b"</s>")
         self.fails(Status.ARGUMENT, tokenizer.token_info, 1024)
         self.fails(Status.ARGUMENT, tokenizer.detokenize, [5000])
@@ -129,30 +129,30 @@ class Models(Case):
     def test_decode(self) -> None:
         session = Session(Model(self.rt, self.demo()), n_context=16, matmul_flags=MatmulFlags.BATCH_INVARIANT)
         ids = [1, 300, 301, 302]
-        items = [item(0, ids, BatchFlags.ALL_LOGITS)]
-        self.fails(Status.CANCELLED, session.decode_batch, items, progress=lambda done, total: False)
+        items = [item(0, ids, DecodeFlags.ALL_LOGITS)]
+        self.fails(Status.CANCELLED, session.decode, items, progress=lambda done, total: False)
         seen: list[AttentionView] = []
 
         def look(view: AttentionView) -> bool:
             seen.append(view)
             shapes = view.q.shape, view.k.shape, view.v.shape
             return shapes == ((4, 4, 64), (4, 2, 64), (4, 2, 64)) and bool(view.out.any())
-        every = session.decode_batch(items, attention=look)
+        every = session.decode(items, attention=look)
         self.assertEqual([v.layer for v in seen], [0, 1, 2, 3])
         self.fails(Status.STATE, lambda: seen[0].q)  # its memory is another one's now
-        session.sequence_truncate(0, 0)
-        self.same(every[3:], session.decode_batch([item(0, ids)]))
-        session.sequence_truncate(0, 2)
-        full = self.fails(Status.CAPACITY, session.decode_batch, [item(0, [0] * 15)])
+        session.truncate(0, 0)
+        self.same(every[3:], session.decode([item(0, ids)]))
+        session.truncate(0, 2)
+        full = self.fails(Status.CAPACITY, session.decode, [item(0, [0] * 15)])
         self.assertEqual((full.value, full.limit), (15, 14))
-        self.assertEqual(self.fails(Status.ARGUMENT, session.decode_batch, [item(0, [1, 4000])]).index, 0)
-        self.fails(Status.ARGUMENT, session.decode_batch, items, logits=np.empty((3, 1024), np.float32))
-        self.fails(Status.CANCELLED, session.decode_batch, items, attention=lambda view: False)
+        self.assertEqual(self.fails(Status.ARGUMENT, session.decode, [item(0, [1, 4000])]).index, 0)
+        self.fails(Status.ARGUMENT, session.decode, items, logits=np.empty((3, 1024), np.float32))
+        self.fails(Status.CANCELLED, session.decode, items, attention=lambda view: False)
 
         def broken(view: AttentionView) -> None:
             raise RuntimeError("mine")
         with self.assertRaisesRegex(RuntimeError, "mine"):
-            session.decode_batch(items, attention=broken)
+            session.decode(items, attention=broken)
         self.assertEqual(len(session), 2)
 
     def test_perplexity(self) -> None:
@@ -162,13 +162,13 @@ class Models(Case):
         ids = Tokenizer(file).tokenize(text)
         running: list[float] = []
 
-        def report(p: ggufx.MeasureFacts) -> None:
+        def report(p: ggufx.EvalFacts) -> None:
             running.append(p.perplexity)
-        result = session.measure(ids, 32, 1, report=report)
+        result = session.eval_perplexity(ids, 32, 1, report=report)
         self.assertGreater(result.perplexity, 1)
         self.assertEqual((result.n_chunks, result.perplexity), (len(running), running[-1]))
-        self.assertEqual(session.measure(ids, 32, 1), result)
-        self.fails(Status.CANCELLED, session.measure, ids, 32, -1, report=lambda p: False)
+        self.assertEqual(session.eval_perplexity(ids, 32, 1), result)
+        self.fails(Status.CANCELLED, session.eval_perplexity, ids, 32, -1, report=lambda p: False)
         self.fails(Status.ARGUMENT, Sampler(self.rt, 8, 0).add_top_p, -1)
 
     def test_texts_become_vectors(self) -> None:
@@ -183,7 +183,7 @@ class Models(Case):
         self.assertEqual(every.shape, (3, 256))
         for text, row in zip(texts, every):
             self.same(embedder.embed([np.array(text, np.int32)])[0], row)
-        rows = Embedder(model, n_context=4, pooling=Pooling.NONE, flags=EmbedFlags.CUT).embed(texts)
+        rows = Embedder(model, n_context=4, pooling=Pooling.NONE, flags=EmbedFlags.TRUNCATE).embed(texts)
         self.assertEqual(rows.shape, (3 + 1 + 4, 256))
         self.same(rows[2], every[0])
         unit = Embedder(model, dimensions=16, flags=EmbedFlags.NORMALIZE).embed(texts[:1])

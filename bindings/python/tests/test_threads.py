@@ -39,7 +39,7 @@ class Threads(Case):
 
         def call() -> None:
             before = count[0]
-            ggufx.quantize(self.rt, TensorType.Q4_K, numbers(64, 16384), mode=QuantizeMode.BEST)
+            ggufx.quantize(self.rt, TensorType.Q4_K, numbers(64, 16384), mode=QuantizeMode.REFINED)
             told[:] = before, count[0]
         thread = threading.Thread(target=call)
         thread.start()
@@ -58,7 +58,7 @@ class Threads(Case):
         met, threads = threading.Event(), []
         for _ in range(2):
             threads.append(threading.Thread(target=lambda: ggufx.quantize(
-                self.rt, TensorType.Q4_K, numbers(64, 4096), mode=QuantizeMode.BEST,
+                self.rt, TensorType.Q4_K, numbers(64, 4096), mode=QuantizeMode.REFINED,
                 progress=meet)))
             threads[-1].start()
         for thread in threads:
@@ -84,9 +84,9 @@ class Threads(Case):
         session = Session(Model(self.rt, self.demo()))
 
         def look(done: int, total: int) -> None:
-            session.sequence_truncate(0, 0)
-        self.fails(Status.STATE, session.decode_batch, [item(0, [1])], progress=look)
-        session.decode_batch([item(0, [1, 2])])
+            session.truncate(0, 0)
+        self.fails(Status.STATE, session.decode, [item(0, [1])], progress=look)
+        session.decode([item(0, [1, 2])])
         kv = filled(self.rt, 200)
         seen: list[int] = []
 
@@ -164,24 +164,24 @@ class Closing(Case):
     def test_others(self) -> None:
         file, q, k = self.demo(), numbers(1, 4, 32), numbers(1, 2, 32)
         model, logits = Model(self.rt, file), numbers(1024)
-        recipe, again = ggufx.file_type_from_name("q4_0"), ggufx.JobFlags.ALLOW_REQUANTIZE
+        recipe, again = ggufx.file_type_find("q4_0"), ggufx.QuantizerFlags.ALLOW_REQUANTIZE
 
         def batches(s: Session) -> None:
-            s.sequence_truncate(1, 0)
-            if s.decode_batch([item(1, [1])]).shape != (1, 1024) or s.memory().n_pages == 0:
+            s.truncate(1, 0)
+            if s.decode([item(1, [1])]).shape != (1, 1024) or s.memory_info.n_pages == 0:
                 raise AssertionError("another result")
             s.save(1, io.BytesIO().write)
         cases: list[tuple[Callable[[], Any], Callable[[Any], object]]] = [
             (lambda: filled(self.rt, 5), lambda kv: kv.attend(0, 0, q)),
             (lambda: filled(self.rt, 5), lambda kv: (kv.append(0, 0, k, v=k), kv.truncate(0, 5))),
-            (lambda: Session(model, n_context=64), lambda s: (s.sequence_truncate(0, 0), s.decode_batch([item(0, [1])]))),
+            (lambda: Session(model, n_context=64), lambda s: (s.truncate(0, 0), s.decode([item(0, [1])]))),
             (lambda: Session(model, n_context=64, n_sequences=2), batches),
             (lambda: Embedder(model, n_context=4, n_batch=4), lambda embedder: embedder.embed([[1]])),
             (lambda: Sampler(self.rt, 1024, 0), lambda s: s.sample(logits)),
             (lambda: Tokenizer(file), lambda t: t.tokenize("Once upon a time")),
             (lambda: Imatrix.open_memory(self.rt, old_imatrix()), lambda m: m.entries["a.weight"]),
             (lambda: Writer(self.rt), lambda w: w.set("a", 1)),
-            (lambda: Quantizer.quantize(self.rt, file, recipe, flags=again), lambda j: j.tensors[3]),
+            (lambda: Quantizer(self.rt, file, recipe, flags=again), lambda j: j.tensors[3]),
         ]
         for make, call in cases:
             self.rounds(make, call, ROUNDS // 100)
@@ -208,18 +208,18 @@ class Signals(Case):
 
     def test_ctrl_c_ends_a_long_call(self) -> None:
         self.interrupted(lambda progress: ggufx.quantize(
-            self.rt, TensorType.Q4_K, slow(), mode=QuantizeMode.BEST, progress=progress))
+            self.rt, TensorType.Q4_K, slow(), mode=QuantizeMode.REFINED, progress=progress))
         data = self.demo_bytes()
         self.interrupted(lambda progress: File.open_memory(
             self.rt, data, flags=ggufx.OpenFlags.COPY, progress=progress).validate(
             print, flags=ggufx.ValidateFlags.DEEP, progress=progress))
 
     def test_ctrl_c_from_outside_ends_a_call_without_a_progress_function(self) -> None:
-        out = np.zeros((256, ggufx.row_bytes(TensorType.Q4_K, 16384)), np.uint8)
+        out = np.zeros((256, ggufx.type_row_bytes(TensorType.Q4_K, 16384)), np.uint8)
         rows, timer = slow(), threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
         with self.assertRaises(KeyboardInterrupt):
             timer.start()
-            ggufx.quantize(self.rt, TensorType.Q4_K, rows, out, mode=QuantizeMode.BEST)
+            ggufx.quantize(self.rt, TensorType.Q4_K, rows, out, mode=QuantizeMode.REFINED)
         timer.join()
         self.assertFalse(out[-1].any())  # it did not come to the last row
 

@@ -10,7 +10,7 @@ import struct
 import numpy as np
 
 import ggufx
-from ggufx import EditFlags, File, MetaType, Runtime, Status, Tensor, TensorType, Writer
+from ggufx import EditFlags, File, ValueType, Runtime, Status, Tensor, TensorType, Writer
 
 from .common import Case, numbers
 
@@ -26,9 +26,9 @@ class Writing(Case):
     def writer(self) -> Writer:
         w = Writer(self.rt)
         w.set("general.architecture", "test")
-        w.set("a.u8", 200, MetaType.U8)
-        w.set("a.i32", -7, MetaType.I32)
-        w.set("a.f32", 0.5, MetaType.F32)
+        w.set("a.u8", 200, ValueType.U8)
+        w.set("a.i32", -7, ValueType.I32)
+        w.set("a.f32", 0.5, ValueType.F32)
         w.set("a.int", 5)
         w.set("a.negative", -5)
         w.set("a.float", 2.5)
@@ -39,7 +39,7 @@ class Writing(Case):
         w.set("a.floats", [0.5, 1.5])
         w.set("a.texts", ["one", "", "two\0"])
         # Two arrays of one u32.
-        w.set_value("a.nested", MetaType.ARRAY, struct.pack("<IQ IQI IQI", 9, 2, 4, 1, 8, 4, 1, 9))
+        w.set_value("a.nested", ValueType.ARRAY, struct.pack("<IQ IQI IQI", 9, 2, 4, 1, 8, 4, 1, 9))
         data = bytearray(256)
         data[255] = 7
         with Tensor.wrap(self.rt, TensorType.F32, (32, 2), data, "t0") as tensor:
@@ -67,8 +67,8 @@ class Writing(Case):
             "a.negative": -5, "a.float": 2.5, "a.bool": True, "a.bytes": "\udcff\0",
             "a.texts": ["one", "", "two\0"]})
         types = {facts.key: facts for facts in map(file.meta_at, range(file.meta_count()))}
-        self.assertEqual((types["a.int"].type, types["a.negative"].type), (MetaType.U64, MetaType.I64))
-        self.assertEqual(types["a.array"].element_type, MetaType.I16)
+        self.assertEqual((types["a.int"].type, types["a.negative"].type), (ValueType.U64, ValueType.I64))
+        self.assertEqual(types["a.array"].element_type, ValueType.I16)
         self.assertIs(file.meta["a.bool"], True)
         self.assertEqual(file.tensor("t1").raw.reshape(-1)[255], 7)
         self.same(file.tensor("t2").raw[0], np.arange(64))
@@ -76,7 +76,7 @@ class Writing(Case):
         w.rename("a.u8", "b.u8")
         w.unset("a.bool")
         self.fails(Status.NOT_FOUND, w.unset, "a.bool")
-        self.fails(Status.VALUE, w.set, "a.u8", 256, MetaType.U8)
+        self.fails(Status.VALUE, w.set, "a.u8", 256, ValueType.U8)
         self.fails(Status.KEY, w.set, "", 1)
         self.fails(Status.ARGUMENT, w.set, "k", 2**64)
         self.fails(Status.ARGUMENT, w.set, "k", np.zeros(3, ">i2"))
@@ -130,9 +130,9 @@ class Writing(Case):
         w = copy_of(self.rt, file)
         w.set("general.name", "edited")
         self.assertTrue(w.edit_info(file).in_place)
-        done = w.edit_write(file, path, flags=EditFlags.IN_PLACE)
+        done = w.edit(file, path, flags=EditFlags.IN_PLACE)
         self.assertTrue(done.in_place and done.n_written < done.n_bytes / 10)
         self.assertEqual(File.open(self.rt, path).meta["general.name"], "edited")
         w.set("general.name", "x" * 100000)
-        self.fails(Status.CAPACITY, w.edit_write, file, path, flags=EditFlags.IN_PLACE)
-        self.assertFalse(self.rt.edit_recover(path))
+        self.fails(Status.CAPACITY, w.edit, file, path, flags=EditFlags.IN_PLACE)
+        self.assertFalse(self.rt.file_recover_edit(path))

@@ -52,7 +52,7 @@ public:
                 const Weights &weights)
         : options_(options), rt_(rt), device_(device), weights_(weights) {
         const ggufx_device_facts facts = device_facts(device);
-        const bool processor = facts.flags & GGUFX_DEVICE_PROCESSOR;
+        const bool processor = facts.flags & GGUFX_DEVICE_SOFTWARE;
         const uint64_t free = facts.free_bytes ? facts.free_bytes : facts.memory_bytes;
         const uint64_t bytes = std::min(processor ? kThereOfProcessor : kThere, free / 2);
         const uint64_t n = std::max<uint64_t>(bytes / matrix_bytes(), 1);
@@ -134,7 +134,7 @@ private:
     double read(const ggufx_tensor *matrix) {
         uint32_t sum = 0;
         return seconds_of([&] {
-            call([&](ggufx_error *error) { return ggufx_tensor_word_sum(&sum, matrix, error); });
+            call([&](ggufx_error *error) { return ggufx_tensor_checksum(&sum, matrix, error); });
         });
     }
 
@@ -163,7 +163,7 @@ Json json_of(const DeviceFigures &f, const ProductOptions &options, const Opened
                      {"type", f.type},
                      {"device", device.id},
                      {"name", device.name},
-                     {"processor", (device.flags & GGUFX_DEVICE_PROCESSOR) != 0},
+                     {"processor", (device.flags & GGUFX_DEVICE_SOFTWARE) != 0},
                      {"fma", fma_name(device)},
                      {"first_open_ms", opened.first_ms},
                      {"open_ms", opened.again_ms},

@@ -84,7 +84,7 @@ struct KvReport {
 
 void print(KvReport &report, const KvRace &race) {
     const auto stats = facts<ggufx_kv_facts>([&](ggufx_kv_facts *out, ggufx_error *error) {
-        return ggufx_kv_stats(out, race.kv.get(), 0, error);
+        return ggufx_kv_info(out, race.kv.get(), 0, error);
     });
     const double seconds = median(race.seconds), read = race.roof.gbps();
     const double bytes = static_cast<double>(stats.bytes_per_token * race.pair.tokens);

@@ -25,7 +25,7 @@ struct MakeOptions {
     bool list = false;
 };
 
-using Job = std::unique_ptr<ggufx_job, Destroyer<ggufx_job_destroy>>;
+using Job = std::unique_ptr<ggufx_quantizer, Destroyer<ggufx_quantizer_destroy>>;
 
 // A tensor whose values are made while it is written.
 class MadeTensor {
@@ -33,7 +33,7 @@ public:
     MadeTensor(const ggufx_runtime *rt, const ShapeTensor &shape, uint32_t type, uint64_t seed)
         : rt_(rt), values_(shape, seed), type_(type_facts(type)), columns_(shape.ne[0]) {
         call([&](ggufx_error *error) {
-            return ggufx_row_bytes(&row_bytes_, type, columns_, error);
+            return ggufx_type_row_bytes(&row_bytes_, type, columns_, error);
         });
         if (type_.flags & GGUFX_TYPE_IS_QUANTIZED)
             importance_.assign(static_cast<size_t>(columns_), 1.0f);
@@ -85,23 +85,24 @@ struct MadeFacts {
 static Job plan_of(const ggufx_runtime *rt, const ggufx_file *header, const std::string &type,
                    uint32_t *file_type) {
     ggufx_error error;
-    if (ggufx_file_type_from_name(file_type, type.c_str(), &error) != GGUFX_OK)
+    if (ggufx_file_type_find(file_type, type.c_str(), &error) != GGUFX_OK)
         throw Failure(Failure(kUsage, error), "--type");
-    ggufx_job *job = nullptr;
+    ggufx_quantizer *job = nullptr;
     call([&](ggufx_error *e) {
-        return ggufx_job_quantize(&job, rt, header, *file_type, nullptr, e);
+        return ggufx_quantizer_create(&job, rt, header, *file_type, nullptr, e);
     });
     return Job(job);
 }
 
-static void add_tensors(Made &made, const ggufx_runtime *rt, const ggufx_job *job,
+static void add_tensors(Made &made, const ggufx_runtime *rt, const ggufx_quantizer *job,
                         const Shape &shape, uint64_t seed) {
     std::map<std::string, ShapeTensor> shapes;
     for (const ShapeTensor &t : shape_tensors(shape)) shapes.emplace(t.name, t);
     for (size_t i = 0; i < shapes.size(); i++) {
-        const auto planned = facts<ggufx_job_tensor>([&](ggufx_job_tensor *out, ggufx_error *e) {
-            return ggufx_job_tensor_at(out, job, i, e);
-        });
+        const auto planned = facts<ggufx_quantizer_tensor_facts>(
+            [&](ggufx_quantizer_tensor_facts *out, ggufx_error *e) {
+                return ggufx_quantizer_tensor_at(out, job, i, e);
+            });
         const ShapeTensor &t = shapes.at(std::string(view(planned.name)));
         made.tensors.push_back(std::make_unique<MadeTensor>(rt, t, planned.to, seed));
         ggufx_tensor_stream stream = {};

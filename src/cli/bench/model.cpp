@@ -19,8 +19,8 @@ namespace {
 
 constexpr ProductMode kProductModes[] = {{"default", 0},
                                          {"row-wise", GGUFX_MATMUL_BATCH_INVARIANT},
-                                         {"tiled", GGUFX_MATMUL_TILES},
-                                         {"precise", GGUFX_MATMUL_PRECISE},
+                                         {"tiled", GGUFX_MATMUL_TILED},
+                                         {"precise", GGUFX_MATMUL_INT16},
                                          {"f32", GGUFX_MATMUL_F32}};
 
 enum class Format { table, markdown, csv, json, jsonl, sql };
@@ -92,7 +92,7 @@ std::vector<DraftSource> guessers_of(const std::vector<std::string> &names) {
 
 void check_guesser(const ModelCase &which, const ModelOptions &options) {
     if (which.guesser == DraftSource::none) return;
-    constexpr uint32_t kSame = GGUFX_MATMUL_BATCH_INVARIANT | GGUFX_MATMUL_TILES;
+    constexpr uint32_t kSame = GGUFX_MATMUL_BATCH_INVARIANT | GGUFX_MATMUL_TILED;
     if (which.sequences != 1) throw Failure(kUsage, "--speculate needs --sequences 1");
     if (!(which.products->flags & kSame))
         throw Failure(kUsage, "--speculate needs --products row-wise or tiled");
@@ -130,7 +130,7 @@ public:
         std::sort(depths_.begin(), depths_.end());
     }
     template <class Take> void run(Progress &progress, const Take &take) const {
-        if (facts_.flags & GGUFX_MODEL_EMBEDS_ONLY)
+        if (facts_.flags & GGUFX_MODEL_EMBEDDING_ONLY)
             run_embedder(progress, take);
         else
             run_session(progress, take);

@@ -46,13 +46,12 @@ void ModelRuns::append(unsigned first, unsigned n, uint32_t products, bool logit
     const size_t n_context = ids_.size() / sequences_;
     for (unsigned i = 0; i < sequences_; i++)
         items_[i] =
-            batch_item(i, logits ? GGUFX_BATCH_LOGITS : 0, {&ids_[i * n_context + first], n});
+            batch_item(i, logits ? GGUFX_DECODE_LOGITS : 0, {&ids_[i * n_context + first], n});
     const ggufx_progress cancel = cancel_hook();
     auto options = batch_options(products, logits ? std::span(logits_) : std::span<float>());
     options.progress = &cancel;
     call([&](ggufx_error *error) {
-        return ggufx_session_decode_batch(session_.get(), items_.data(), items_.size(), &options,
-                                          error);
+        return ggufx_session_decode(session_.get(), items_.data(), items_.size(), &options, error);
     });
 }
 
@@ -64,7 +63,7 @@ void ModelRuns::fill(unsigned depth) {
     const unsigned before = depth ? depth - 1 : 0;
     for (unsigned i = 0; i < sequences_; i++)
         call([&](ggufx_error *error) {
-            return ggufx_session_sequence_truncate(session_.get(), i, before, error);
+            return ggufx_session_truncate(session_.get(), i, before, error);
         });
     filled_ = before;
     if (depth) append(before, 1, products_, false);
@@ -74,7 +73,7 @@ void ModelRuns::fill(unsigned depth) {
 Generator ModelRuns::make_generator(const ModelTest &test, unsigned depth) const {
     auto options = sized<ggufx_generator_options>();
     options.flags = GGUFX_GENERATOR_IDS_ONLY;
-    if (products_ & GGUFX_MATMUL_TILES) options.flags |= GGUFX_GENERATOR_TILED_DECODE;
+    if (products_ & GGUFX_MATMUL_TILED) options.flags |= GGUFX_GENERATOR_TILED_DECODE;
     options.max_tokens = test.predict;
     options.sampler = chooser_.get();
     options.draft = drafts_.get();

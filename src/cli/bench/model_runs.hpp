@@ -72,7 +72,7 @@ private:
     unsigned filled_ = 0;
     std::vector<int32_t> ids_; // [sequences][n_context]
     std::vector<float> logits_;
-    std::vector<ggufx_batch_item> items_;
+    std::vector<ggufx_decode_item> items_;
 };
 
 } // namespace ggufx::cli

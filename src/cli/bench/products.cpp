@@ -96,7 +96,7 @@ Weights make_weights(const ggufx_runtime *rt, const std::string &type_text,
         throw Failure(kUnsupported, std::string("no products with ") + w.type.name + " weights");
     }
     call([&](ggufx_error *error) {
-        return ggufx_row_bytes(&w.row_bytes, w.type.id, options.k, error);
+        return ggufx_type_row_bytes(&w.row_bytes, w.type.id, options.k, error);
     });
     const uint64_t n_fit = buffer.size() / w.row_bytes;
     if (n_fit == 0 || (n_fit < options.m && options.cache == "memory")) {

@@ -27,7 +27,7 @@ struct ProductOptions {
 
     uint32_t flags() const {
         const uint32_t way = rows ? GGUFX_MATMUL_BATCH_INVARIANT : 0;
-        return way | (f32 ? GGUFX_MATMUL_F32 : precise ? GGUFX_MATMUL_PRECISE : 0);
+        return way | (f32 ? GGUFX_MATMUL_F32 : precise ? GGUFX_MATMUL_INT16 : 0);
     }
 };
 

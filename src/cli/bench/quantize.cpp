@@ -144,7 +144,7 @@ static int bench_quantize(const Globals &globals, const QuantizeOptions &options
                           reinterpret_cast<const float *>(buffer.data()), buffer.size() / row_bytes,
                           weights};
         call([&](ggufx_error *error) {
-            return ggufx_row_bytes(&c.row_bytes, c.type.id, options.k, error);
+            return ggufx_type_row_bytes(&c.row_bytes, c.type.id, options.k, error);
         });
         Progress progress(globals, "bench " + std::string(c.type.name));
         std::vector<std::vector<double>> mbps(runners.size());

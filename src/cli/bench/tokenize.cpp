@@ -70,7 +70,7 @@ static uint64_t n_merges(const ggufx_file *file) {
     size_t index = 0;
     ggufx_error none;
     if (ggufx_file_meta_find(&index, file, key.data(), key.size(), &none) != GGUFX_OK) return 0;
-    return facts<ggufx_meta_entry>([&](ggufx_meta_entry *out, ggufx_error *error) {
+    return facts<ggufx_meta_facts>([&](ggufx_meta_facts *out, ggufx_error *error) {
                return ggufx_file_meta_at(out, file, index, error);
            })
         .count;

@@ -24,7 +24,7 @@ const IsaName kIsaNames[8] = {
 
 std::vector<std::string> chat_formats() {
     std::vector<std::string> names;
-    for (size_t i = 0; const char *const name = ggufx_chat_format_name(i); i++)
+    for (size_t i = 0; const char *const name = ggufx_chat_template_builtin_name(i); i++)
         names.emplace_back(name);
     return names;
 }
@@ -115,7 +115,7 @@ void try_to_recover(const ggufx_runtime *rt, const std::string &path) {
     if (!exists(file + ".patch") && !exists(first_part(file) + ".part.old")) return;
     int32_t recovered = 0;
     ggufx_error error;
-    if (ggufx_edit_recover(&recovered, rt, path.c_str(), &error) != GGUFX_OK) {
+    if (ggufx_file_recover_edit(&recovered, rt, path.c_str(), &error) != GGUFX_OK) {
         std::fprintf(stderr, "ggufx: %s\n", escape(error.message).c_str());
     } else if (recovered) {
         std::fprintf(stderr, "ggufx: the interrupted write of %s was completed\n",
@@ -247,7 +247,7 @@ static Failure unknown_name(const ggufx_error &error, const char *option,
 uint32_t type_from_name(const std::string &name, const char *option) {
     uint32_t type = 0;
     ggufx_error error;
-    const ggufx_status status = ggufx_type_from_name(&type, name.c_str(), &error);
+    const ggufx_status status = ggufx_type_find(&type, name.c_str(), &error);
     if (status != GGUFX_OK) throw unknown_name(error, option, "\"ggufx types\" lists them");
     return type;
 }
@@ -293,8 +293,8 @@ std::string kv_type_name(uint32_t type) {
         .name;
 }
 
-ggufx_meta_entry meta_entry(const ggufx_file *file, size_t index) {
-    return facts<ggufx_meta_entry>([&](ggufx_meta_entry *out, ggufx_error *error) {
+ggufx_meta_facts meta_entry(const ggufx_file *file, size_t index) {
+    return facts<ggufx_meta_facts>([&](ggufx_meta_facts *out, ggufx_error *error) {
         return ggufx_file_meta_at(out, file, index, error);
     });
 }

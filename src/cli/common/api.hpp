@@ -121,9 +121,9 @@ std::vector<std::string> kv_type_names();
 std::string kv_type_name(uint32_t type); // as ggufx prints it: "gx4"
 
 // A batch item for calls with several sequences; the other fields are 0.
-inline ggufx_batch_item batch_item(uint32_t sequence, uint32_t flags,
-                                   std::span<const int32_t> tokens) {
-    auto item = sized<ggufx_batch_item>();
+inline ggufx_decode_item batch_item(uint32_t sequence, uint32_t flags,
+                                    std::span<const int32_t> tokens) {
+    auto item = sized<ggufx_decode_item>();
     item.sequence = sequence;
     item.flags = flags;
     item.tokens = tokens.data();
@@ -132,16 +132,16 @@ inline ggufx_batch_item batch_item(uint32_t sequence, uint32_t flags,
 }
 
 // Options of a batch of such items; logits: rows that they ask for.
-inline ggufx_batch_options batch_options(uint32_t products, std::span<float> logits) {
-    auto options = sized<ggufx_batch_options>();
-    options.flags = GGUFX_BATCH_MATMUL;
+inline ggufx_decode_options batch_options(uint32_t products, std::span<float> logits) {
+    auto options = sized<ggufx_decode_options>();
+    options.flags = GGUFX_DECODE_HAS_MATMUL_FLAGS;
     options.matmul_flags = products;
     options.logits = logits.empty() ? nullptr : logits.data();
     options.n_logits = logits.size();
     return options;
 }
 
-ggufx_meta_entry meta_entry(const ggufx_file *file, size_t index);
+ggufx_meta_facts meta_entry(const ggufx_file *file, size_t index);
 ggufx_tensor_facts tensor_facts(const ggufx_tensor *tensor);
 // Returns a string value of the metadata, or nothing.
 std::optional<std::string> meta_text(const ggufx_file *file, std::string_view key);

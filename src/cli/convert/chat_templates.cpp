@@ -135,7 +135,7 @@ ChatTemplates templates_of(const ggufx_file *file) {
     std::vector<std::string> names = meta_texts(file, kNamesKey);
     const std::string prefix = std::string(kTemplateKey) + ".";
     for (size_t i = 0; i < ggufx_file_meta_count(file); i++) { // files without the list
-        const ggufx_meta_entry entry = meta_entry(file, i);
+        const ggufx_meta_facts entry = meta_entry(file, i);
         const std::string_view key = view(entry.key);
         if (key.starts_with(prefix)) names.emplace_back(key.substr(prefix.size()));
     }

@@ -146,7 +146,7 @@ uint64_t n_bytes(const RowMaker &maker) {
 Json metadata_json(const ggufx_file *file) {
     std::vector<Json::Member> out = {{"format", "pt"}};
     for (size_t i = 0; i < ggufx_file_meta_count(file); i++) {
-        const ggufx_meta_entry entry = meta_entry(file, i);
+        const ggufx_meta_facts entry = meta_entry(file, i);
         const std::string key(view(entry.key));
         const auto text = meta_text(file, key);
         const bool kept = key.starts_with("general.") && !key.starts_with("general.sampling.");

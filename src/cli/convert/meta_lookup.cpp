@@ -33,7 +33,7 @@ static std::optional<std::pair<size_t, uint64_t>> array_of(const ggufx_file *fil
                                                            const std::string &key) {
     size_t index = 0;
     if (ggufx_file_meta_find(&index, file, key.data(), key.size(), nullptr) != GGUFX_OK) return {};
-    const ggufx_meta_entry entry = meta_entry(file, index);
+    const ggufx_meta_facts entry = meta_entry(file, index);
     if (entry.type != GGUFX_VALUE_ARRAY) return {};
     return std::make_pair(index, entry.count);
 }

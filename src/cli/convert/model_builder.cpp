@@ -25,7 +25,9 @@ uint32_t gguf_type(const std::string &name, const std::vector<uint64_t> &ne, uin
 RowSource rows_of_file(const InputFile &file, uint64_t offset, uint32_t type, uint64_t n_columns,
                        uint64_t n_rows) {
     uint64_t row_bytes = 0;
-    call([&](ggufx_error *error) { return ggufx_row_bytes(&row_bytes, type, n_columns, error); });
+    call([&](ggufx_error *error) {
+        return ggufx_type_row_bytes(&row_bytes, type, n_columns, error);
+    });
     return {type, n_columns, n_rows,
             [&file, offset, row_bytes](uint64_t first, uint64_t n, void *out) {
                 file.read_at(offset + first * row_bytes, out, static_cast<size_t>(n * row_bytes));

@@ -22,10 +22,10 @@ struct Known {
 const std::vector<Known> &known_names() {
     static const std::vector<Known> names = [] {
         std::vector<Known> out;
-        for (size_t i = 0; i < ggufx_tokenizer_pre_count(); i++) {
-            ggufx_pre_facts pre = {};
+        for (size_t i = 0; i < ggufx_pre_tokenizer_count(); i++) {
+            ggufx_pre_tokenizer_facts pre = {};
             pre.struct_size = sizeof pre;
-            if (ggufx_tokenizer_pre(&pre, i, nullptr) != GGUFX_OK) break; // a size: never
+            if (ggufx_pre_tokenizer_at(&pre, i, nullptr) != GGUFX_OK) break; // a size: never
             Known known = {pre.name, (pre.flags & GGUFX_PRE_IGNORE_MERGES) != 0, {}};
             for (size_t at = 0; at < pre.steps.size; at += known.steps.back().size() + 1)
                 known.steps.emplace_back(pre.steps.data + at);

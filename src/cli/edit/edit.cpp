@@ -40,7 +40,7 @@ static Edit begin(const Globals &globals, const EditOptions &options) {
     edit.rt = make_runtime(globals);
     int32_t recovered = 0;
     call([&](ggufx_error *error) {
-        return ggufx_edit_recover(&recovered, edit.rt.get(), options.file.c_str(), error);
+        return ggufx_file_recover_edit(&recovered, edit.rt.get(), options.file.c_str(), error);
     });
     edit.recovered = recovered != 0;
     if (edit.recovered && !globals.json && !globals.quiet) {
@@ -70,7 +70,7 @@ static KeyChange old_value(const ggufx_file *file, const std::string &key) {
     change.key = key;
     size_t index = 0;
     if (ggufx_file_meta_find(&index, file, key.data(), key.size(), nullptr) == GGUFX_OK) {
-        const ggufx_meta_entry entry = meta_entry(file, index);
+        const ggufx_meta_facts entry = meta_entry(file, index);
         change.old_type = value_type_name(entry.type);
         if (entry.type == GGUFX_VALUE_ARRAY) {
             change.old_type = std::string(value_type_name(entry.element_type)) + "[]";
@@ -85,7 +85,7 @@ static void require_key(const ggufx_file *file, const std::string &key) {
     if (ggufx_file_meta_find(&index, file, key.data(), key.size(), nullptr) == GGUFX_OK) return;
     std::vector<std::string> names;
     for (size_t i = 0; i < ggufx_file_meta_count(file); i++) {
-        const ggufx_meta_entry entry = meta_entry(file, i);
+        const ggufx_meta_facts entry = meta_entry(file, i);
         names.emplace_back(view(entry.key));
     }
     throw Failure(kRuntimeError, "no key \"" + escape(key) + "\"" + did_you_mean(key, names));
@@ -103,9 +103,9 @@ static EditResult edit_model(const Globals &globals, const EditOptions &options,
     how.progress = &hook;
     return result_of(facts<ggufx_edit_facts>([&](ggufx_edit_facts *out, ggufx_error *error) {
         return options.dry_run
-                   ? ggufx_edit_info(out, edit.writer.get(), edit.file.get(), &how, error)
-                   : ggufx_edit_write(out, edit.writer.get(), edit.file.get(), options.file.c_str(),
-                                      &how, error);
+                   ? ggufx_writer_edit_info(out, edit.writer.get(), edit.file.get(), &how, error)
+                   : ggufx_writer_edit(out, edit.writer.get(), edit.file.get(),
+                                       options.file.c_str(), &how, error);
     }));
 }
 

@@ -82,7 +82,7 @@ static void take_type_of_file(const ggufx_file *file, MetaChange &change) {
         change.type = guess_type(change.text);
         return;
     }
-    const ggufx_meta_entry entry = meta_entry(file, index);
+    const ggufx_meta_facts entry = meta_entry(file, index);
     change.type = entry.type;
     change.element = entry.element_type;
     if (change.element == GGUFX_VALUE_ARRAY) {

@@ -93,9 +93,9 @@ static int split_ranks(const Globals &globals, const SplitOptions &options) {
     const auto writer_of = [&](uint32_t rank) {
         FileWriter writer = make_writer(rt.get(), file.get(), 0);
         call([&](ggufx_error *error) {
-            return ggufx_writer_copy_rank(writer.get(), file.get(), rank, options.ranks,
-                                          speeds.empty() ? nullptr : speeds.data(),
-                                          options.by_layers ? GGUFX_GROUP_LAYERS : 0, error);
+            return ggufx_writer_copy_shard(writer.get(), file.get(), rank, options.ranks,
+                                           speeds.empty() ? nullptr : speeds.data(),
+                                           options.by_layers ? GGUFX_GROUP_PIPELINE : 0, error);
         });
         return writer;
     };

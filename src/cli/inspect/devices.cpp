@@ -14,7 +14,7 @@ static bool usable(const ggufx_device_facts &device) {
 }
 
 static const char *kind_of(const ggufx_device_facts &device) {
-    if (device.flags & GGUFX_DEVICE_PROCESSOR) return "processor";
+    if (device.flags & GGUFX_DEVICE_SOFTWARE) return "processor";
     return device.flags & GGUFX_DEVICE_UNIFIED ? "shared memory" : "own memory";
 }
 
@@ -23,7 +23,7 @@ static Json device_json(const ggufx_device_facts &device) {
             {"usable", usable(device)},
             {"name", device.name},
             {"driver", device.driver},
-            {"processor", (device.flags & GGUFX_DEVICE_PROCESSOR) != 0},
+            {"processor", (device.flags & GGUFX_DEVICE_SOFTWARE) != 0},
             {"unified", (device.flags & GGUFX_DEVICE_UNIFIED) != 0},
             {"int_dot", (device.flags & GGUFX_DEVICE_INT_DOT) != 0},
             {"memory_bytes", device.memory_bytes},

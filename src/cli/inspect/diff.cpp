@@ -60,7 +60,7 @@ struct Pair {
 } // namespace
 
 static Side key_side(const ggufx_file *file, size_t index) {
-    const ggufx_meta_entry entry = meta_entry(file, index);
+    const ggufx_meta_facts entry = meta_entry(file, index);
     std::string type = value_type_name(entry.type);
     if (entry.type == GGUFX_VALUE_ARRAY) {
         type = fmt::format("{}[{}]", value_type_name(entry.element_type), entry.count);
@@ -70,7 +70,7 @@ static Side key_side(const ggufx_file *file, size_t index) {
 
 // Compares types, counts and all values. Arrays are compared completely, not only the part shown.
 static bool same_value(const ggufx_file *a, size_t i, const ggufx_file *b, size_t j) {
-    const ggufx_meta_entry entry_a = meta_entry(a, i), entry_b = meta_entry(b, j);
+    const ggufx_meta_facts entry_a = meta_entry(a, i), entry_b = meta_entry(b, j);
     if (entry_a.type != entry_b.type || entry_a.element_type != entry_b.element_type ||
         entry_a.count != entry_b.count) {
         return false;
@@ -79,7 +79,7 @@ static bool same_value(const ggufx_file *a, size_t i, const ggufx_file *b, size_
 }
 
 static std::string key_of(const ggufx_file *file, size_t index) {
-    const ggufx_meta_entry entry = meta_entry(file, index);
+    const ggufx_meta_facts entry = meta_entry(file, index);
     return std::string(view(entry.key));
 }
 

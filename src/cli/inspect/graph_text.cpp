@@ -9,7 +9,7 @@ std::string graph_text(const ggufx_file *file) {
     std::string text(1 << 14, '\0');
     size_t needed = 0;
     const auto print = [&](ggufx_error *error) {
-        return ggufx_file_graph(text.data(), text.size(), &needed, file, error);
+        return ggufx_model_describe_graph(text.data(), text.size(), &needed, file, error);
     };
     ggufx_error error;
     if (print(&error) == GGUFX_E_CAPACITY) text.resize(needed);

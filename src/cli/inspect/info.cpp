@@ -123,7 +123,7 @@ static void print_kv(Output &out, const ggufx_file *file, const InfoOptions &opt
     size_t shown = 0;
     size_t left_out = 0;
     for (size_t i = 0; i < ggufx_file_meta_count(file); i++) {
-        const ggufx_meta_entry entry = meta_entry(file, i);
+        const ggufx_meta_facts entry = meta_entry(file, i);
         const std::string_view key = view(entry.key);
         if (!filter.matches(key)) continue;
         if (options.limit && shown == options.limit) {

@@ -51,7 +51,7 @@ static Json kv_json(const ggufx_file *file, const InfoOptions &options, const Na
     Json out = Json::array();
     const uint64_t limit = options.limit ? options.limit : UINT64_MAX;
     for (size_t i = 0; i < ggufx_file_meta_count(file) && out.size() < limit; i++) {
-        const ggufx_meta_entry entry = meta_entry(file, i);
+        const ggufx_meta_facts entry = meta_entry(file, i);
         const std::string_view key = view(entry.key);
         if (!filter.matches(key)) continue;
         out.push_back({{"key", json_bytes(key)},

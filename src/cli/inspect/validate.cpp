@@ -32,7 +32,7 @@ struct Finding {
 
 } // namespace
 
-static int32_t collect(void *user, const ggufx_finding *finding) {
+static int32_t collect(void *user, const ggufx_finding_facts *finding) {
     std::string name = std::string(view(finding->name));
     static_cast<std::vector<Finding> *>(user)->push_back({finding->severity, finding->status,
                                                           finding->offset, finding->index,
@@ -73,7 +73,7 @@ static void look_at(const Globals &globals, const ValidateOptions &options,
     const uint32_t flags =
         (options.deep ? GGUFX_VALIDATE_DEEP : 0u) | (options.strict ? GGUFX_VALIDATE_STRICT : 0u);
     call([&](ggufx_error *error) {
-        return ggufx_validate(file.get(), flags, collect, &findings, &hook, error);
+        return ggufx_file_validate(file.get(), flags, collect, &findings, &hook, error);
     });
     if (options.model) bind_model(rt.get(), file.get());
 }

@@ -116,8 +116,8 @@ Json Adapters::job() const {
 
 void Adapters::give_to(ggufx_session *session) const {
     call([&](ggufx_error *error) {
-        return ggufx_session_set_adapters(session, GGUFX_ADAPTER_ALL_SEQUENCES, uses_.data(),
-                                          uses_.size(), error);
+        return ggufx_session_set_adapters(session, GGUFX_ALL_SEQUENCES, uses_.data(), uses_.size(),
+                                          error);
     });
 }
 

@@ -11,7 +11,7 @@ namespace ggufx::cli {
 
 ChatTemplate open_chat_template(const ggufx_runtime *rt, const ggufx_file *file,
                                 const std::string &name) {
-    auto options = sized<ggufx_chat_options>();
+    auto options = sized<ggufx_chat_template_options>();
     std::string text;
     if (is_chat_format(name)) {
         options.format = as_text(name);
@@ -19,9 +19,9 @@ ChatTemplate open_chat_template(const ggufx_runtime *rt, const ggufx_file *file,
         text = read_utf8(name);
         options.text = {text.data(), text.size()}; // also if it is empty
     }
-    ggufx_chat *chat = nullptr;
+    ggufx_chat_template *chat = nullptr;
     ggufx_error error;
-    const ggufx_status status = ggufx_chat_create(&chat, rt, file, &options, &error);
+    const ggufx_status status = ggufx_chat_template_create(&chat, rt, file, &options, &error);
     if (status == GGUFX_E_NOT_FOUND && name.empty()) return nullptr;
     if (status != GGUFX_OK) throw Failure(exit_code(status), error);
     return ChatTemplate(chat);
@@ -43,10 +43,11 @@ ChatTemplate require_chat_template(const ggufx_runtime *rt, const ggufx_file *fi
                   "the model has no chat template; use --template NAME or FILE, such as chatml");
 }
 
-ggufx_chat_facts chat_facts(const ggufx_chat *chat) {
-    return facts<ggufx_chat_facts>([&](ggufx_chat_facts *out, ggufx_error *error) {
-        return ggufx_chat_info(out, chat, error);
-    });
+ggufx_chat_template_facts chat_facts(const ggufx_chat_template *chat) {
+    return facts<ggufx_chat_template_facts>(
+        [&](ggufx_chat_template_facts *out, ggufx_error *error) {
+            return ggufx_chat_template_info(out, chat, error);
+        });
 }
 
 ggufx_chat_request chat_request() {

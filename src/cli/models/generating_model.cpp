@@ -4,7 +4,7 @@
 namespace ggufx::cli {
 
 GeneratingModel::GeneratingModel(const ggufx_runtime *rt, const ggufx_file *file,
-                                 const GenerateOptions &options, const ggufx_chat *chat)
+                                 const GenerateOptions &options, const ggufx_chat_template *chat)
     : rt_(rt), options_(options), chat_(chat) {
     ggufx_tokenizer *made = nullptr;
     ggufx_error error;

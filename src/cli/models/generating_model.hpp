@@ -23,7 +23,7 @@ class GeneratingModel {
 public:
     // Without `chat`, a model with an unsupported tokenizer still runs on token ids.
     GeneratingModel(const ggufx_runtime *rt, const ggufx_file *file, const GenerateOptions &options,
-                    const ggufx_chat *chat = nullptr);
+                    const ggufx_chat_template *chat = nullptr);
     void set_seed(uint64_t seed); // random numbers start again
 
     const ggufx_model *model() const { return model_.get(); }
@@ -31,7 +31,7 @@ public:
     ggufx_generator *generator() const { return generator_.get(); }
     ggufx_generator_facts facts() const { return generator_facts(generator()); }
     // Tokens in the session.
-    uint64_t n_held() const { return ggufx_session_sequence_length(session(), 0); }
+    uint64_t n_held() const { return ggufx_session_length(session(), 0); }
     size_t n_context() const { return session_facts(session()).n_context; }
     bool has_tokenizer() const { return tokenizer_ != nullptr; }
     const ggufx_tokenizer *tokenizer() const; // throws Failure if there is none
@@ -40,7 +40,7 @@ public:
 private:
     const ggufx_runtime *rt_;
     GenerateOptions options_;
-    const ggufx_chat *chat_;
+    const ggufx_chat_template *chat_;
     Tokenizer tokenizer_;
     std::string tokenizer_error_; // reason for a missing tokenizer
     Grammar grammar_;

@@ -143,7 +143,7 @@ static std::string_view string_value(const ggufx_file *file, size_t index) {
 }
 
 Json meta_value_json(const ggufx_file *file, size_t index, uint64_t limit) {
-    const ggufx_meta_entry entry = meta_entry(file, index);
+    const ggufx_meta_facts entry = meta_entry(file, index);
     if (entry.type == GGUFX_VALUE_STRING) return json_bytes(string_value(file, index));
     if (entry.type != GGUFX_VALUE_ARRAY) {
         return elements_json(file, index, entry.type, 1, limit)

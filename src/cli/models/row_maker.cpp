@@ -18,7 +18,7 @@ constexpr float kF16Overflow = 65520; // the first value that rounds to infinity
 
 static uint64_t row_bytes_of(uint32_t type, uint64_t n) {
     uint64_t bytes = 0;
-    call([&](ggufx_error *error) { return ggufx_row_bytes(&bytes, type, n, error); });
+    call([&](ggufx_error *error) { return ggufx_type_row_bytes(&bytes, type, n, error); });
     return bytes;
 }
 

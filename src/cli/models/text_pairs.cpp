@@ -78,11 +78,12 @@ void PairMaker::make_template(const ggufx_runtime *rt, const std::string &text) 
         at = next + name.size() + 2;
     }
     n_after_ = ids_of(text.substr(at), GGUFX_TOKENIZE_PARSE_SPECIAL).size();
-    auto options = sized<ggufx_chat_options>();
+    auto options = sized<ggufx_chat_template_options>();
     options.text = {jinja.data(), jinja.size()}; // also if it is empty
-    ggufx_chat *chat = nullptr;
-    call(
-        [&](ggufx_error *error) { return ggufx_chat_create(&chat, rt, nullptr, &options, error); });
+    ggufx_chat_template *chat = nullptr;
+    call([&](ggufx_error *error) {
+        return ggufx_chat_template_create(&chat, rt, nullptr, &options, error);
+    });
     template_.reset(chat);
 }
 
@@ -93,8 +94,8 @@ Ids PairMaker::from_template(const std::string &query, const std::string &text) 
     request.variables = as_text(variables);
     Ids out(variables.size() + 64);
     const auto fill = [&](size_t *needed, ggufx_error *error) {
-        return ggufx_chat_tokenize(out.data(), out.size(), needed, template_.get(), tokenizer_,
-                                   &request, 0, error);
+        return ggufx_chat_template_tokenize(out.data(), out.size(), needed, template_.get(),
+                                            tokenizer_, &request, 0, error);
     };
     size_t needed = 0;
     ggufx_error error;

@@ -15,13 +15,13 @@ namespace {
 
 // The options of library calls, and the data that they point to.
 struct Asked {
-    ggufx_job_options job;
+    ggufx_quantizer_options job;
     ggufx_estimate_options options;
     bool common_caches = false; // KV cache types that other programs also read
     bool keeps_types = false;   // the file is quantized already: other recipes are no candidates
 
     Asked() {
-        job = sized<ggufx_job_options>();
+        job = sized<ggufx_quantizer_options>();
         options = sized<ggufx_estimate_options>();
     }
 };
@@ -74,7 +74,7 @@ static uint64_t margin_of(const FitOptions &in, uint64_t memory_bytes) {
 static void read_options(Asked &asked, const FitOptions &in, const ggufx_file *file) {
     ggufx_estimate_options &out = asked.options;
     out.job = &asked.job;
-    if (in.allow_requantize) asked.job.flags |= GGUFX_JOB_ALLOW_REQUANTIZE;
+    if (in.allow_requantize) asked.job.flags |= GGUFX_QUANTIZER_ALLOW_REQUANTIZE;
     if (in.with_imatrix) out.flags |= GGUFX_ESTIMATE_IMATRIX;
     if (!in.kv.empty() && in.kv != "all") set_kv(out, in.kv);
     asked.common_caches = in.kv.empty();
@@ -86,9 +86,9 @@ static void read_options(Asked &asked, const FitOptions &in, const ggufx_file *f
     if (in.pipeline) out.flags |= GGUFX_ESTIMATE_LAYERS;
     asked.keeps_types = in.type.empty() && !in.allow_requantize && is_quantized(file);
     if (in.type.empty()) return;
-    out.flags |= GGUFX_ESTIMATE_FILE_TYPE;
+    out.flags |= GGUFX_ESTIMATE_HAS_FILE_TYPE;
     ggufx_error error;
-    if (ggufx_file_type_from_name(&out.file_type, in.type.c_str(), &error) != GGUFX_OK) {
+    if (ggufx_file_type_find(&out.file_type, in.type.c_str(), &error) != GGUFX_OK) {
         throw Failure(Failure(kUsage, error), "--type");
     }
 }
@@ -111,7 +111,7 @@ static std::optional<ggufx_estimate_facts> best_of(const ggufx_runtime *rt, cons
 // no error while other types remain.
 static bool takes_heads(const ggufx_runtime *rt, const ggufx_file *file,
                         ggufx_estimate_options options) {
-    options.flags &= ~GGUFX_ESTIMATE_FILE_TYPE;
+    options.flags &= ~GGUFX_ESTIMATE_HAS_FILE_TYPE;
     ggufx_estimate_facts facts = {};
     facts.struct_size = sizeof facts;
     return ggufx_estimate(&facts, rt, file, &options, nullptr) != GGUFX_E_ARGUMENT;
@@ -148,7 +148,7 @@ static std::optional<ggufx_estimate_facts> candidate(const ggufx_runtime *rt,
     const ggufx_status status = ggufx_estimate(&facts, rt, file, &options, &error);
     if (status == GGUFX_E_SHAPE) return std::nullopt;
     if (status != GGUFX_OK) throw Failure(exit_code(status), error);
-    const bool alone = asked.keeps_types || (options.flags & GGUFX_ESTIMATE_FILE_TYPE);
+    const bool alone = asked.keeps_types || (options.flags & GGUFX_ESTIMATE_HAS_FILE_TYPE);
     if ((facts.flags & GGUFX_ESTIMATE_FITS) || !alone) return facts;
     const auto best = recommend(rt, file, asked, options, refusal);
     return best ? best : facts;
@@ -163,10 +163,10 @@ static void list_candidates(FitReport &report, const ggufx_runtime *rt, const gg
         if (facts && report.link) add_link(*facts, rt, file, options, nodes, *report.link);
         if (facts) report.candidates.push_back(*facts);
     };
-    if (options.flags & GGUFX_ESTIMATE_FILE_TYPE) return add();
+    if (options.flags & GGUFX_ESTIMATE_HAS_FILE_TYPE) return add();
     if (has_file) add();
     if (asked.keeps_types) return;
-    options.flags |= GGUFX_ESTIMATE_FILE_TYPE;
+    options.flags |= GGUFX_ESTIMATE_HAS_FILE_TYPE;
     for (size_t i = 0; i < ggufx_file_type_count(); i++) {
         const auto recipe =
             facts<ggufx_file_type_facts>([&](ggufx_file_type_facts *out, ggufx_error *error) {
@@ -214,7 +214,7 @@ static int fit(const Globals &globals, const FitOptions &options) {
         if (!report.recommended || !link) continue;
         ggufx_estimate_options chosen = asked.options;
         if (report.recommended->file_type != GGUFX_ESTIMATE_AS_IS) {
-            chosen.flags |= GGUFX_ESTIMATE_FILE_TYPE;
+            chosen.flags |= GGUFX_ESTIMATE_HAS_FILE_TYPE;
             chosen.file_type = report.recommended->file_type;
         }
         add_link(*report.recommended, rt.get(), file.get(), chosen, nodes, *link);

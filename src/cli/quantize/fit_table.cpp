@@ -81,7 +81,7 @@ static Json report_json(const FitOptions &options, const FitReport &report) {
                  {"nodes", report.n_nodes},
                  {"link", report.link ? Json(report.link->name) : Json()},
                  {"pipeline", options.pipeline},
-                 {"graph", !(first.flags & GGUFX_ESTIMATE_NO_GRAPH)},
+                 {"graph", !(first.flags & GGUFX_ESTIMATE_UNSUPPORTED)},
                  {"candidates", Json::array()},
                  {"recommended", Json()}});
     for (const auto &f : report.candidates) line["candidates"].push_back(candidate_json(f, report));
@@ -173,7 +173,7 @@ void print_fit(const Globals &globals, const FitOptions &options, const FitRepor
         out.write(fmt::format("largest of {} nodes{}; network between them: {}\n", report.n_nodes,
                               options.pipeline ? " with whole layers" : "", report.link->what));
     print_candidates(out, globals, report);
-    if (first.flags & GGUFX_ESTIMATE_NO_GRAPH) {
+    if (first.flags & GGUFX_ESTIMATE_UNSUPPORTED) {
         out.write("this architecture is not supported yet: caches and workspace are those of "
                   "a\nllama of this shape\n");
     }

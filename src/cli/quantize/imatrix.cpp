@@ -35,7 +35,7 @@ ggufx_imatrix_facts imatrix_facts(const ggufx_imatrix *imatrix) {
 
 ggufx_imatrix_entry imatrix_entry(const ggufx_imatrix *imatrix, size_t index) {
     return facts<ggufx_imatrix_entry>([&](ggufx_imatrix_entry *out, ggufx_error *error) {
-        return ggufx_imatrix_at(out, imatrix, index, error);
+        return ggufx_imatrix_entry_at(out, imatrix, index, error);
     });
 }
 
@@ -43,7 +43,8 @@ std::vector<std::string> imatrix_datasets(const ggufx_imatrix *imatrix) {
     std::vector<std::string> names;
     for (uint64_t i = 0; i < imatrix_facts(imatrix).n_datasets; i++) {
         ggufx_text text = {};
-        call([&](ggufx_error *error) { return ggufx_imatrix_dataset(&text, imatrix, i, error); });
+        call(
+            [&](ggufx_error *error) { return ggufx_imatrix_dataset_at(&text, imatrix, i, error); });
         names.emplace_back(text.data, text.size);
     }
     return names;

@@ -142,12 +142,12 @@ void Collection::add(uint64_t n_chunks) {
     const std::string dataset = dataset_name(options_);
     ggufx_progress hook = {report, this};
     auto how = sized<ggufx_imatrix_options>();
-    how.flags = options_.with_output ? GGUFX_COLLECT_OUTPUT : 0;
+    how.flags = options_.with_output ? GGUFX_IMATRIX_OUTPUT : 0;
     how.dataset = dataset.c_str();
     how.progress = &hook;
     ggufx_imatrix *part = nullptr;
     ggufx_error error;
-    const ggufx_status status = ggufx_imatrix_collect(
+    const ggufx_status status = ggufx_imatrix_create(
         &part, session.get(), model_.ids.data() + (first_chunk_ + done_) * options_.n_context,
         static_cast<size_t>(n_chunks * options_.n_context), options_.n_context, model_.first, &how,
         &error);

@@ -22,9 +22,9 @@ namespace {
 // Tensors with the same outcome; the first one represents them.
 struct TensorGroup {
     size_t n = 0;
-    ggufx_job_tensor first = {};
+    ggufx_quantizer_tensor_facts first = {};
 
-    void add(const ggufx_job_tensor &tensor) {
+    void add(const ggufx_quantizer_tensor_facts &tensor) {
         if (n++ == 0) first = tensor;
     }
     std::string name() const { return in_quotes(view(first.name)); }
@@ -35,7 +35,7 @@ struct TensorGroup {
 };
 
 std::string fallback_text(const TensorGroup &group, size_t n_decided) {
-    const ggufx_job_tensor &t = group.first;
+    const ggufx_quantizer_tensor_facts &t = group.first;
     const auto wanted = facts<ggufx_type_facts>([&](ggufx_type_facts *out, ggufx_error *error) {
         return ggufx_type_info(out, t.wanted, error);
     });
@@ -68,18 +68,18 @@ struct Outcome {
     }
 };
 
-Outcome outcome_of(const ggufx_job *job, const ModelQuantizeOptions &options,
+Outcome outcome_of(const ggufx_quantizer *job, const ModelQuantizeOptions &options,
                    const std::vector<size_t> &decided, const std::vector<size_t> &earlier) {
     Outcome out;
     for (const size_t i : earlier) out.earlier.add(job_tensor(job, i));
     for (const size_t i : decided) {
-        const ggufx_job_tensor t = job_tensor(job, i);
+        const ggufx_quantizer_tensor_facts t = job_tensor(job, i);
         const bool is_output = view(t.name) == "output.weight";
-        TensorGroup &group = t.reason == GGUFX_JOB_REASON_FALLBACK ? out.fallbacks
-                             : t.reason != GGUFX_JOB_REASON_KEPT   ? out.applied
-                             : options.only_copy                   ? out.kept_by_copy
-                             : options.leave_output && is_output   ? out.kept_output
-                                                                   : out.kept_by_kind;
+        TensorGroup &group = t.reason == GGUFX_QUANTIZER_REASON_FALLBACK ? out.fallbacks
+                             : t.reason != GGUFX_QUANTIZER_REASON_KEPT   ? out.applied
+                             : options.only_copy                         ? out.kept_by_copy
+                             : options.leave_output && is_output         ? out.kept_output
+                                                                         : out.kept_by_kind;
         group.add(t);
     }
     return out;
@@ -111,10 +111,10 @@ void Overrides::add(const std::string &rule) {
         std::make_shared<Override>(Override{rule, std::move(pattern), type, {}, {}}));
 }
 
-std::vector<uint32_t> Overrides::choose(const ggufx_job *job) {
-    std::vector<uint32_t> types(job_facts(job).n_tensors, GGUFX_JOB_BY_RECIPE);
+std::vector<uint32_t> Overrides::choose(const ggufx_quantizer *job) {
+    std::vector<uint32_t> types(job_facts(job).n_tensors, GGUFX_QUANTIZER_DEFAULT_TYPE);
     for (size_t i = 0; i < types.size(); i++) {
-        const ggufx_job_tensor t = job_tensor(job, i);
+        const ggufx_quantizer_tensor_facts t = job_tensor(job, i);
         bool decided = false;
         for (const auto &override : overrides_) { // later ones too, to count their matches
             if (!override->pattern.matches(view(t.name))) continue;
@@ -126,7 +126,7 @@ std::vector<uint32_t> Overrides::choose(const ggufx_job *job) {
     return types;
 }
 
-void Overrides::warn(const ggufx_job *job) const {
+void Overrides::warn(const ggufx_quantizer *job) const {
     for (const auto &override : overrides_) {
         const std::string rule = "ggufx: --tensor-type " + in_quotes(override->rule);
         const Outcome found = outcome_of(job, options_, override->tensors, override->earlier);
@@ -140,7 +140,7 @@ void Overrides::warn(const ggufx_job *job) const {
     }
 }
 
-Json Overrides::to_json(const ggufx_job *job) const {
+Json Overrides::to_json(const ggufx_quantizer *job) const {
     Json list = Json::array();
     for (const auto &override : overrides_) {
         const Outcome found = outcome_of(job, options_, override->tensors, override->earlier);

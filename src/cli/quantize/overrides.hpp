@@ -19,12 +19,12 @@ public:
 
     bool empty() const { return overrides_.empty(); }
     // Returns the type of each tensor of the job by the first override that matches its name,
-    // GGUFX_JOB_BY_RECIPE if none does.
-    std::vector<uint32_t> choose(const ggufx_job *job);
+    // GGUFX_QUANTIZER_DEFAULT_TYPE if none does.
+    std::vector<uint32_t> choose(const ggufx_quantizer *job);
     // Warns on stderr about overrides that match nothing, have no effect or do not fit. The job
     // must have the chosen types, also for to_json().
-    void warn(const ggufx_job *job) const;
-    Json to_json(const ggufx_job *job) const;
+    void warn(const ggufx_quantizer *job) const;
+    Json to_json(const ggufx_quantizer *job) const;
 
 private:
     struct Override;

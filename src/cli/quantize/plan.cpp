@@ -13,15 +13,17 @@ static const char *reason_name(int32_t reason) {
     return reason >= 0 && reason < 5 ? kNames[reason] : "?";
 }
 
-ggufx_job_facts job_facts(const ggufx_job *job) {
-    return facts<ggufx_job_facts>(
-        [&](ggufx_job_facts *out, ggufx_error *error) { return ggufx_job_info(out, job, error); });
+ggufx_quantizer_facts job_facts(const ggufx_quantizer *job) {
+    return facts<ggufx_quantizer_facts>([&](ggufx_quantizer_facts *out, ggufx_error *error) {
+        return ggufx_quantizer_info(out, job, error);
+    });
 }
 
-ggufx_job_tensor job_tensor(const ggufx_job *job, size_t index) {
-    return facts<ggufx_job_tensor>([&](ggufx_job_tensor *out, ggufx_error *error) {
-        return ggufx_job_tensor_at(out, job, index, error);
-    });
+ggufx_quantizer_tensor_facts job_tensor(const ggufx_quantizer *job, size_t index) {
+    return facts<ggufx_quantizer_tensor_facts>(
+        [&](ggufx_quantizer_tensor_facts *out, ggufx_error *error) {
+            return ggufx_quantizer_tensor_at(out, job, index, error);
+        });
 }
 
 ggufx_file_type_facts file_type_facts(uint32_t file_type) {
@@ -35,13 +37,13 @@ ggufx_file_type_facts file_type_facts(uint32_t file_type) {
     throw Failure(kUsage, fmt::format("no recipe has the number {}", file_type));
 }
 
-static double bits_per_value(const ggufx_job_facts &info) {
+static double bits_per_value(const ggufx_quantizer_facts &info) {
     return info.n_values
                ? 8.0 * static_cast<double>(info.bytes_out) / static_cast<double>(info.n_values)
                : 0;
 }
 
-static std::string shape_text(const ggufx_job_tensor &t) {
+static std::string shape_text(const ggufx_quantizer_tensor_facts &t) {
     std::string text;
     for (uint32_t i = 0; i < t.n_dims; i++) {
         text += fmt::format("{}{}", i ? " x " : "", t.ne[i]);
@@ -49,16 +51,16 @@ static std::string shape_text(const ggufx_job_tensor &t) {
     return text;
 }
 
-static std::string note_of(const ggufx_job_tensor &t) {
+static std::string note_of(const ggufx_quantizer_tensor_facts &t) {
     std::string note = reason_name(t.reason);
-    if (t.reason == GGUFX_JOB_REASON_FALLBACK) note += " from " + type_name(t.wanted);
+    if (t.reason == GGUFX_QUANTIZER_REASON_FALLBACK) note += " from " + type_name(t.wanted);
     if (t.imatrix == 1) note += ", imatrix";
     if (t.imatrix == -1) note += ", not in the imatrix";
     if (t.imatrix == -2) note += ", needs an imatrix";
     return note;
 }
 
-Json tensor_json(const ggufx_job_tensor &t) {
+Json tensor_json(const ggufx_quantizer_tensor_facts &t) {
     Json shape = Json::array();
     for (uint32_t i = 0; i < t.n_dims; i++) shape.push_back(t.ne[i]);
     Json value = {{"tensor", json_bytes(view(t.name))},
@@ -75,9 +77,9 @@ Json tensor_json(const ggufx_job_tensor &t) {
     return value;
 }
 
-Json total_json(const ggufx_job *job, const ModelQuantizeOptions &options,
+Json total_json(const ggufx_quantizer *job, const ModelQuantizeOptions &options,
                 const Overrides &overrides, const std::string &type) {
-    const ggufx_job_facts info = job_facts(job);
+    const ggufx_quantizer_facts info = job_facts(job);
     Json value = {{"output", json_bytes(options.out)}, {"type", type},
                   {"tensors", info.n_tensors},         {"parts", info.n_parts},
                   {"bytes_in", info.bytes_in},         {"bytes_out", info.bytes_out},
@@ -88,15 +90,16 @@ Json total_json(const ggufx_job *job, const ModelQuantizeOptions &options,
     return value;
 }
 
-std::string total_text(const ggufx_job *job) {
-    const ggufx_job_facts info = job_facts(job);
+std::string total_text(const ggufx_quantizer *job) {
+    const ggufx_quantizer_facts info = job_facts(job);
     return fmt::format("{} tensors: {} -> {} ({:.2f} bits per weight), file {}\n", info.n_tensors,
                        bytes_text(info.bytes_in), bytes_text(info.bytes_out), bits_per_value(info),
                        bytes_text(info.file_bytes));
 }
 
-void print_plan(const Globals &globals, const ggufx_job *job, const ModelQuantizeOptions &options,
-                const Overrides &overrides, const std::string &type) {
+void print_plan(const Globals &globals, const ggufx_quantizer *job,
+                const ModelQuantizeOptions &options, const Overrides &overrides,
+                const std::string &type) {
     Output out(globals);
     const uint64_t n = job_facts(job).n_tensors;
     if (globals.json) {
@@ -110,7 +113,7 @@ void print_plan(const Globals &globals, const ggufx_job *job, const ModelQuantiz
         Table table({"tensor", "shape", "from", "to", ">bytes", "why"});
         table.essential({"from", "to"});
         for (uint64_t i = 0; i < n; i++) {
-            const ggufx_job_tensor t = job_tensor(job, i);
+            const ggufx_quantizer_tensor_facts t = job_tensor(job, i);
             table.row({escape(view(t.name)), shape_text(t), type_name(t.from), type_name(t.to),
                        fmt::format("{}", t.bytes_out), note_of(t)});
         }
@@ -120,10 +123,10 @@ void print_plan(const Globals &globals, const ggufx_job *job, const ModelQuantiz
     out.finish();
 }
 
-void print_errors(Output &out, const Globals &globals, const ggufx_job *job) {
+void print_errors(Output &out, const Globals &globals, const ggufx_quantizer *job) {
     Table table({"tensor", "from", "to", ">bytes", ">rmse"});
     for (uint64_t i = 0; i < job_facts(job).n_tensors; i++) {
-        const ggufx_job_tensor t = job_tensor(job, i);
+        const ggufx_quantizer_tensor_facts t = job_tensor(job, i);
         table.row({escape(view(t.name)), type_name(t.from), type_name(t.to),
                    fmt::format("{}", t.bytes_out),
                    t.rmse >= 0 ? fmt::format("{:.4g}", t.rmse) : ""});
@@ -131,9 +134,9 @@ void print_errors(Output &out, const Globals &globals, const ggufx_job *job) {
     table.print(out, make_style(globals, out));
 }
 
-void print_remarks(const Globals &globals, const ggufx_job *job) {
+void print_remarks(const Globals &globals, const ggufx_quantizer *job) {
     if (globals.quiet || globals.json) return;
-    const ggufx_job_facts info = job_facts(job);
+    const ggufx_quantizer_facts info = job_facts(job);
     if (info.n_fallbacks) {
         fmt::print(stderr,
                    "ggufx: {} of {} tensors have rows that are not whole blocks and get a "

@@ -21,7 +21,7 @@ static uint32_t file_type_of(const std::string &name) {
     const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), type);
     if (bad == std::errc() && end == name.data() + name.size()) return type;
     ggufx_error error;
-    const ggufx_status status = ggufx_file_type_from_name(&type, name.c_str(), &error);
+    const ggufx_status status = ggufx_file_type_find(&type, name.c_str(), &error);
     if (status != GGUFX_OK) throw Failure(kUsage, std::string("--type: ") + error.message);
     return type;
 }
@@ -45,25 +45,25 @@ static Imatrix read_weights(const Globals &globals, const ggufx_runtime *rt,
                        (options.include.empty() || contains_any(name, options.include)));
     }
     call([&](ggufx_error *error) {
-        return ggufx_imatrix_select(imatrix.get(), keep.data(), keep.size(), error);
+        return ggufx_imatrix_keep_entries(imatrix.get(), keep.data(), keep.size(), error);
     });
     return imatrix;
 }
 
 static Job make_job(const ggufx_runtime *rt, const ggufx_file *file, uint32_t file_type,
                     const ggufx_imatrix *imatrix, const ModelQuantizeOptions &options, bool force) {
-    auto job = sized<ggufx_job_options>();
+    auto job = sized<ggufx_quantizer_options>();
     const auto flag = [&](bool given, uint32_t bit) { job.flags |= given ? bit : 0; };
-    flag(options.pure, GGUFX_JOB_PURE);
-    flag(options.leave_output, GGUFX_JOB_LEAVE_OUTPUT);
-    flag(options.only_copy, GGUFX_JOB_ONLY_COPY);
-    flag(options.allow_requantize, GGUFX_JOB_ALLOW_REQUANTIZE);
-    flag(options.no_fallback, GGUFX_JOB_NO_FALLBACK);
-    flag(options.best, GGUFX_JOB_BEST);
-    flag(options.keep_split, GGUFX_JOB_KEEP_SPLIT);
-    flag(!force, GGUFX_JOB_NO_REPLACE);
-    flag(!options.output_type.empty(), GGUFX_JOB_OUTPUT_TYPE);
-    flag(!options.embd_type.empty(), GGUFX_JOB_EMBEDDING_TYPE);
+    flag(options.pure, GGUFX_QUANTIZER_PURE);
+    flag(options.leave_output, GGUFX_QUANTIZER_LEAVE_OUTPUT);
+    flag(options.only_copy, GGUFX_QUANTIZER_COPY_ONLY);
+    flag(options.allow_requantize, GGUFX_QUANTIZER_ALLOW_REQUANTIZE);
+    flag(options.no_fallback, GGUFX_QUANTIZER_NO_FALLBACK);
+    flag(options.best, GGUFX_QUANTIZER_REFINED);
+    flag(options.keep_split, GGUFX_QUANTIZER_KEEP_SPLIT);
+    flag(!force, GGUFX_QUANTIZER_NO_REPLACE);
+    flag(!options.output_type.empty(), GGUFX_QUANTIZER_OUTPUT_TYPE);
+    flag(!options.embd_type.empty(), GGUFX_QUANTIZER_EMBEDDING_TYPE);
     if (!options.output_type.empty())
         job.output_type = type_from_name(options.output_type, "--output-type");
     if (!options.embd_type.empty())
@@ -71,9 +71,9 @@ static Job make_job(const ggufx_runtime *rt, const ggufx_file *file, uint32_t fi
     job.imatrix = imatrix;
     job.imatrix_name = options.imatrix.c_str();
     if (!options.reserve.empty()) job.reserve_bytes = parse_size(options.reserve, "--reserve");
-    ggufx_job *made = nullptr;
+    ggufx_quantizer *made = nullptr;
     call([&](ggufx_error *error) {
-        return ggufx_job_quantize(&made, rt, file, file_type, &job, error);
+        return ggufx_quantizer_create(&made, rt, file, file_type, &job, error);
     });
     return Job(made);
 }
@@ -92,7 +92,7 @@ public:
     QuantizeDisplay(const Globals &globals, bool measure)
         : progress_(globals, "quantize"), measure_(measure), rows_(shows_rows(globals)) {}
 
-    void fill(ggufx_job_run_options &run, ggufx_progress &hook) {
+    void fill(ggufx_quantizer_run_options &run, ggufx_progress &hook) {
         hook = {};
         hook.user = this;
         hook.report = [](void *user, uint64_t done, uint64_t total) -> int32_t {
@@ -101,7 +101,7 @@ public:
         };
         run.progress = &hook;
         run.user = this;
-        run.tensor_done = [](void *user, size_t, const ggufx_job_tensor *t) {
+        run.tensor_done = [](void *user, size_t, const ggufx_quantizer_tensor_facts *t) {
             static_cast<QuantizeDisplay *>(user)->row(*t);
             return ggufx_status{GGUFX_OK};
         };
@@ -116,7 +116,7 @@ private:
         const double left = static_cast<double>(total - done) / rate;
         progress_.update(done, total, fmt::format("{:.0f} MB/s, {:.0f} s left", rate / 1e6, left));
     }
-    void row(const ggufx_job_tensor &t) {
+    void row(const ggufx_quantizer_tensor_facts &t) {
         if (!rows_) return;
         std::string line =
             fmt::format("\r\033[K{}  {} -> {}  {}  {}", escape(view(t.name)), type_name(t.from),
@@ -132,23 +132,24 @@ private:
 
 } // namespace
 
-static void run_job(const Globals &globals, ggufx_job *job, const ModelQuantizeOptions &options) {
+static void run_job(const Globals &globals, ggufx_quantizer *job,
+                    const ModelQuantizeOptions &options) {
     QuantizeDisplay display(globals, options.measure);
-    auto run = sized<ggufx_job_run_options>();
+    auto run = sized<ggufx_quantizer_run_options>();
     ggufx_progress hook;
     display.fill(run, hook);
     if (options.finish) {
         call_to_write([&](ggufx_error *error) {
-            return ggufx_job_finish(job, options.out.c_str(), &hook, error);
+            return ggufx_quantizer_finish(job, options.out.c_str(), &hook, error);
         });
         return;
     }
-    run.flags = GGUFX_JOB_KEEP | (options.resume ? GGUFX_JOB_RESUME : 0) |
-                (options.measure ? GGUFX_JOB_MEASURE : 0);
+    run.flags = GGUFX_QUANTIZER_KEEP | (options.resume ? GGUFX_QUANTIZER_RESUME : 0) |
+                (options.measure ? GGUFX_QUANTIZER_MEASURE : 0);
     run.shard = options.share.number;
     run.n_shards = options.share.n;
     ggufx_error error;
-    const ggufx_status status = ggufx_job_run(job, options.out.c_str(), &run, &error);
+    const ggufx_status status = ggufx_quantizer_run(job, options.out.c_str(), &run, &error);
     if (status == GGUFX_OK) return;
     const Failure failure(exit_code(status), error);
     const bool stopped = status == GGUFX_E_CANCELLED || status == GGUFX_E_IO;
@@ -161,7 +162,7 @@ static void run_job(const Globals &globals, ggufx_job *job, const ModelQuantizeO
     throw said;
 }
 
-static void print_result(Output &out, const Globals &globals, const ggufx_job *job,
+static void print_result(Output &out, const Globals &globals, const ggufx_quantizer *job,
                          const ModelQuantizeOptions &options, const Overrides &overrides,
                          const std::string &type) {
     if (globals.json) {
@@ -185,13 +186,13 @@ static void print_result(Output &out, const Globals &globals, const ggufx_job *j
 }
 
 // Applies overrides, then chooses types for a target size.
-static void choose_types(const Globals &globals, ggufx_job *job,
+static void choose_types(const Globals &globals, ggufx_quantizer *job,
                          const ModelQuantizeOptions &options, Overrides &overrides) {
     std::vector<uint32_t> types;
     if (!overrides.empty()) {
         types = overrides.choose(job);
         call([&](ggufx_error *error) {
-            return ggufx_job_set_types(job, types.data(), types.size(), error);
+            return ggufx_quantizer_override_types(job, types.data(), types.size(), error);
         });
     }
     if (!globals.quiet) overrides.warn(job);

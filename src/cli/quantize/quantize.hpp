@@ -10,7 +10,7 @@
 
 namespace ggufx::cli {
 
-using Job = std::unique_ptr<ggufx_job, Destroyer<ggufx_job_destroy>>;
+using Job = std::unique_ptr<ggufx_quantizer, Destroyer<ggufx_quantizer_destroy>>;
 
 struct ModelQuantizeOptions {
     std::string in, out;
@@ -35,20 +35,21 @@ struct ModelQuantizeOptions {
 void declare_quantize(Command &sub, ModelQuantizeOptions &options);
 void complete_options(ModelQuantizeOptions &options); // throws Failure (usage)
 
-ggufx_job_facts job_facts(const ggufx_job *job);
-ggufx_job_tensor job_tensor(const ggufx_job *job, size_t index);
+ggufx_quantizer_facts job_facts(const ggufx_quantizer *job);
+ggufx_quantizer_tensor_facts job_tensor(const ggufx_quantizer *job, size_t index);
 ggufx_file_type_facts file_type_facts(uint32_t file_type);
 
 // print_plan() prints the whole plan; tensor_json() and total_json() return its parts.
-void print_plan(const Globals &globals, const ggufx_job *job, const ModelQuantizeOptions &options,
+void print_plan(const Globals &globals, const ggufx_quantizer *job,
+                const ModelQuantizeOptions &options, const Overrides &overrides,
+                const std::string &type);
+Json tensor_json(const ggufx_quantizer_tensor_facts &t);
+Json total_json(const ggufx_quantizer *job, const ModelQuantizeOptions &options,
                 const Overrides &overrides, const std::string &type);
-Json tensor_json(const ggufx_job_tensor &t);
-Json total_json(const ggufx_job *job, const ModelQuantizeOptions &options,
-                const Overrides &overrides, const std::string &type);
-std::string total_text(const ggufx_job *job);
+std::string total_text(const ggufx_quantizer *job);
 // Prints the errors of --measure, a row per tensor.
-void print_errors(Output &out, const Globals &globals, const ggufx_job *job);
+void print_errors(Output &out, const Globals &globals, const ggufx_quantizer *job);
 // Prints the numbers of fallbacks and of tensors without an imatrix entry on stderr.
-void print_remarks(const Globals &globals, const ggufx_job *job);
+void print_remarks(const Globals &globals, const ggufx_quantizer *job);
 
 } // namespace ggufx::cli

@@ -70,16 +70,17 @@ static std::vector<Point> lower_hull(std::vector<Point> points) {
 
 // Measures a type. Returns false if the tensor cannot take it: rows are not whole blocks, or the
 // type needs an imatrix.
-static bool measure(Point &point, const ggufx_job *job, size_t index, const ggufx_progress &hook) {
-    const ggufx_job_tensor t = job_tensor(job, index);
+static bool measure(Point &point, const ggufx_quantizer *job, size_t index,
+                    const ggufx_progress &hook) {
+    const ggufx_quantizer_tensor_facts t = job_tensor(job, index);
     uint64_t row = 0, values = 1;
     for (const uint64_t n : t.ne) values *= n;
     if (values == 0) return false;
-    if (ggufx_row_bytes(&row, point.type, t.ne[0], nullptr) != GGUFX_OK) return false;
+    if (ggufx_type_row_bytes(&row, point.type, t.ne[0], nullptr) != GGUFX_OK) return false;
     double rmse = 0;
     ggufx_error error;
     const ggufx_status status =
-        ggufx_job_measure(&rmse, job, index, point.type, kSampleValues, &hook, &error);
+        ggufx_quantizer_tensor_error(&rmse, job, index, point.type, kSampleValues, &hook, &error);
     if (status == GGUFX_E_ARGUMENT || status == GGUFX_E_SHAPE) return false;
     if (status != GGUFX_OK) throw Failure(exit_code(status), error);
     point.bytes = row * (values / t.ne[0]);
@@ -87,7 +88,7 @@ static bool measure(Point &point, const ggufx_job *job, size_t index, const gguf
     return true;
 }
 
-static std::vector<TypeChoice> measure_all(const Globals &globals, const ggufx_job *job,
+static std::vector<TypeChoice> measure_all(const Globals &globals, const ggufx_quantizer *job,
                                            const std::vector<std::string> &candidates,
                                            const std::vector<uint32_t> &chosen) {
     ggufx_progress hook = {};
@@ -96,10 +97,12 @@ static std::vector<TypeChoice> measure_all(const Globals &globals, const ggufx_j
     std::vector<TypeChoice> choices;
     const size_t n = job_facts(job).n_tensors;
     for (size_t i = 0; i < n; i++) {
-        const ggufx_job_tensor t = job_tensor(job, i);
+        const ggufx_quantizer_tensor_facts t = job_tensor(job, i);
         progress.update(i, n, escape(view(t.name)));
-        if (chosen[i] != GGUFX_JOB_BY_RECIPE) continue;
-        if (t.reason != GGUFX_JOB_REASON_RECIPE && t.reason != GGUFX_JOB_REASON_FALLBACK) continue;
+        if (chosen[i] != GGUFX_QUANTIZER_DEFAULT_TYPE) continue;
+        if (t.reason != GGUFX_QUANTIZER_REASON_RECIPE &&
+            t.reason != GGUFX_QUANTIZER_REASON_FALLBACK)
+            continue;
         std::vector<Point> points;
         for (const std::string &type : candidates) {
             Point point = {type_from_name(type, "--candidates"), 0, 0};
@@ -130,18 +133,18 @@ static void spend(std::vector<TypeChoice> &choices, uint64_t budget) {
     }
 }
 
-static void apply(ggufx_job *job, const std::vector<TypeChoice> &choices,
+static void apply(ggufx_quantizer *job, const std::vector<TypeChoice> &choices,
                   std::vector<uint32_t> &chosen) {
     for (const TypeChoice &choice : choices) chosen[choice.tensor] = choice.hull[choice.at].type;
     call([&](ggufx_error *error) {
-        return ggufx_job_set_types(job, chosen.data(), chosen.size(), error);
+        return ggufx_quantizer_override_types(job, chosen.data(), chosen.size(), error);
     });
 }
 
 // Returns the plan's size and the limit in the target's unit: bytes of files or of tensors.
-static std::pair<uint64_t, uint64_t> size_and_limit(const ggufx_job *job,
+static std::pair<uint64_t, uint64_t> size_and_limit(const ggufx_quantizer *job,
                                                     const ModelQuantizeOptions &options) {
-    const ggufx_job_facts info = job_facts(job);
+    const ggufx_quantizer_facts info = job_facts(job);
     if (!options.target_size.empty())
         return {info.file_bytes, parse_size(options.target_size, "--target-size")};
     const double bytes =
@@ -149,9 +152,9 @@ static std::pair<uint64_t, uint64_t> size_and_limit(const ggufx_job *job,
     return {info.bytes_out, static_cast<uint64_t>(bytes)};
 }
 
-void meet_target(const Globals &globals, ggufx_job *job, const ModelQuantizeOptions &options,
+void meet_target(const Globals &globals, ggufx_quantizer *job, const ModelQuantizeOptions &options,
                  std::vector<uint32_t> &chosen) {
-    chosen.resize(job_facts(job).n_tensors, GGUFX_JOB_BY_RECIPE);
+    chosen.resize(job_facts(job).n_tensors, GGUFX_QUANTIZER_DEFAULT_TYPE);
     const auto candidates = options.candidates.empty()
                                 ? default_candidates(!options.imatrix.empty())
                                 : options.candidates;

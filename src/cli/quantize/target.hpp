@@ -8,8 +8,8 @@ namespace ggufx::cli {
 
 // Measures each candidate type on each tensor, and sets the job's plan to types with a small sum of
 // squared errors within --target-size or --target-bpw. `chosen`: types of overrides, which stay
-// (GGUFX_JOB_BY_RECIPE: none). Throws kNoMemory if even the smallest types are too large.
-void meet_target(const Globals &globals, ggufx_job *job, const ModelQuantizeOptions &options,
+// (GGUFX_QUANTIZER_DEFAULT_TYPE: none). Throws kNoMemory if even the smallest types are too large.
+void meet_target(const Globals &globals, ggufx_quantizer *job, const ModelQuantizeOptions &options,
                  std::vector<uint32_t> &chosen);
 
 } // namespace ggufx::cli

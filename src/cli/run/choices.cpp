@@ -222,9 +222,9 @@ ChoicesResult Choices::measure(size_t first, size_t end) const {
         std::vector<double> sums(cuts[i].lengths.size());
         const std::vector<ggufx_token_list> endings = token_lists(cuts[i].endings, cuts[i].lengths);
         call([&](ggufx_error *error) {
-            return ggufx_measure_endings(sums.data(), session.get(), cuts[i].context.data(),
-                                         cuts[i].context.size(), endings.data(), endings.size(),
-                                         &cancel, error);
+            return ggufx_eval_continuations(sums.data(), session.get(), cuts[i].context.data(),
+                                            cuts[i].context.size(), endings.data(), endings.size(),
+                                            &cancel, error);
         });
         count(result, questions[i], cuts[i], sums);
         progress.update(i + 1, cuts.size(),

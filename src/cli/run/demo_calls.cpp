@@ -122,7 +122,7 @@ void demo_kv_append(const ggufx_runtime *rt, const ggufx_model_facts &model,
         for (uint32_t i = 0; i < n_tokens; i++) append_token();
     });
     const auto stats = facts<ggufx_kv_facts>([&](ggufx_kv_facts *out, ggufx_error *error) {
-        return ggufx_kv_stats(out, handle, GGUFX_KV_ALL_LAYERS, error);
+        return ggufx_kv_info(out, handle, GGUFX_KV_ALL_LAYERS, error);
     });
     const uint64_t bytes = stats.bytes_per_token * n_tokens;
     const uint64_t n_calls = uint64_t{n_tokens} * model.n_layers;

@@ -33,7 +33,7 @@ struct LogitSums {
 
     void add(const LogitSums &other);
 
-    // Adds the second half of a chunk, as ggufx_measure scores it. Takes the logits of all
+    // Adds the second half of a chunk, as ggufx_eval_perplexity scores it. Takes the logits of all
     // positions except the last, with this cache and with an F32 cache. The same object for both:
     // no comparison.
     void add(const std::vector<float> &logits, const std::vector<float> &reference,

@@ -62,7 +62,7 @@ namespace {
 // Creates the cache of one layer of the model.
 Kv make_cache(const TextModel &model, const ggufx_layer_facts &layer, const KvPair &pair,
               uint32_t n_context) {
-    ggufx_kv_layer window = {};
+    ggufx_kv_layer_options window = {};
     window.window = layer.window;
     auto shape = sized<ggufx_kv_options>();
     shape.flags = layer.flags & GGUFX_LAYER_V_IN_K ? GGUFX_KV_V_IN_K : 0;
@@ -123,7 +123,7 @@ public:
     // Measures the memory of the full caches, and the attention time of a decode step.
     void measure(const std::vector<std::vector<float>> &queries) {
         const auto stats = facts<ggufx_kv_facts>([&](ggufx_kv_facts *out, ggufx_error *error) {
-            return ggufx_kv_stats(out, caches_[0].get(), 0, error);
+            return ggufx_kv_info(out, caches_[0].get(), 0, error);
         });
         result_.bits_per_value = stats.bits_per_value;
         const double seconds = median_seconds(0.02, [&] {
@@ -203,25 +203,25 @@ void decode(const TextModel &model, ggufx_session *session, std::span<const int3
             std::vector<float> &logits, const ggufx_attention_hook *hook) {
     logits.resize(ids.size() * model.facts.n_vocab);
     const ggufx_progress cancel = cancel_hook();
-    ggufx_batch_item item = {};
+    ggufx_decode_item item = {};
     item.struct_size = sizeof item;
-    item.flags = GGUFX_BATCH_ALL_LOGITS;
+    item.flags = GGUFX_DECODE_ALL_LOGITS;
     item.tokens = ids.data();
     item.n_tokens = ids.size();
-    auto options = sized<ggufx_batch_options>();
+    auto options = sized<ggufx_decode_options>();
     options.progress = &cancel;
     options.logits = logits.data();
     options.n_logits = logits.size();
     options.attention = hook;
-    call([&](ggufx_error *error) { return ggufx_session_sequence_truncate(session, 0, 0, error); });
+    call([&](ggufx_error *error) { return ggufx_session_truncate(session, 0, 0, error); });
     call([&](ggufx_error *error) {
-        return ggufx_session_decode_batch(session, &item, 1, &options, error);
+        return ggufx_session_decode(session, &item, 1, &options, error);
     });
 }
 
 ggufx_layer_facts layer_facts(const TextModel &model, unsigned layer) {
     return facts<ggufx_layer_facts>([&](ggufx_layer_facts *out, ggufx_error *error) {
-        return ggufx_model_layer(out, model.model.get(), layer, error);
+        return ggufx_model_layer_info(out, model.model.get(), layer, error);
     });
 }
 

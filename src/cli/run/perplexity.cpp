@@ -35,11 +35,11 @@ struct Running {
 
 } // namespace
 
-static int32_t show_chunk(void *user, const ggufx_measure_facts *running) {
+static int32_t show_chunk(void *user, const ggufx_eval_facts *running) {
     auto *state = static_cast<Running *>(user);
     std::string text = fmt::format("chunk {} of {}, perplexity {:.4f} +- {:.4f}", running->n_chunks,
                                    state->n_chunks, running->perplexity, running->standard_error);
-    if (running->flags & GGUFX_MEASURE_COMPARED) text += fmt::format(", KL {:.3g}", running->kl);
+    if (running->flags & GGUFX_EVAL_COMPARED) text += fmt::format(", KL {:.3g}", running->kl);
     state->progress->update(running->n_chunks, state->n_chunks, text);
     return pending_signal() != 0;
 }
@@ -65,15 +65,15 @@ struct Rows {
     std::vector<bool> same_top;
     std::vector<int32_t> tokens;
 
-    void add(const ggufx_measure_row &row) {
+    void add(const ggufx_eval_row &row) {
         losses.push_back(row.loss);
         tokens.push_back(row.token);
         base_losses.push_back(row.base_loss);
         divergences.push_back(row.divergence);
-        same_top.push_back((row.flags & GGUFX_MEASURE_SAME_TOP) != 0);
+        same_top.push_back((row.flags & GGUFX_EVAL_SAME_TOP) != 0);
     }
-    ggufx_measure_row row(size_t i) const {
-        const uint32_t flags = same_top[i] ? GGUFX_MEASURE_SAME_TOP : 0;
+    ggufx_eval_row row(size_t i) const {
+        const uint32_t flags = same_top[i] ? GGUFX_EVAL_SAME_TOP : 0;
         return {losses[i], base_losses[i], divergences[i], flags, tokens[i]};
     }
 };
@@ -103,8 +103,8 @@ static std::string base_of(const PerplexityOptions &options, uint64_t *first_chu
     return exists(own) ? own : options.base;
 }
 
-static ggufx_measure_facts measure(const Globals &globals, const PerplexityOptions &options,
-                                   const TextModel &model, const Chunks &chunks, Rows *rows) {
+static ggufx_eval_facts measure(const Globals &globals, const PerplexityOptions &options,
+                                const TextModel &model, const Chunks &chunks, Rows *rows) {
     const std::span<const int32_t> ids = chunks.ids(model);
     uint64_t base_chunk = options.base.empty() ? 0 : chunks.first;
     const std::string base = base_of(options, &base_chunk);
@@ -120,7 +120,7 @@ static ggufx_measure_facts measure(const Globals &globals, const PerplexityOptio
     Progress progress(globals, "perplexity");
     Running running = {&progress, chunks.end - chunks.first};
     const ggufx_progress cancel = cancel_hook();
-    auto how = sized<ggufx_measure_options>();
+    auto how = sized<ggufx_eval_options>();
     how.stride = options.stride;
     how.save_path = save.empty() ? nullptr : save.c_str();
     how.base_path = base.empty() ? nullptr : base.c_str();
@@ -130,13 +130,13 @@ static ggufx_measure_facts measure(const Globals &globals, const PerplexityOptio
     how.progress = &cancel;
     how.rows_user = rows;
     if (rows)
-        how.rows = [](void *user, const ggufx_measure_row *row, size_t n) {
+        how.rows = [](void *user, const ggufx_eval_row *row, size_t n) {
             for (size_t i = 0; i < n; i++) static_cast<Rows *>(user)->add(row[i]);
             return int32_t{0};
         };
-    return facts<ggufx_measure_facts>([&](ggufx_measure_facts *out, ggufx_error *error) {
-        return ggufx_measure(out, session.get(), ids.data(), ids.size(), options.n_context,
-                             model.first, &how, error);
+    return facts<ggufx_eval_facts>([&](ggufx_eval_facts *out, ggufx_error *error) {
+        return ggufx_eval_perplexity(out, session.get(), ids.data(), ids.size(), options.n_context,
+                                     model.first, &how, error);
     });
 }
 
@@ -144,8 +144,8 @@ static Json value_json(double value, double error) {
     return {{"value", value}, {"stderr", error}};
 }
 
-static Json divergence_json(const ggufx_measure_facts &r) {
-    return {{"same_model", (r.flags & GGUFX_MEASURE_SAME_MODEL) != 0},
+static Json divergence_json(const ggufx_eval_facts &r) {
+    return {{"same_model", (r.flags & GGUFX_EVAL_SAME_MODEL) != 0},
             {"base_ppl", value_json(r.base_perplexity, r.base_error)},
             {"log_ratio", value_json(r.log_ratio, r.log_ratio_error)},
             {"mean", value_json(r.kl, r.kl_error)},
@@ -156,7 +156,7 @@ static Json divergence_json(const ggufx_measure_facts &r) {
             {"rms_dp", value_json(r.rms_dp, r.rms_dp_error)}};
 }
 
-static void print_divergence(Output &out, const ggufx_measure_facts &r) {
+static void print_divergence(Output &out, const ggufx_eval_facts &r) {
     const auto row = [&](const char *name, double value, double error) {
         out.write(fmt::format("{:<22} {:.6g} +- {:.2g}\n", name, value, error));
     };
@@ -171,7 +171,7 @@ static void print_divergence(Output &out, const ggufx_measure_facts &r) {
 }
 
 static Json result_json(const PerplexityOptions &options, const TextModel &model,
-                        const ggufx_measure_facts &result) {
+                        const ggufx_eval_facts &result) {
     Json line = json_object();
     line.update(Json{{"ppl", result.perplexity},
                      {"stderr", result.standard_error},
@@ -182,7 +182,7 @@ static Json result_json(const PerplexityOptions &options, const TextModel &model
                      {"stride", options.stride},
                      {"ctk", kv_type_name(kv_type_from_name(options.type_k, "--ctk"))},
                      {"ctv", kv_type_name(kv_type_from_name(options.type_v, "--ctv"))}});
-    if (result.flags & GGUFX_MEASURE_COMPARED) line.update(Json{{"kl", divergence_json(result)}});
+    if (result.flags & GGUFX_EVAL_COMPARED) line.update(Json{{"kl", divergence_json(result)}});
     return line;
 }
 
@@ -205,7 +205,7 @@ static void run_share(const Globals &globals, const PerplexityOptions &options,
     const Parts parts(globals, options.shards, "perplexity", job_of(options, model, chunks));
     if (parts.is_done()) return;
     Rows rows;
-    ggufx_measure_facts facts = {};
+    ggufx_eval_facts facts = {};
     if (!chunks.empty()) facts = measure(globals, options, model, chunks, &rows);
     for (const double loss : rows.losses)
         if (!std::isfinite(loss))
@@ -215,13 +215,13 @@ static void run_share(const Globals &globals, const PerplexityOptions &options,
         result.update(Json{{"base_losses", rows.base_losses},
                            {"divergences", rows.divergences},
                            {"same_top", rows.same_top},
-                           {"same_model", (facts.flags & GGUFX_MEASURE_SAME_MODEL) != 0}});
+                           {"same_model", (facts.flags & GGUFX_EVAL_SAME_MODEL) != 0}});
     }
     parts.write(std::move(result));
 }
 
 // Appends the rows of a part; its members have equal lengths.
-static void add_rows(std::vector<ggufx_measure_row> &rows, const PartReader &part, bool compared) {
+static void add_rows(std::vector<ggufx_eval_row> &rows, const PartReader &part, bool compared) {
     const std::vector<double> losses = part.numbers("losses");
     const std::vector<uint64_t> tokens = part.wholes("tokens");
     std::vector<double> base(losses.size()), divergences(losses.size());
@@ -237,32 +237,32 @@ static void add_rows(std::vector<ggufx_measure_row> &rows, const PartReader &par
         part.refuse("losses", "has another length than its neighbours");
     for (size_t i = 0; i < n; i++) {
         const bool same = compared && same_top[i].value.truth().value_or(false);
-        rows.push_back({losses[i], base[i], divergences[i], same ? GGUFX_MEASURE_SAME_TOP : 0,
+        rows.push_back({losses[i], base[i], divergences[i], same ? GGUFX_EVAL_SAME_TOP : 0,
                         static_cast<int32_t>(tokens[i])});
     }
 }
 
 // Returns nothing if parts are missing.
-static std::optional<ggufx_measure_facts> merge(const Globals &globals,
-                                                const PerplexityOptions &options,
-                                                const TextModel &model, const Chunks &chunks) {
+static std::optional<ggufx_eval_facts> merge(const Globals &globals,
+                                             const PerplexityOptions &options,
+                                             const TextModel &model, const Chunks &chunks) {
     const Parts parts(globals, options.shards, "perplexity", job_of(options, model, chunks));
     const std::optional<std::vector<Json>> results = parts.read();
     if (!results) return std::nullopt;
     const bool compared = !options.base.empty();
-    uint32_t flags = compared ? GGUFX_MEASURE_COMPARED | GGUFX_MEASURE_SAME_MODEL : 0;
-    std::vector<ggufx_measure_row> rows;
+    uint32_t flags = compared ? GGUFX_EVAL_COMPARED | GGUFX_EVAL_SAME_MODEL : 0;
+    std::vector<ggufx_eval_row> rows;
     for (uint32_t i = 0; i < results->size(); i++) {
         const Share share = {i + 1, static_cast<uint32_t>(results->size())};
         const PartReader part = {(*results)[i], escape(parts.path(share))};
         const size_t before = rows.size();
         add_rows(rows, part, compared);
         if (compared && rows.size() > before && !part.truth("same_model"))
-            flags &= ~GGUFX_MEASURE_SAME_MODEL;
+            flags &= ~GGUFX_EVAL_SAME_MODEL;
     }
-    return facts<ggufx_measure_facts>([&](ggufx_measure_facts *out, ggufx_error *error) {
-        return ggufx_measure_total(out, model.rt.get(), rows.data(), rows.size(), chunks.n,
-                                   options.n_context, flags, error);
+    return facts<ggufx_eval_facts>([&](ggufx_eval_facts *out, ggufx_error *error) {
+        return ggufx_eval_merge(out, model.rt.get(), rows.data(), rows.size(), chunks.n,
+                                options.n_context, flags, error);
     });
 }
 
@@ -275,7 +275,7 @@ static int choices(const Globals &globals, const PerplexityOptions &options) {
 }
 
 static void print_result(const Globals &globals, const PerplexityOptions &options,
-                         const TextModel &model, const ggufx_measure_facts &result) {
+                         const TextModel &model, const ggufx_eval_facts &result) {
     Output out(globals);
     if (globals.json) {
         print_json(out, result_json(options, model, result));
@@ -283,7 +283,7 @@ static void print_result(const Globals &globals, const PerplexityOptions &option
         out.write(fmt::format("perplexity {:.4f} +- {:.5f} ({} chunks of {} of {} tokens)\n",
                               result.perplexity, result.standard_error, result.n_chunks,
                               options.n_context, model.ids.size()));
-        if (result.flags & GGUFX_MEASURE_COMPARED) print_divergence(out, result);
+        if (result.flags & GGUFX_EVAL_COMPARED) print_divergence(out, result);
     }
     out.finish();
 }

@@ -12,7 +12,7 @@ namespace ggufx::cli {
 void resume(const GeneratingModel &generation, const std::string &path) {
     ggufx_error why;
     const ggufx_status status =
-        ggufx_session_load_path(generation.session(), 0, path.c_str(), &why);
+        ggufx_session_load_file(generation.session(), 0, path.c_str(), &why);
     if (status != GGUFX_OK) {
         const Failure failure(exit_code(status), why);
         const bool is_named = status == GGUFX_E_IO; // the error names the file, or a rank
@@ -36,13 +36,13 @@ static void compute(const GeneratingModel &generation, uint64_t n_tokens, Output
         n = (at < n_prompt ? std::min(n_prompt, end) : end) - at;
         if (logits) n = std::min(n, kRows);
         rows.resize(logits ? n * model_facts(generation.model()).n_vocab : 0);
-        const uint32_t products = at < n_prompt ? GGUFX_MATMUL_TILES : GGUFX_MATMUL_BATCH_INVARIANT;
-        const ggufx_batch_item item =
-            batch_item(0, logits ? GGUFX_BATCH_ALL_LOGITS : 0, std::span(ids).subspan(at, n));
-        ggufx_batch_options options = batch_options(products, rows);
+        const uint32_t products = at < n_prompt ? GGUFX_MATMUL_TILED : GGUFX_MATMUL_BATCH_INVARIANT;
+        const ggufx_decode_item item =
+            batch_item(0, logits ? GGUFX_DECODE_ALL_LOGITS : 0, std::span(ids).subspan(at, n));
+        ggufx_decode_options options = batch_options(products, rows);
         options.progress = pending_signal() ? nullptr : &cancel;
         call([&](ggufx_error *error) {
-            return ggufx_session_decode_batch(generation.session(), &item, 1, &options, error);
+            return ggufx_session_decode(generation.session(), &item, 1, &options, error);
         });
         if (logits) logits->write(f32_bytes(rows));
     }
@@ -51,7 +51,7 @@ static void compute(const GeneratingModel &generation, uint64_t n_tokens, Output
 static void truncate(const GeneratingModel &generation, uint64_t n_tokens) {
     if (generation.n_held() <= n_tokens) return;
     call([&](ggufx_error *error) {
-        return ggufx_session_sequence_truncate(generation.session(), 0, n_tokens, error);
+        return ggufx_session_truncate(generation.session(), 0, n_tokens, error);
     });
 }
 
@@ -68,7 +68,7 @@ void write_logits(const GeneratingModel &generation, uint64_t first, Output &out
 
 void save(const GeneratingModel &generation, const std::string &path) {
     call([&](ggufx_error *error) {
-        return ggufx_session_save_path(generation.session(), 0, path.c_str(), error);
+        return ggufx_session_save_file(generation.session(), 0, path.c_str(), error);
     });
 }
 

@@ -38,10 +38,10 @@ static std::vector<Piece> pieces_of(const ggufx_tokenizer *tokenizer,
 }
 
 static const char *kind_name(uint32_t flags) {
-    if (flags & GGUFX_TOKEN_END) return "end";
+    if (flags & GGUFX_TOKEN_EOG) return "end";
     if (flags & GGUFX_TOKEN_CONTROL) return "control";
     if (flags & GGUFX_TOKEN_UNKNOWN) return "unknown";
-    if (flags & GGUFX_TOKEN_USER) return "user";
+    if (flags & GGUFX_TOKEN_USER_DEFINED) return "user";
     if (flags & GGUFX_TOKEN_BYTE) return "byte";
     return flags & GGUFX_TOKEN_UNUSED ? "unused" : "";
 }

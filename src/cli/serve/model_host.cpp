@@ -94,8 +94,9 @@ ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
     facts_ = model_facts(model_.get());
     model_sampling_ = cli::model_sampling(file_.get());
     use_model_sampling(globals, sampling_, model_sampling_);
-    embeds_only_ = (facts_.flags & GGUFX_MODEL_EMBEDS_ONLY) != 0;
-    if (options.embeddings || (facts_.flags & (GGUFX_MODEL_EMBEDS_ONLY | GGUFX_MODEL_EMBEDS)) != 0)
+    embeds_only_ = (facts_.flags & GGUFX_MODEL_EMBEDDING_ONLY) != 0;
+    if (options.embeddings ||
+        (facts_.flags & (GGUFX_MODEL_EMBEDDING_ONLY | GGUFX_MODEL_EMBEDS)) != 0)
         make_embedder(options);
     if (!embeds_only_) make_session(options);
     if (!embeds_only_) find_longest_token();
@@ -255,14 +256,14 @@ std::string ModelHost::piece(int32_t id) const {
     return detokenize({&id, 1}, GGUFX_DETOKENIZE_KEEP_SPECIAL | GGUFX_DETOKENIZE_KEEP_SPACE);
 }
 
-std::string ModelHost::detokenize_part(std::span<const int32_t> ids, ggufx_detokenize_state &state,
+std::string ModelHost::detokenize_part(std::span<const int32_t> ids, ggufx_detokenizer_state &state,
                                        uint32_t flags) const {
     std::string out;
     ggufx_error error;
     state.flags = flags;
     const ggufx_status status = fill_room(out, error, [&](size_t *needed, ggufx_error *e) {
-        return ggufx_detokenize_part(out.data(), out.size(), needed, &state, tokenizer_.get(),
-                                     ids.data(), ids.size(), e);
+        return ggufx_detokenize_stream(out.data(), out.size(), needed, &state, tokenizer_.get(),
+                                       ids.data(), ids.size(), e);
     });
     if (status != GGUFX_OK) refuse_call(status, error, "tokens");
     return out;
@@ -314,7 +315,7 @@ std::string ModelHost::render(const ChatWanted &wanted) const {
     std::string out;
     ggufx_error error;
     const ggufx_status status = fill_room(out, error, [&](size_t *needed, ggufx_error *e) {
-        return ggufx_chat_render(out.data(), out.size(), needed, chat_.get(), &request, e);
+        return ggufx_chat_template_render(out.data(), out.size(), needed, chat_.get(), &request, e);
     });
     if (status != GGUFX_OK) refuse_call(status, error, "messages");
     return out;

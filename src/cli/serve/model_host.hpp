@@ -66,7 +66,7 @@ public:
     // Returns the bytes of one token.
     std::string piece(int32_t id) const;
     // Returns the text of ids that come one after another; flags: GGUFX_DETOKENIZE_*.
-    std::string detokenize_part(std::span<const int32_t> ids, ggufx_detokenize_state &state,
+    std::string detokenize_part(std::span<const int32_t> ids, ggufx_detokenizer_state &state,
                                 uint32_t flags) const;
     // Throws ApiError if the template cannot render the conversation. So it does for schemas with
     // unsupported keywords, or that take too much work or memory. `asker`: the key or address.
@@ -128,7 +128,7 @@ private:
     ModelSampling model_sampling_;
     SamplingOptions sampling_;
     std::string name_, fingerprint_, quantization_;
-    ggufx_chat_facts chat_facts_ = {};
+    ggufx_chat_template_facts chat_facts_ = {};
     size_t longest_token_ = 0; // bytes
     mutable GrammarCache grammars_;
     uint32_t n_context_ = 0, dimensions_ = 0, n_embed_context_ = 0;

@@ -62,22 +62,22 @@ void RankSession::step(std::span<const Item> items, Path path,
 
 void RankSession::repeat(const RankStep &step) {
     size_t n_rows = 0;
-    std::vector<ggufx_batch_item> items;
+    std::vector<ggufx_decode_item> items;
     for (const RankStep::Item &item : step.items) {
         const bool all = item.logits == RankStep::Logits::all;
         const bool last = item.logits == RankStep::Logits::last;
         n_rows += all ? item.ids.size() : last;
-        const uint32_t flags = all ? GGUFX_BATCH_ALL_LOGITS : last ? GGUFX_BATCH_LOGITS : 0;
+        const uint32_t flags = all ? GGUFX_DECODE_ALL_LOGITS : last ? GGUFX_DECODE_LOGITS : 0;
         items.push_back(batch_item(item.sequence, flags, item.ids));
     }
     logits_.resize(std::max(logits_.size(), n_rows * n_vocab_));
     const bool is_tiled = step.path == Path::tiles;
-    auto options = batch_options(is_tiled ? GGUFX_MATMUL_TILES : GGUFX_MATMUL_BATCH_INVARIANT,
+    auto options = batch_options(is_tiled ? GGUFX_MATMUL_TILED : GGUFX_MATMUL_BATCH_INVARIANT,
                                  std::span(logits_).first(n_rows * n_vocab_));
-    options.flags |= GGUFX_BATCH_KEEP_NAN;
+    options.flags |= GGUFX_DECODE_KEEP_NAN;
     ggufx_error error;
     const ggufx_status status =
-        ggufx_session_decode_batch(session(), items.data(), items.size(), &options, &error);
+        ggufx_session_decode(session(), items.data(), items.size(), &options, &error);
     check_step(status, error);
 }
 
@@ -92,7 +92,7 @@ void RankSession::truncate(uint32_t sequence, uint64_t n_tokens) {
 bool RankSession::copy(uint32_t from, uint32_t to, uint64_t n_tokens) {
     tell({.kind = RankStep::Kind::copy, .sequence = to, .from = from, .n_tokens = n_tokens});
     ggufx_error error;
-    const ggufx_status status = ggufx_session_sequence_copy(session(), from, to, n_tokens, &error);
+    const ggufx_status status = ggufx_session_copy(session(), from, to, n_tokens, &error);
     if (status == GGUFX_E_MEMORY) lose(error);
     if (status != GGUFX_OK) refuse(status, error);
     return true;

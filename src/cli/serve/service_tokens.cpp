@@ -77,7 +77,7 @@ public:
         const std::string text =
             error_ + host_.detokenize_part({ids_.data() + at_, n}, state_,
                                            GGUFX_DETOKENIZE_KEEP_SPECIAL |
-                                               (is_last ? GGUFX_DETOKENIZE_LAST : 0));
+                                               (is_last ? GGUFX_DETOKENIZE_FLUSH : 0));
         at_ += n;
         const size_t end = is_last ? text.size() : length_before_error(text);
         error_ = text.substr(end, 1);
@@ -90,7 +90,7 @@ private:
     const ModelHost &host_;
     std::vector<int32_t> ids_;
     size_t at_ = 0;
-    ggufx_detokenize_state state_ = {};
+    ggufx_detokenizer_state state_ = {};
     std::string error_; // invalid byte at the end of the part before
 };
 

@@ -51,21 +51,21 @@ void SessionBackend::step(std::span<const Item> items, Path,
 
 void SessionBackend::read(uint32_t sequence, uint64_t first, std::span<int32_t> out) const {
     attempt([&](ggufx_error *error) {
-        return ggufx_session_sequence_tokens(out.data(), nullptr, session(), sequence, first,
-                                             out.size(), error);
+        return ggufx_session_tokens(out.data(), nullptr, session(), sequence, first, out.size(),
+                                    error);
     });
 }
 
 // Cannot fail for a shorter length of an existing sequence.
 void SessionBackend::truncate(uint32_t sequence, uint64_t n_tokens) {
     attempt([&](ggufx_error *error) {
-        return ggufx_session_sequence_truncate(session(), sequence, n_tokens, error);
+        return ggufx_session_truncate(session(), sequence, n_tokens, error);
     });
 }
 
 bool SessionBackend::copy(uint32_t from, uint32_t to, uint64_t n_tokens) {
     ggufx_error error;
-    const ggufx_status status = ggufx_session_sequence_copy(session(), from, to, n_tokens, &error);
+    const ggufx_status status = ggufx_session_copy(session(), from, to, n_tokens, &error);
     if (status != GGUFX_OK && status != GGUFX_E_MEMORY) refuse(status, error);
     return status == GGUFX_OK;
 }
@@ -81,7 +81,7 @@ bool SessionBackend::holds(uint32_t sequence, std::span<const PrefixIndex::Code>
     if (n_tokens(sequence) != codes.size()) return false;
     for (size_t first = 0; first < codes.size(); first += most) {
         const size_t n = std::min(most, codes.size() - first);
-        if (ggufx_session_sequence_tokens(ids, positions, session(), sequence, first, n, nullptr) !=
+        if (ggufx_session_tokens(ids, positions, session(), sequence, first, n, nullptr) !=
             GGUFX_OK)
             return false;
         for (size_t i = 0; i < n; i++)
@@ -95,7 +95,7 @@ bool SessionBackend::holds(uint32_t sequence, std::span<const PrefixIndex::Code>
 BackendMemory SessionBackend::memory() const {
     const auto facts = cli::facts<ggufx_session_memory_facts>(
         [&](ggufx_session_memory_facts *out, ggufx_error *error) {
-            return ggufx_session_memory(out, session(), error);
+            return ggufx_session_memory_info(out, session(), error);
         });
     return {facts.cache_bytes, facts.n_pages, facts.n_shared_pages};
 }

@@ -32,7 +32,7 @@ public:
     void step(std::span<const Item> items, Path path,
               const std::function<bool()> &is_cancelled) override;
     uint64_t n_tokens(uint32_t sequence) const override {
-        return ggufx_session_sequence_length(session_.get(), sequence);
+        return ggufx_session_length(session_.get(), sequence);
     }
     void read(uint32_t sequence, uint64_t first, std::span<int32_t> out) const override;
     ggufx_session *session() const { return session_.get(); } // for the engine thread

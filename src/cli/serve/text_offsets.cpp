@@ -21,7 +21,7 @@ uint64_t TextOffsets::add(int32_t id, std::string_view bytes, uint32_t flags) {
 }
 
 void TextOffsets::end_part() {
-    n_characters_ += count_characters(host_.detokenize_part({}, state_, GGUFX_DETOKENIZE_LAST));
+    n_characters_ += count_characters(host_.detokenize_part({}, state_, GGUFX_DETOKENIZE_FLUSH));
     n_missing_ = 0;
     state_ = {};
 }

@@ -17,7 +17,7 @@ public:
 
 private:
     const ModelHost &host_;
-    ggufx_detokenize_state state_ = {};
+    ggufx_detokenizer_state state_ = {};
     uint64_t n_characters_ = 0; // whole characters so far
     unsigned n_missing_ = 0;    // bytes that the character of the last token lacks
 };

@@ -151,7 +151,7 @@ void Vocab::load_pre() {
     }
     // The list of names may exceed a message: it shows what fits, and where to find all.
     fail(Status::unsupported, {file_->meta(index).offset, index},
-         "%s %s is not known; known (ggufx_tokenizer_pre tells all): %.*s", kPre,
+         "%s %s is not known; known (ggufx_pre_tokenizer_at tells all): %.*s", kPre,
          Quoted(name).c_str(), static_cast<int>(known.size()), known.data());
 }
 

@@ -454,7 +454,7 @@ extern "C" ggufx_status ggufx_mpi_group(ggufx_group *out, const ggufx_mpi_option
             return fail(error, GGUFX_E_IO, GGUFX_NONE, "%s", MpiText(opened).text);
         memset(out, 0, sizeof *out);
         out->struct_size = sizeof *out;
-        out->flags = group->is_one_machine() ? GGUFX_GROUP_ONE_MACHINE : 0;
+        out->flags = group->is_one_machine() ? GGUFX_GROUP_SHARED_MEMORY : 0;
         out->rank = group->rank();
         out->size = group->size();
         out->allgather = allgather;

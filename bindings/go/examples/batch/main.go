@@ -34,13 +34,13 @@ func main() {
 		log.Fatal(err)
 	}
 	defer sampler.Close()
-	texts, items := make([][]int32, len(prompts)), make([]ggufx.BatchItem, len(prompts))
+	texts, items := make([][]int32, len(prompts)), make([]ggufx.DecodeItem, len(prompts))
 	for i, prompt := range prompts {
 		texts[i] = try(tokenizer.Tokenize(prompt, ggufx.TokenizeAddSpecial))
-		items[i] = ggufx.BatchItem{Sequence: uint32(i), Tokens: texts[i], Flags: ggufx.BatchLogits}
+		items[i] = ggufx.DecodeItem{Sequence: uint32(i), Tokens: texts[i], Flags: ggufx.DecodeLogits}
 	}
 	for step := 0; step < 12; step++ {
-		rows := try(session.DecodeBatch(items, nil, nil))
+		rows := try(session.Decode(items, nil, nil))
 		for i := range texts {
 			id, _, err := sampler.Sample(nil, rows[i*vocab:(i+1)*vocab])
 			texts[i] = append(texts[i], try(id, err))

@@ -30,7 +30,7 @@ func run(path string) error {
 	if err != nil {
 		return err
 	}
-	rowBytes, err := ggufx.RowBytes(ggufx.TypeQ4_K, info.Ne[0])
+	rowBytes, err := ggufx.TypeRowBytes(ggufx.TypeQ4_K, info.Ne[0])
 	if err != nil {
 		return err
 	}

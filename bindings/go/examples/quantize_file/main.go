@@ -22,13 +22,13 @@ func run(from, to string) error {
 		return err
 	}
 	defer file.Close()
-	mix, err := ggufx.FileTypeFromName("Q4_K_M")
+	mix, err := ggufx.FileTypeFind("Q4_K_M")
 	if err != nil {
 		return err
 	}
 	// The demo's model is Q8_0 already.
-	options := &ggufx.JobOptions{Flags: ggufx.JobAllowRequantize}
-	job, err := rt.QuantizeJob(file, mix, options)
+	options := &ggufx.QuantizerOptions{Flags: ggufx.QuantizerAllowRequantize}
+	job, err := rt.NewQuantizer(file, mix, options)
 	if err != nil {
 		return err
 	}

@@ -37,22 +37,22 @@ func main() {
 	}
 	defer sampler.Close()
 	ids := try(tokenizer.Tokenize(prompt, ggufx.TokenizeAddSpecial))
-	all := ggufx.BatchItem{Tokens: ids, Flags: ggufx.BatchMark}
-	try(session.DecodeBatch([]ggufx.BatchItem{all}, nil, nil))
+	all := ggufx.DecodeItem{Tokens: ids, Flags: ggufx.DecodeCheckpoint}
+	try(session.Decode([]ggufx.DecodeItem{all}, nil, nil))
 	for i, text := range []string{" Nib was", " The sun"} {
-		item := ggufx.BatchItem{Sequence: uint32(i + 1), Tokens: try(tokenizer.Tokenize(text, 0)), Flags: ggufx.BatchLogits}
-		if err := session.SequenceCopy(0, item.Sequence, uint64(len(ids))); err != nil {
+		item := ggufx.DecodeItem{Sequence: uint32(i + 1), Tokens: try(tokenizer.Tokenize(text, 0)), Flags: ggufx.DecodeLogits}
+		if err := session.Copy(0, item.Sequence, uint64(len(ids))); err != nil {
 			log.Fatal(err)
 		}
-		more, row := item.Tokens, try(session.DecodeBatch([]ggufx.BatchItem{item}, nil, nil))
+		more, row := item.Tokens, try(session.Decode([]ggufx.DecodeItem{item}, nil, nil))
 		for n := 0; n < 8; n++ {
 			id, _, err := sampler.Sample(nil, row)
 			more = append(more, try(id, err))
 			item.Tokens = more[len(more)-1:]
-			row = try(session.DecodeBatch([]ggufx.BatchItem{item}, nil, nil))
+			row = try(session.Decode([]ggufx.DecodeItem{item}, nil, nil))
 		}
 		fmt.Println(try(tokenizer.Detokenize(more, 0)))
 	}
-	memory := try(session.Memory())
+	memory := try(session.MemoryInfo())
 	fmt.Printf("%d tokens, %d shared pages\n", memory.Tokens, memory.SharedPages)
 }

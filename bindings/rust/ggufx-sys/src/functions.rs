@@ -18,54 +18,55 @@ functions! {
     fn ggufx_status_name(status: ggufx_status) -> *const c_char;
     fn ggufx_version() -> *const c_char;
     fn ggufx_abi_version() -> u32;
-    fn ggufx_abi_layout(struct_name: *const c_char) -> usize;
+    fn ggufx_struct_size(struct_name: *const c_char) -> usize;
     fn ggufx_has(feature: *const c_char) -> i32;
     fn ggufx_runtime_create(out: *mut *mut ggufx_runtime, options: *const ggufx_runtime_options,
         error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_runtime_destroy(rt: *mut ggufx_runtime);
     fn ggufx_runtime_info(out: *mut ggufx_runtime_facts, rt: *const ggufx_runtime, error: *mut
         ggufx_error) -> ggufx_status;
-    fn ggufx_session_decode_batch(session: *mut ggufx_session, items: *const ggufx_batch_item,
-        n_items: usize, options: *const ggufx_batch_options, error: *mut ggufx_error) ->
-        ggufx_status;
-    fn ggufx_session_sequence_length(session: *const ggufx_session, sequence: u32) -> u64;
-    fn ggufx_session_sequence_truncate(session: *mut ggufx_session, sequence: u32, n_tokens: u64,
+    fn ggufx_session_decode(session: *mut ggufx_session, items: *const ggufx_decode_item, n_items:
+        usize, options: *const ggufx_decode_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_session_length(session: *const ggufx_session, sequence: u32) -> u64;
+    fn ggufx_session_truncate(session: *mut ggufx_session, sequence: u32, n_tokens: u64, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_session_remove(session: *mut ggufx_session, sequence: u32, first: u64, n_tokens: u64,
         error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_session_sequence_remove(session: *mut ggufx_session, sequence: u32, first: u64,
-        n_tokens: u64, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_session_sequence_shift(session: *mut ggufx_session, sequence: u32, first: u64,
-        n_tokens: u64, delta: i32, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_session_sequence_tokens(out_ids: *mut i32, out_positions: *mut i32, session: *const
+    fn ggufx_session_shift(session: *mut ggufx_session, sequence: u32, first: u64, n_tokens: u64,
+        delta: i32, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_session_tokens(out_ids: *mut i32, out_positions: *mut i32, session: *const
         ggufx_session, sequence: u32, first: u64, n_tokens: u64, error: *mut ggufx_error) ->
         ggufx_status;
-    fn ggufx_session_sequence_copy(session: *mut ggufx_session, from: u32, to: u32, n_tokens: u64,
-        error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_session_memory(out: *mut ggufx_session_memory_facts, session: *const ggufx_session,
-        error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_session_copy(session: *mut ggufx_session, from: u32, to: u32, n_tokens: u64, error:
+        *mut ggufx_error) -> ggufx_status;
+    fn ggufx_session_memory_info(out: *mut ggufx_session_memory_facts, session: *const
+        ggufx_session, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_session_save(session: *const ggufx_session, sequence: u32, write: Option<unsafe extern
         "C" fn(user: *mut c_void, data: *const c_void, n: usize) -> ggufx_status>, user: *mut
         c_void, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_session_load(session: *mut ggufx_session, sequence: u32, read: Option<unsafe extern "C"
         fn(user: *mut c_void, data: *mut c_void, n: usize) -> ggufx_status>, user: *mut c_void,
         error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_session_save_path(session: *const ggufx_session, sequence: u32, path: *const c_char,
+    fn ggufx_session_save_file(session: *const ggufx_session, sequence: u32, path: *const c_char,
         error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_session_load_path(session: *mut ggufx_session, sequence: u32, path: *const c_char,
+    fn ggufx_session_load_file(session: *mut ggufx_session, sequence: u32, path: *const c_char,
         error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_chat_create(out: *mut *mut ggufx_chat, rt: *const ggufx_runtime, file: *const
-        ggufx_file, options: *const ggufx_chat_options, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_chat_destroy(chat: *mut ggufx_chat);
-    fn ggufx_chat_format_name(index: usize) -> *const c_char;
-    fn ggufx_chat_render(out: *mut c_char, capacity: usize, out_needed: *mut usize, chat: *const
-        ggufx_chat, request: *const ggufx_chat_request, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_chat_runs(out: *mut ggufx_chat_run, capacity: usize, out_needed: *mut usize, chat:
-        *const ggufx_chat, request: *const ggufx_chat_request, error: *mut ggufx_error) ->
+    fn ggufx_chat_template_create(out: *mut *mut ggufx_chat_template, rt: *const ggufx_runtime,
+        file: *const ggufx_file, options: *const ggufx_chat_template_options, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_chat_template_destroy(chat: *mut ggufx_chat_template);
+    fn ggufx_chat_template_builtin_name(index: usize) -> *const c_char;
+    fn ggufx_chat_template_render(out: *mut c_char, capacity: usize, out_needed: *mut usize, chat:
+        *const ggufx_chat_template, request: *const ggufx_chat_request, error: *mut ggufx_error) ->
         ggufx_status;
-    fn ggufx_chat_tokenize(out_ids: *mut i32, capacity: usize, out_needed: *mut usize, chat: *const
-        ggufx_chat, tokenizer: *const ggufx_tokenizer, request: *const ggufx_chat_request, flags:
-        u32, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_chat_info(out: *mut ggufx_chat_facts, chat: *const ggufx_chat, error: *mut ggufx_error)
-        -> ggufx_status;
+    fn ggufx_chat_template_spans(out: *mut ggufx_chat_span, capacity: usize, out_needed: *mut usize,
+        chat: *const ggufx_chat_template, request: *const ggufx_chat_request, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_chat_template_tokenize(out_ids: *mut i32, capacity: usize, out_needed: *mut usize,
+        chat: *const ggufx_chat_template, tokenizer: *const ggufx_tokenizer, request: *const
+        ggufx_chat_request, flags: u32, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_chat_template_info(out: *mut ggufx_chat_template_facts, chat: *const
+        ggufx_chat_template, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_chat_parser_create(out: *mut *mut ggufx_chat_parser, rt: *const ggufx_runtime, options:
         *const ggufx_chat_parser_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_chat_parser_destroy(parser: *mut ggufx_chat_parser);
@@ -82,7 +83,7 @@ functions! {
         ggufx_status;
     fn ggufx_device_open(out: *mut *mut ggufx_device, rt: *const ggufx_runtime, id: *const c_char,
         options: *const ggufx_device_options, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_device_adopt_vulkan(out: *mut *mut ggufx_device, rt: *const ggufx_runtime, handles:
+    fn ggufx_device_create_vulkan(out: *mut *mut ggufx_device, rt: *const ggufx_runtime, handles:
         *const ggufx_vulkan_options, options: *const ggufx_device_options, error: *mut ggufx_error)
         -> ggufx_status;
     fn ggufx_device_detach(device: *mut ggufx_device);
@@ -93,7 +94,7 @@ functions! {
         ggufx_tensor, progress: *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_tensor_download(out: *mut c_void, n: usize, w: *const ggufx_tensor, error: *mut
         ggufx_error) -> ggufx_status;
-    fn ggufx_tensor_word_sum(out: *mut u32, w: *const ggufx_tensor, error: *mut ggufx_error) ->
+    fn ggufx_tensor_checksum(out: *mut u32, w: *const ggufx_tensor, error: *mut ggufx_error) ->
         ggufx_status;
     fn ggufx_embedder_create(out: *mut *mut ggufx_embedder, model: *const ggufx_model, options:
         *const ggufx_embed_options, error: *mut ggufx_error) -> ggufx_status;
@@ -111,6 +112,15 @@ functions! {
     fn ggufx_recommend(out: *mut ggufx_estimate_facts, rt: *const ggufx_runtime, file: *const
         ggufx_file, options: *const ggufx_estimate_options, error: *mut ggufx_error) ->
         ggufx_status;
+    fn ggufx_eval_perplexity(out: *mut ggufx_eval_facts, session: *mut ggufx_session, tokens: *const
+        i32, n_tokens: usize, n_context: u32, bos: i32, options: *const ggufx_eval_options, error:
+        *mut ggufx_error) -> ggufx_status;
+    fn ggufx_eval_merge(out: *mut ggufx_eval_facts, rt: *const ggufx_runtime, rows: *const
+        ggufx_eval_row, n_rows: usize, n_chunks: u64, n_context: u32, flags: u32, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_eval_continuations(out: *mut f64, session: *mut ggufx_session, context: *const i32,
+        n_context: usize, endings: *const ggufx_token_list, n_endings: usize, progress: *const
+        ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_open(out: *mut *mut ggufx_file, rt: *const ggufx_runtime, path: *const c_char, options:
         *const ggufx_open_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_open_fd(out: *mut *mut ggufx_file, rt: *const ggufx_runtime, fd: i32, offset: u64,
@@ -124,7 +134,7 @@ functions! {
     fn ggufx_file_info(out: *mut ggufx_file_facts, file: *const ggufx_file, error: *mut ggufx_error)
         -> ggufx_status;
     fn ggufx_file_meta_count(file: *const ggufx_file) -> usize;
-    fn ggufx_file_meta_at(out: *mut ggufx_meta_entry, file: *const ggufx_file, index: usize, error:
+    fn ggufx_file_meta_at(out: *mut ggufx_meta_facts, file: *const ggufx_file, index: usize, error:
         *mut ggufx_error) -> ggufx_status;
     fn ggufx_file_meta_find(out: *mut usize, file: *const ggufx_file, key: *const c_char, length:
         usize, error: *mut ggufx_error) -> ggufx_status;
@@ -160,9 +170,9 @@ functions! {
     fn ggufx_tensor_slice(out: *mut *mut ggufx_tensor, tensor: *const ggufx_tensor, dim: u32, first:
         u64, n: u64, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_tensor_destroy(tensor: *mut ggufx_tensor);
-    fn ggufx_validate(file: *const ggufx_file, flags: u32, report: Option<unsafe extern "C" fn(user:
-        *mut c_void, finding: *const ggufx_finding) -> ggufx_status>, user: *mut c_void, progress:
-        *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_file_validate(file: *const ggufx_file, flags: u32, report: Option<unsafe extern "C"
+        fn(user: *mut c_void, finding: *const ggufx_finding_facts) -> ggufx_status>, user: *mut
+        c_void, progress: *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_generator_create(out: *mut *mut ggufx_generator, session: *mut ggufx_session, options:
         *const ggufx_generator_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_generator_destroy(generator: *mut ggufx_generator);
@@ -217,7 +227,7 @@ functions! {
         *mut ggufx_error) -> ggufx_status;
     fn ggufx_matcher_info(out: *mut ggufx_matcher_facts, matcher: *const ggufx_matcher, error: *mut
         ggufx_error) -> ggufx_status;
-    fn ggufx_writer_copy_rank(writer: *mut ggufx_writer, file: *const ggufx_file, rank: u32,
+    fn ggufx_writer_copy_shard(writer: *mut ggufx_writer, file: *const ggufx_file, rank: u32,
         n_ranks: u32, speeds: *const u32, flags: u32, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_imatrix_open(out: *mut *mut ggufx_imatrix, rt: *const ggufx_runtime, path: *const
         c_char, progress: *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
@@ -226,42 +236,21 @@ functions! {
     fn ggufx_imatrix_destroy(imatrix: *mut ggufx_imatrix);
     fn ggufx_imatrix_info(out: *mut ggufx_imatrix_facts, imatrix: *const ggufx_imatrix, error: *mut
         ggufx_error) -> ggufx_status;
-    fn ggufx_imatrix_at(out: *mut ggufx_imatrix_entry, imatrix: *const ggufx_imatrix, index: usize,
-        error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_imatrix_entry_at(out: *mut ggufx_imatrix_entry, imatrix: *const ggufx_imatrix, index:
+        usize, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_imatrix_find(out_index: *mut usize, imatrix: *const ggufx_imatrix, name: *const c_char,
         length: usize, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_imatrix_dataset(out: *mut ggufx_text, imatrix: *const ggufx_imatrix, index: usize,
+    fn ggufx_imatrix_dataset_at(out: *mut ggufx_text, imatrix: *const ggufx_imatrix, index: usize,
         error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_imatrix_select(imatrix: *mut ggufx_imatrix, keep: *const u8, n: usize, error: *mut
-        ggufx_error) -> ggufx_status;
+    fn ggufx_imatrix_keep_entries(imatrix: *mut ggufx_imatrix, keep: *const u8, n: usize, error:
+        *mut ggufx_error) -> ggufx_status;
     fn ggufx_imatrix_merge(imatrix: *mut ggufx_imatrix, other: *const ggufx_imatrix, error: *mut
         ggufx_error) -> ggufx_status;
-    fn ggufx_imatrix_collect(out: *mut *mut ggufx_imatrix, session: *mut ggufx_session, tokens:
+    fn ggufx_imatrix_create(out: *mut *mut ggufx_imatrix, session: *mut ggufx_session, tokens:
         *const i32, n_tokens: usize, n_context: u32, bos: i32, options: *const
         ggufx_imatrix_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_imatrix_write(imatrix: *const ggufx_imatrix, path: *const c_char, format: i32,
         progress: *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_file_type_count() -> usize;
-    fn ggufx_file_type_at(out: *mut ggufx_file_type_facts, index: usize, error: *mut ggufx_error) ->
-        ggufx_status;
-    fn ggufx_file_type_from_name(out: *mut u32, name: *const c_char, error: *mut ggufx_error) ->
-        ggufx_status;
-    fn ggufx_job_quantize(out: *mut *mut ggufx_job, rt: *const ggufx_runtime, file: *const
-        ggufx_file, file_type: u32, options: *const ggufx_job_options, error: *mut ggufx_error) ->
-        ggufx_status;
-    fn ggufx_job_destroy(job: *mut ggufx_job);
-    fn ggufx_job_info(out: *mut ggufx_job_facts, job: *const ggufx_job, error: *mut ggufx_error) ->
-        ggufx_status;
-    fn ggufx_job_tensor_at(out: *mut ggufx_job_tensor, job: *const ggufx_job, index: usize, error:
-        *mut ggufx_error) -> ggufx_status;
-    fn ggufx_job_set_types(job: *mut ggufx_job, types: *const u32, n: usize, error: *mut
-        ggufx_error) -> ggufx_status;
-    fn ggufx_job_measure(out: *mut f64, job: *const ggufx_job, index: usize, type_: u32, max_values:
-        u64, progress: *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_job_run(job: *mut ggufx_job, path: *const c_char, options: *const
-        ggufx_job_run_options, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_job_finish(job: *mut ggufx_job, path: *const c_char, progress: *const ggufx_progress,
-        error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_kv_create(out: *mut *mut ggufx_kv, rt: *const ggufx_runtime, options: *const
         ggufx_kv_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_kv_estimate(out: *mut u64, rt: *const ggufx_runtime, options: *const ggufx_kv_options,
@@ -302,31 +291,22 @@ functions! {
     fn ggufx_kv_load(kv: *mut ggufx_kv, sequence: u32, read: Option<unsafe extern "C" fn(user: *mut
         c_void, data: *mut c_void, n: usize) -> ggufx_status>, user: *mut c_void, error: *mut
         ggufx_error) -> ggufx_status;
-    fn ggufx_kv_save_path(kv: *const ggufx_kv, sequence: u32, path: *const c_char, error: *mut
+    fn ggufx_kv_save_file(kv: *const ggufx_kv, sequence: u32, path: *const c_char, error: *mut
         ggufx_error) -> ggufx_status;
-    fn ggufx_kv_load_path(kv: *mut ggufx_kv, sequence: u32, path: *const c_char, error: *mut
+    fn ggufx_kv_load_file(kv: *mut ggufx_kv, sequence: u32, path: *const c_char, error: *mut
         ggufx_error) -> ggufx_status;
     fn ggufx_kv_requantize(kv: *mut ggufx_kv, layer: u32, type_k: u32, type_v: u32, progress: *const
         ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_kv_compact(kv: *mut ggufx_kv, sequence: u32, progress: *const ggufx_progress, error:
         *mut ggufx_error) -> ggufx_status;
     fn ggufx_kv_clear(kv: *mut ggufx_kv, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_kv_stats(out: *mut ggufx_kv_facts, kv: *const ggufx_kv, layer: u32, error: *mut
+    fn ggufx_kv_info(out: *mut ggufx_kv_facts, kv: *const ggufx_kv, layer: u32, error: *mut
         ggufx_error) -> ggufx_status;
     fn ggufx_matvec(y: *mut f32, n_y: usize, rt: *const ggufx_runtime, w: *const ggufx_tensor, x:
         *const f32, n_x: usize, options: *const ggufx_matmul_options, error: *mut ggufx_error) ->
         ggufx_status;
     fn ggufx_matmul(rt: *const ggufx_runtime, products: *const ggufx_product, n_products: usize,
         options: *const ggufx_matmul_options, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_measure(out: *mut ggufx_measure_facts, session: *mut ggufx_session, tokens: *const i32,
-        n_tokens: usize, n_context: u32, bos: i32, options: *const ggufx_measure_options, error:
-        *mut ggufx_error) -> ggufx_status;
-    fn ggufx_measure_total(out: *mut ggufx_measure_facts, rt: *const ggufx_runtime, rows: *const
-        ggufx_measure_row, n_rows: usize, n_chunks: u64, n_context: u32, flags: u32, error: *mut
-        ggufx_error) -> ggufx_status;
-    fn ggufx_measure_endings(out: *mut f64, session: *mut ggufx_session, context: *const i32,
-        n_context: usize, endings: *const ggufx_token_list, n_endings: usize, progress: *const
-        ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_tokenizer_create(out: *mut *mut ggufx_tokenizer, file: *const ggufx_file, error: *mut
         ggufx_error) -> ggufx_status;
     fn ggufx_tokenizer_destroy(tokenizer: *mut ggufx_tokenizer);
@@ -336,27 +316,27 @@ functions! {
     fn ggufx_detokenize(out: *mut c_char, capacity: usize, out_needed: *mut usize, tokenizer: *const
         ggufx_tokenizer, ids: *const i32, n_ids: usize, flags: u32, error: *mut ggufx_error) ->
         ggufx_status;
-    fn ggufx_detokenize_part(out: *mut c_char, capacity: usize, out_needed: *mut usize, state: *mut
-        ggufx_detokenize_state, tokenizer: *const ggufx_tokenizer, ids: *const i32, n_ids: usize,
-        error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_detokenize_stream(out: *mut c_char, capacity: usize, out_needed: *mut usize, state:
+        *mut ggufx_detokenizer_state, tokenizer: *const ggufx_tokenizer, ids: *const i32, n_ids:
+        usize, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_token_info(out: *mut ggufx_token_facts, tokenizer: *const ggufx_tokenizer, id: i32,
         error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_tokenizer_info(out: *mut ggufx_tokenizer_facts, tokenizer: *const ggufx_tokenizer,
         error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_tokenizer_special(tokenizer: *const ggufx_tokenizer, which: u32) -> i32;
-    fn ggufx_tokenizer_pre_count() -> usize;
-    fn ggufx_tokenizer_pre(out: *mut ggufx_pre_facts, index: usize, error: *mut ggufx_error) ->
-        ggufx_status;
+    fn ggufx_pre_tokenizer_count() -> usize;
+    fn ggufx_pre_tokenizer_at(out: *mut ggufx_pre_tokenizer_facts, index: usize, error: *mut
+        ggufx_error) -> ggufx_status;
     fn ggufx_tokenizer_unicode() -> *const c_char;
     fn ggufx_model_create(out: *mut *mut ggufx_model, rt: *const ggufx_runtime, file: *const
         ggufx_file, options: *const ggufx_model_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_model_destroy(model: *mut ggufx_model);
     fn ggufx_model_info(out: *mut ggufx_model_facts, model: *const ggufx_model, error: *mut
         ggufx_error) -> ggufx_status;
-    fn ggufx_model_layer(out: *mut ggufx_layer_facts, model: *const ggufx_model, layer: u32, error:
-        *mut ggufx_error) -> ggufx_status;
-    fn ggufx_file_graph(out: *mut c_char, capacity: usize, out_needed: *mut usize, file: *const
-        ggufx_file, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_model_layer_info(out: *mut ggufx_layer_facts, model: *const ggufx_model, layer: u32,
+        error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_model_describe_graph(out: *mut c_char, capacity: usize, out_needed: *mut usize, file:
+        *const ggufx_file, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_session_create(out: *mut *mut ggufx_session, model: *const ggufx_model, options: *const
         ggufx_session_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_session_destroy(session: *mut ggufx_session);
@@ -366,6 +346,28 @@ functions! {
         ggufx_tensor, first_row: u64, n_rows: u64, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_quantize(out: *mut c_void, n_bytes: usize, rt: *const ggufx_runtime, args: *const
         ggufx_quantize_args, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_file_type_count() -> usize;
+    fn ggufx_file_type_at(out: *mut ggufx_file_type_facts, index: usize, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_file_type_find(out: *mut u32, name: *const c_char, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_quantizer_create(out: *mut *mut ggufx_quantizer, rt: *const ggufx_runtime, file: *const
+        ggufx_file, file_type: u32, options: *const ggufx_quantizer_options, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_quantizer_destroy(quantizer: *mut ggufx_quantizer);
+    fn ggufx_quantizer_info(out: *mut ggufx_quantizer_facts, quantizer: *const ggufx_quantizer,
+        error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_quantizer_tensor_at(out: *mut ggufx_quantizer_tensor_facts, quantizer: *const
+        ggufx_quantizer, index: usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_quantizer_override_types(quantizer: *mut ggufx_quantizer, types: *const u32, n: usize,
+        error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_quantizer_tensor_error(out: *mut f64, quantizer: *const ggufx_quantizer, index: usize,
+        type_: u32, max_values: u64, progress: *const ggufx_progress, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_quantizer_run(quantizer: *mut ggufx_quantizer, path: *const c_char, options: *const
+        ggufx_quantizer_run_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_quantizer_finish(quantizer: *mut ggufx_quantizer, path: *const c_char, progress: *const
+        ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_sampler_create(out: *mut *mut ggufx_sampler, rt: *const ggufx_runtime, n_vocab: u32,
         seed: u64, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_sampler_destroy(sampler: *mut ggufx_sampler);
@@ -410,9 +412,9 @@ functions! {
         token: i32, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_type_info(out: *mut ggufx_type_facts, type_: u32, error: *mut ggufx_error) ->
         ggufx_status;
-    fn ggufx_type_from_name(out: *mut u32, name: *const c_char, error: *mut ggufx_error) ->
+    fn ggufx_type_find(out: *mut u32, name: *const c_char, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_type_row_bytes(out: *mut u64, type_: u32, n: u64, error: *mut ggufx_error) ->
         ggufx_status;
-    fn ggufx_row_bytes(out: *mut u64, type_: u32, n: u64, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_runtime_kernel_name(rt: *const ggufx_runtime, type_: u32) -> *const c_char;
     fn ggufx_kv_type_info(out: *mut ggufx_kv_type_facts, type_: u32, error: *mut ggufx_error) ->
         ggufx_status;
@@ -459,11 +461,11 @@ functions! {
     fn ggufx_writer_write_stream(writer: *mut ggufx_writer, write: Option<unsafe extern "C" fn(user:
         *mut c_void, part: u32, data: *const c_void, n: usize) -> ggufx_status>, user: *mut c_void,
         options: *const ggufx_write_options, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_edit_info(out: *mut ggufx_edit_facts, writer: *const ggufx_writer, file: *const
+    fn ggufx_writer_edit_info(out: *mut ggufx_edit_facts, writer: *const ggufx_writer, file: *const
         ggufx_file, options: *const ggufx_edit_options, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_edit_write(out: *mut ggufx_edit_facts, writer: *mut ggufx_writer, file: *const
+    fn ggufx_writer_edit(out: *mut ggufx_edit_facts, writer: *mut ggufx_writer, file: *const
         ggufx_file, path: *const c_char, options: *const ggufx_edit_options, error: *mut
         ggufx_error) -> ggufx_status;
-    fn ggufx_edit_recover(out: *mut i32, rt: *const ggufx_runtime, path: *const c_char, error: *mut
-        ggufx_error) -> ggufx_status;
+    fn ggufx_file_recover_edit(out: *mut i32, rt: *const ggufx_runtime, path: *const c_char, error:
+        *mut ggufx_error) -> ggufx_status;
 }

@@ -12,12 +12,6 @@ pub struct ggufx_adapter {
 }
 
 #[repr(C)]
-pub struct ggufx_chat {
-    _opaque: [u8; 0],
-    _marker: PhantomData<(*mut u8, PhantomPinned)>,
-}
-
-#[repr(C)]
 pub struct ggufx_chat_parser {
     _opaque: [u8; 0],
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
@@ -25,6 +19,12 @@ pub struct ggufx_chat_parser {
 
 #[repr(C)]
 pub struct ggufx_chat_prompt {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
+pub struct ggufx_chat_template {
     _opaque: [u8; 0],
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
 }
@@ -66,12 +66,6 @@ pub struct ggufx_imatrix {
 }
 
 #[repr(C)]
-pub struct ggufx_job {
-    _opaque: [u8; 0],
-    _marker: PhantomData<(*mut u8, PhantomPinned)>,
-}
-
-#[repr(C)]
 pub struct ggufx_kv {
     _opaque: [u8; 0],
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
@@ -85,6 +79,12 @@ pub struct ggufx_matcher {
 
 #[repr(C)]
 pub struct ggufx_model {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
+pub struct ggufx_quantizer {
     _opaque: [u8; 0],
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
 }
@@ -250,7 +250,7 @@ pub struct ggufx_runtime_facts {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct ggufx_batch_item {
+pub struct ggufx_decode_item {
     pub struct_size: u32,
     pub flags: u32,
     pub sequence: u32,
@@ -274,7 +274,7 @@ pub struct ggufx_attention_hook {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct ggufx_batch_options {
+pub struct ggufx_decode_options {
     pub struct_size: u32,
     pub flags: u32,
     pub progress: *const ggufx_progress,
@@ -302,7 +302,7 @@ pub struct ggufx_session_memory_facts {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct ggufx_chat_options {
+pub struct ggufx_chat_template_options {
     pub struct_size: u32,
     pub flags: u32,
     pub text: ggufx_text,
@@ -345,14 +345,14 @@ pub struct ggufx_chat_request {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct ggufx_chat_run {
+pub struct ggufx_chat_span {
     pub end: u64,
     pub user: u64,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct ggufx_chat_facts {
+pub struct ggufx_chat_template_facts {
     pub struct_size: u32,
     pub flags: u32,
     pub call_form: u32,
@@ -374,7 +374,7 @@ pub struct ggufx_chat_facts {
 pub struct ggufx_chat_parser_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub chat: *const ggufx_chat,
+    pub chat: *const ggufx_chat_template,
     pub prompt: ggufx_text,
     pub tools: ggufx_text,
 }
@@ -473,7 +473,7 @@ pub struct ggufx_estimate_options {
     pub n_sessions: u32,
     pub type_k: u32,
     pub type_v: u32,
-    pub job: *const ggufx_job_options,
+    pub job: *const ggufx_quantizer_options,
     pub memory_bytes: u64,
     pub bandwidth: f64,
     pub n_context_total: u64,
@@ -523,6 +523,68 @@ pub struct ggufx_estimate_facts {
     pub n_layers: u32,
     pub rank_weight_bytes: u64,
     pub received_bytes: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_eval_row {
+    pub loss: f64,
+    pub base_loss: f64,
+    pub divergence: f64,
+    pub flags: u32,
+    pub token: i32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_eval_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub perplexity: f64,
+    pub standard_error: f64,
+    pub n_chunks: u64,
+    pub n_tokens: u64,
+    pub n_scored: u64,
+    pub base_perplexity: f64,
+    pub base_error: f64,
+    pub log_ratio: f64,
+    pub log_ratio_error: f64,
+    pub kl: f64,
+    pub kl_error: f64,
+    pub kl_median: f64,
+    pub kl_median_error: f64,
+    pub kl_99: f64,
+    pub kl_99_error: f64,
+    pub kl_max: f64,
+    pub same_top: f64,
+    pub same_top_error: f64,
+    pub rms_dp: f64,
+    pub rms_dp_error: f64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_eval_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub stride: u32,
+    pub reserved: u32,
+    pub save_path: *const c_char,
+    pub write: Option<unsafe extern "C" fn(user: *mut c_void, data: *const c_void, n: usize) ->
+        ggufx_status>,
+    pub write_user: *mut c_void,
+    pub base_path: *const c_char,
+    pub read: Option<unsafe extern "C" fn(user: *mut c_void, data: *mut c_void, n: usize) ->
+        ggufx_status>,
+    pub read_user: *mut c_void,
+    pub report: Option<unsafe extern "C" fn(user: *mut c_void, running: *const ggufx_eval_facts) ->
+        ggufx_status>,
+    pub report_user: *mut c_void,
+    pub progress: *const ggufx_progress,
+    pub rows: Option<unsafe extern "C" fn(user: *mut c_void, rows: *const ggufx_eval_row, n: usize)
+        -> ggufx_status>,
+    pub rows_user: *mut c_void,
+    pub base_chunk: u64,
 }
 
 #[repr(C)]
@@ -606,7 +668,7 @@ pub struct ggufx_file_facts {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct ggufx_meta_entry {
+pub struct ggufx_meta_facts {
     pub struct_size: u32,
     pub flags: u32,
     pub type_: i32,
@@ -653,7 +715,7 @@ pub struct ggufx_tensor_options {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct ggufx_finding {
+pub struct ggufx_finding_facts {
     pub struct_size: u32,
     pub severity: i32,
     pub status: ggufx_status,
@@ -686,7 +748,7 @@ pub struct ggufx_generator_options {
     pub tokenizer: *const ggufx_tokenizer,
     pub sampler: *const ggufx_sampler,
     pub grammar: *const ggufx_grammar,
-    pub chat: *const ggufx_chat,
+    pub chat: *const ggufx_chat_template,
     pub stops: *const ggufx_text,
     pub n_stops: usize,
     pub draft: *const ggufx_draft_options,
@@ -710,7 +772,7 @@ pub struct ggufx_grammar_source {
 pub struct ggufx_chat_prompt_options {
     pub struct_size: u32,
     pub flags: u32,
-    pub chat: *const ggufx_chat,
+    pub chat: *const ggufx_chat_template,
     pub tokenizer: *const ggufx_tokenizer,
     pub request: *const ggufx_chat_request,
     pub tool_choice: u32,
@@ -888,78 +950,7 @@ pub struct ggufx_imatrix_options {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct ggufx_file_type_facts {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub name: *const c_char,
-    pub file_type: u32,
-    pub type_: u32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct ggufx_job_options {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub output_type: u32,
-    pub embedding_type: u32,
-    pub imatrix: *const ggufx_imatrix,
-    pub imatrix_name: *const c_char,
-    pub reserve_bytes: u64,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct ggufx_job_facts {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub n_tensors: u64,
-    pub n_parts: u64,
-    pub n_values: u64,
-    pub bytes_in: u64,
-    pub bytes_out: u64,
-    pub file_bytes: u64,
-    pub n_fallbacks: u64,
-    pub n_missing: u64,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct ggufx_job_tensor {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub name: ggufx_text,
-    pub ne: [u64; 4],
-    pub n_dims: u32,
-    pub from: u32,
-    pub to: u32,
-    pub wanted: u32,
-    pub reason: i32,
-    pub imatrix: i32,
-    pub part: u32,
-    pub reserved: u32,
-    pub bytes_in: u64,
-    pub bytes_out: u64,
-    pub rmse: f64,
-    pub seconds: f64,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct ggufx_job_run_options {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub progress: *const ggufx_progress,
-    pub tensor_done: Option<unsafe extern "C" fn(user: *mut c_void, index: usize, tensor: *const
-        ggufx_job_tensor) -> ggufx_status>,
-    pub user: *mut c_void,
-    pub shard: u32,
-    pub n_shards: u32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct ggufx_kv_layer {
+pub struct ggufx_kv_layer_options {
     pub type_k: u32,
     pub type_v: u32,
     pub window: u32,
@@ -986,7 +977,7 @@ pub struct ggufx_kv_options {
     pub rope_base: f32,
     pub rope_scale: f32,
     pub n_layer_options: u32,
-    pub layers: *const ggufx_kv_layer,
+    pub layers: *const ggufx_kv_layer_options,
     pub model: u64,
     pub rope_frequencies: *const f64,
     pub n_rope_frequencies: usize,
@@ -1098,68 +1089,6 @@ pub struct ggufx_product {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct ggufx_measure_row {
-    pub loss: f64,
-    pub base_loss: f64,
-    pub divergence: f64,
-    pub flags: u32,
-    pub token: i32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct ggufx_measure_facts {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub perplexity: f64,
-    pub standard_error: f64,
-    pub n_chunks: u64,
-    pub n_tokens: u64,
-    pub n_scored: u64,
-    pub base_perplexity: f64,
-    pub base_error: f64,
-    pub log_ratio: f64,
-    pub log_ratio_error: f64,
-    pub kl: f64,
-    pub kl_error: f64,
-    pub kl_median: f64,
-    pub kl_median_error: f64,
-    pub kl_99: f64,
-    pub kl_99_error: f64,
-    pub kl_max: f64,
-    pub same_top: f64,
-    pub same_top_error: f64,
-    pub rms_dp: f64,
-    pub rms_dp_error: f64,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct ggufx_measure_options {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub stride: u32,
-    pub reserved: u32,
-    pub save_path: *const c_char,
-    pub write: Option<unsafe extern "C" fn(user: *mut c_void, data: *const c_void, n: usize) ->
-        ggufx_status>,
-    pub write_user: *mut c_void,
-    pub base_path: *const c_char,
-    pub read: Option<unsafe extern "C" fn(user: *mut c_void, data: *mut c_void, n: usize) ->
-        ggufx_status>,
-    pub read_user: *mut c_void,
-    pub report: Option<unsafe extern "C" fn(user: *mut c_void, running: *const ggufx_measure_facts)
-        -> ggufx_status>,
-    pub report_user: *mut c_void,
-    pub progress: *const ggufx_progress,
-    pub rows: Option<unsafe extern "C" fn(user: *mut c_void, rows: *const ggufx_measure_row, n:
-        usize) -> ggufx_status>,
-    pub rows_user: *mut c_void,
-    pub base_chunk: u64,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
 pub struct ggufx_token_list {
     pub tokens: *const i32,
     pub n_tokens: usize,
@@ -1167,7 +1096,7 @@ pub struct ggufx_token_list {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct ggufx_detokenize_state {
+pub struct ggufx_detokenizer_state {
     pub waiting: u64,
     pub flags: u32,
     pub reserved: u32,
@@ -1198,7 +1127,7 @@ pub struct ggufx_tokenizer_facts {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct ggufx_pre_facts {
+pub struct ggufx_pre_tokenizer_facts {
     pub struct_size: u32,
     pub flags: u32,
     pub name: *const c_char,
@@ -1308,6 +1237,77 @@ pub struct ggufx_quantize_args {
     pub rows: *const f32,
     pub imatrix: *const f32,
     pub progress: *const ggufx_progress,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_file_type_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub name: *const c_char,
+    pub file_type: u32,
+    pub type_: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_quantizer_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub output_type: u32,
+    pub embedding_type: u32,
+    pub imatrix: *const ggufx_imatrix,
+    pub imatrix_name: *const c_char,
+    pub reserve_bytes: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_quantizer_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub n_tensors: u64,
+    pub n_parts: u64,
+    pub n_values: u64,
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+    pub file_bytes: u64,
+    pub n_fallbacks: u64,
+    pub n_missing: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_quantizer_tensor_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub name: ggufx_text,
+    pub ne: [u64; 4],
+    pub n_dims: u32,
+    pub from: u32,
+    pub to: u32,
+    pub wanted: u32,
+    pub reason: i32,
+    pub imatrix: i32,
+    pub part: u32,
+    pub reserved: u32,
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+    pub rmse: f64,
+    pub seconds: f64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_quantizer_run_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub progress: *const ggufx_progress,
+    pub tensor_done: Option<unsafe extern "C" fn(user: *mut c_void, index: usize, tensor: *const
+        ggufx_quantizer_tensor_facts) -> ggufx_status>,
+    pub user: *mut c_void,
+    pub shard: u32,
+    pub n_shards: u32,
 }
 
 #[repr(C)]
@@ -1490,15 +1490,15 @@ pub const SIZES: [(&str, usize); 100] = [
     ("ggufx_progress\0", size_of::<ggufx_progress>()),
     ("ggufx_runtime_options\0", size_of::<ggufx_runtime_options>()),
     ("ggufx_runtime_facts\0", size_of::<ggufx_runtime_facts>()),
-    ("ggufx_batch_item\0", size_of::<ggufx_batch_item>()),
+    ("ggufx_decode_item\0", size_of::<ggufx_decode_item>()),
     ("ggufx_attention_hook\0", size_of::<ggufx_attention_hook>()),
-    ("ggufx_batch_options\0", size_of::<ggufx_batch_options>()),
+    ("ggufx_decode_options\0", size_of::<ggufx_decode_options>()),
     ("ggufx_session_memory_facts\0", size_of::<ggufx_session_memory_facts>()),
-    ("ggufx_chat_options\0", size_of::<ggufx_chat_options>()),
+    ("ggufx_chat_template_options\0", size_of::<ggufx_chat_template_options>()),
     ("ggufx_chat_message\0", size_of::<ggufx_chat_message>()),
     ("ggufx_chat_request\0", size_of::<ggufx_chat_request>()),
-    ("ggufx_chat_run\0", size_of::<ggufx_chat_run>()),
-    ("ggufx_chat_facts\0", size_of::<ggufx_chat_facts>()),
+    ("ggufx_chat_span\0", size_of::<ggufx_chat_span>()),
+    ("ggufx_chat_template_facts\0", size_of::<ggufx_chat_template_facts>()),
     ("ggufx_chat_parser_options\0", size_of::<ggufx_chat_parser_options>()),
     ("ggufx_chat_parser_facts\0", size_of::<ggufx_chat_parser_facts>()),
     ("ggufx_device_options\0", size_of::<ggufx_device_options>()),
@@ -1508,16 +1508,19 @@ pub const SIZES: [(&str, usize); 100] = [
     ("ggufx_embedder_facts\0", size_of::<ggufx_embedder_facts>()),
     ("ggufx_estimate_options\0", size_of::<ggufx_estimate_options>()),
     ("ggufx_estimate_facts\0", size_of::<ggufx_estimate_facts>()),
+    ("ggufx_eval_row\0", size_of::<ggufx_eval_row>()),
+    ("ggufx_eval_facts\0", size_of::<ggufx_eval_facts>()),
+    ("ggufx_eval_options\0", size_of::<ggufx_eval_options>()),
     ("ggufx_logprob\0", size_of::<ggufx_logprob>()),
     ("ggufx_event_token\0", size_of::<ggufx_event_token>()),
     ("ggufx_event\0", size_of::<ggufx_event>()),
     ("ggufx_open_options\0", size_of::<ggufx_open_options>()),
     ("ggufx_io\0", size_of::<ggufx_io>()),
     ("ggufx_file_facts\0", size_of::<ggufx_file_facts>()),
-    ("ggufx_meta_entry\0", size_of::<ggufx_meta_entry>()),
+    ("ggufx_meta_facts\0", size_of::<ggufx_meta_facts>()),
     ("ggufx_tensor_facts\0", size_of::<ggufx_tensor_facts>()),
     ("ggufx_tensor_options\0", size_of::<ggufx_tensor_options>()),
-    ("ggufx_finding\0", size_of::<ggufx_finding>()),
+    ("ggufx_finding_facts\0", size_of::<ggufx_finding_facts>()),
     ("ggufx_draft_options\0", size_of::<ggufx_draft_options>()),
     ("ggufx_generator_options\0", size_of::<ggufx_generator_options>()),
     ("ggufx_grammar_source\0", size_of::<ggufx_grammar_source>()),
@@ -1535,12 +1538,7 @@ pub const SIZES: [(&str, usize); 100] = [
     ("ggufx_imatrix_facts\0", size_of::<ggufx_imatrix_facts>()),
     ("ggufx_imatrix_entry\0", size_of::<ggufx_imatrix_entry>()),
     ("ggufx_imatrix_options\0", size_of::<ggufx_imatrix_options>()),
-    ("ggufx_file_type_facts\0", size_of::<ggufx_file_type_facts>()),
-    ("ggufx_job_options\0", size_of::<ggufx_job_options>()),
-    ("ggufx_job_facts\0", size_of::<ggufx_job_facts>()),
-    ("ggufx_job_tensor\0", size_of::<ggufx_job_tensor>()),
-    ("ggufx_job_run_options\0", size_of::<ggufx_job_run_options>()),
-    ("ggufx_kv_layer\0", size_of::<ggufx_kv_layer>()),
+    ("ggufx_kv_layer_options\0", size_of::<ggufx_kv_layer_options>()),
     ("ggufx_kv_options\0", size_of::<ggufx_kv_options>()),
     ("ggufx_kv_tokens\0", size_of::<ggufx_kv_tokens>()),
     ("ggufx_attend_options\0", size_of::<ggufx_attend_options>()),
@@ -1549,14 +1547,11 @@ pub const SIZES: [(&str, usize); 100] = [
     ("ggufx_kv_facts\0", size_of::<ggufx_kv_facts>()),
     ("ggufx_matmul_options\0", size_of::<ggufx_matmul_options>()),
     ("ggufx_product\0", size_of::<ggufx_product>()),
-    ("ggufx_measure_row\0", size_of::<ggufx_measure_row>()),
-    ("ggufx_measure_facts\0", size_of::<ggufx_measure_facts>()),
-    ("ggufx_measure_options\0", size_of::<ggufx_measure_options>()),
     ("ggufx_token_list\0", size_of::<ggufx_token_list>()),
-    ("ggufx_detokenize_state\0", size_of::<ggufx_detokenize_state>()),
+    ("ggufx_detokenizer_state\0", size_of::<ggufx_detokenizer_state>()),
     ("ggufx_token_facts\0", size_of::<ggufx_token_facts>()),
     ("ggufx_tokenizer_facts\0", size_of::<ggufx_tokenizer_facts>()),
-    ("ggufx_pre_facts\0", size_of::<ggufx_pre_facts>()),
+    ("ggufx_pre_tokenizer_facts\0", size_of::<ggufx_pre_tokenizer_facts>()),
     ("ggufx_model_override\0", size_of::<ggufx_model_override>()),
     ("ggufx_model_options\0", size_of::<ggufx_model_options>()),
     ("ggufx_model_facts\0", size_of::<ggufx_model_facts>()),
@@ -1564,6 +1559,11 @@ pub const SIZES: [(&str, usize); 100] = [
     ("ggufx_session_options\0", size_of::<ggufx_session_options>()),
     ("ggufx_session_facts\0", size_of::<ggufx_session_facts>()),
     ("ggufx_quantize_args\0", size_of::<ggufx_quantize_args>()),
+    ("ggufx_file_type_facts\0", size_of::<ggufx_file_type_facts>()),
+    ("ggufx_quantizer_options\0", size_of::<ggufx_quantizer_options>()),
+    ("ggufx_quantizer_facts\0", size_of::<ggufx_quantizer_facts>()),
+    ("ggufx_quantizer_tensor_facts\0", size_of::<ggufx_quantizer_tensor_facts>()),
+    ("ggufx_quantizer_run_options\0", size_of::<ggufx_quantizer_run_options>()),
     ("ggufx_temperature_options\0", size_of::<ggufx_temperature_options>()),
     ("ggufx_penalty_options\0", size_of::<ggufx_penalty_options>()),
     ("ggufx_dry_options\0", size_of::<ggufx_dry_options>()),

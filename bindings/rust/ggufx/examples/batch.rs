@@ -1,7 +1,7 @@
 //! Continuous batching: several prompts in one session; each step decodes one token per sequence.
 // SPDX-License-Identifier: MIT
 use ggufx::{
-    BatchFlags, BatchItem, DetokenizeFlags, File, Model, Result, Runtime, Sampler, Session,
+    DecodeFlags, DecodeItem, DetokenizeFlags, File, Model, Result, Runtime, Sampler, Session,
     SessionOptions, TokenizeFlags, Tokenizer,
 };
 
@@ -22,8 +22,9 @@ fn main() -> Result<()> {
     let mut known = vec![0; texts.len()];
     for _ in 0..12 {
         let new = texts.iter().zip(&known).zip(0..);
-        let items: Vec<_> =
-            new.map(|((text, &n), i)| BatchItem::new(i, &text[n..], BatchFlags::LOGITS)).collect();
+        let items: Vec<_> = new
+            .map(|((text, &n), i)| DecodeItem::new(i, &text[n..], DecodeFlags::LOGITS))
+            .collect();
         let rows = session.batch_logits(&items)?;
         for ((text, n), row) in texts.iter_mut().zip(&mut known).zip(rows.chunks(n_vocab as usize))
         {

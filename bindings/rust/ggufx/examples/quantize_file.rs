@@ -2,7 +2,8 @@
 //! usage: quantize_file MODEL.gguf OUT.gguf
 // SPDX-License-Identifier: MIT
 use ggufx::{
-    file_type_from_name, File, JobFlags, JobOptions, JobRunOptions, Quantizer, Result, Runtime,
+    file_type_find, File, Quantizer, QuantizerFlags, QuantizerOptions, QuantizerRunOptions, Result,
+    Runtime,
 };
 
 fn main() -> Result<()> {
@@ -10,12 +11,12 @@ fn main() -> Result<()> {
     let rt = Runtime::new()?;
     let path = paths.next().expect("a GGUF file");
     let file = File::open(&rt, path, Default::default())?;
-    let recipe = file_type_from_name("Q4_K_M")?;
-    let flags = JobFlags::ALLOW_REQUANTIZE; // the demo's model is Q8_0 already
-    let options = JobOptions { flags, ..Default::default() };
-    let mut job = Quantizer::quantize(&rt, &file, recipe, options)?;
+    let recipe = file_type_find("Q4_K_M")?;
+    let flags = QuantizerFlags::ALLOW_REQUANTIZE; // the demo's model is Q8_0 already
+    let options = QuantizerOptions { flags, ..Default::default() };
+    let mut job = Quantizer::new(&rt, &file, recipe, options)?;
     let plan = job.info()?;
-    job.run(paths.next().expect("a name for the result"), JobRunOptions::default())?;
+    job.run(paths.next().expect("a name for the result"), QuantizerRunOptions::default())?;
     println!("{} tensors, {} bytes become {}", plan.n_tensors, plan.bytes_in, plan.bytes_out);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Shared prefix: a common prompt is computed once, and sequences share its KV cache.
 // SPDX-License-Identifier: MIT
 use ggufx::{
-    BatchFlags, BatchItem, DetokenizeFlags, File, Model, Result, Runtime, Sampler, Session,
+    DecodeFlags, DecodeItem, DetokenizeFlags, File, Model, Result, Runtime, Sampler, Session,
     SessionOptions, TokenizeFlags, Tokenizer,
 };
 
@@ -19,20 +19,20 @@ fn main() -> Result<()> {
     let mut sampler = Sampler::new(&rt, model.info()?.n_vocab, 0)?;
     sampler.add_top_k(1)?; // greedy
     let ids = tokenizer.tokenize(PROMPT, TokenizeFlags::ADD_SPECIAL)?;
-    session.batch_logits(&[BatchItem::new(0, &ids, BatchFlags::MARK)])?;
+    session.batch_logits(&[DecodeItem::new(0, &ids, DecodeFlags::CHECKPOINT)])?;
     for (i, text) in (1..).zip([" Nib was", " The sun"]) {
-        session.sequence_copy(0, i, ids.len() as u64)?;
+        session.copy(0, i, ids.len() as u64)?;
         let mut more = tokenizer.tokenize(text, TokenizeFlags::NONE)?;
-        let mut row = session.batch_logits(&[BatchItem::new(i, &more, BatchFlags::LOGITS)])?;
+        let mut row = session.batch_logits(&[DecodeItem::new(i, &more, DecodeFlags::LOGITS)])?;
         for _ in 0..8 {
             more.push(sampler.sample(None, &row)?.0);
             let last = &more[more.len() - 1..];
-            row = session.batch_logits(&[BatchItem::new(i, last, BatchFlags::LOGITS)])?;
+            row = session.batch_logits(&[DecodeItem::new(i, last, DecodeFlags::LOGITS)])?;
         }
         let text = tokenizer.detokenize(&more, DetokenizeFlags::NONE)?;
         println!("{}", String::from_utf8_lossy(&text));
     }
-    let memory = session.memory()?;
+    let memory = session.memory_info()?;
     println!("{} tokens, {} shared pages", memory.n_tokens, memory.n_shared_pages);
     Ok(())
 }

@@ -30,7 +30,7 @@ impl Adapter {
     ///   experts may share one A.
     /// - Control vector: "direction.L" `[n_embedding]` for layer L.
     ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `TYPE`, `UNSUPPORTED`, `MISMATCH`, `KVTYPE`, `VALUE`,
+    /// Errors: `ARGUMENT`, `MEMORY`, `TYPE`, `UNSUPPORTED`, `MISMATCH`, `VALUE_TYPE`, `VALUE`,
     /// `MISSING`.
     pub fn new(model: &Model, file: &File, options: AdapterOptions) -> Result<Self> {
         let options = options.raw();
@@ -144,7 +144,7 @@ impl Runtime {
     /// metadata only.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `LIMIT`, `TYPE`, `UNSUPPORTED`, `CANCELLED`, `MISMATCH`,
-    /// `DEVICE`, `KVTYPE`, `SHAPE`, `SPLIT`, `HPARAM`, `MISSING`.
+    /// `DEVICE`, `VALUE_TYPE`, `SHAPE`, `SPLIT`, `HYPERPARAMETER`, `MISSING`.
     pub fn embedder_estimate(&self, file: &File, options: EmbedOptions) -> Result<u64> {
         let options = options.raw();
         let mut out = 0;
@@ -155,7 +155,7 @@ impl Runtime {
     }
 
     /// Estimates the memory of a model, as stored or under a quantization mix
-    /// ([`EstimateFlags::FILE_TYPE`]).
+    /// ([`EstimateFlags::HAS_FILE_TYPE`]).
     ///
     /// The file may be opened for metadata only, and may consist of its header alone. options may
     /// be `None`;
@@ -169,8 +169,8 @@ impl Runtime {
     /// - Not included: the directory of the opened file (about 200 bytes per tensor and key),
     ///   tokenizer, sampler, threads and their stacks.
     ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `TYPE`, `UNSUPPORTED`, `MISMATCH`, `KVTYPE`, `VALUE`,
-    /// `SHAPE`, `OVERFLOW`, `SPLIT`, `HPARAM`, `MISSING`.
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `TYPE`, `UNSUPPORTED`, `MISMATCH`, `VALUE_TYPE`,
+    /// `VALUE`, `SHAPE`, `OVERFLOW`, `SPLIT`, `HYPERPARAMETER`, `MISSING`.
     pub fn estimate(&self, file: &File, options: EstimateOptions<'_>) -> Result<EstimateFacts> {
         let held = Keep::new();
         let options = options.raw(&held)?;
@@ -189,7 +189,7 @@ impl Runtime {
     ///
     /// - Weights: the file as it is, and every mix that needs no imatrix or has one. Mixes are
     ///   tried if the file has no quantized tensor or the job allows requantization. With
-    ///   [`EstimateFlags::FILE_TYPE`] only `file_type` is tried.
+    ///   [`EstimateFlags::HAS_FILE_TYPE`] only `file_type` is tried.
     /// - KV cache types: a ladder from F16 down. If `type_k` or `type_v` is not
     ///   [`KvType::DEFAULT`], only these are tried.
     ///
@@ -203,7 +203,7 @@ impl Runtime {
     /// loss of another model. If losses are equal, the candidate with fewer bytes is chosen.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `TYPE`, `UNSUPPORTED`, `CAPACITY`, `MISMATCH`,
-    /// `KVTYPE`, `VALUE`, `SHAPE`, `OVERFLOW`, `SPLIT`, `HPARAM`, `MISSING`.
+    /// `VALUE_TYPE`, `VALUE`, `SHAPE`, `OVERFLOW`, `SPLIT`, `HYPERPARAMETER`, `MISSING`.
     pub fn recommend(&self, file: &File, options: EstimateOptions<'_>) -> Result<EstimateFacts> {
         let held = Keep::new();
         let options = options.raw(&held)?;
@@ -212,6 +212,42 @@ impl Runtime {
             sys::ggufx_recommend(&mut out, self.as_raw(), file.as_raw(), &options, e)
         })?;
         Ok(unsafe { EstimateFacts::of(&out) })
+    }
+
+    /// Computes the results of predictions that were measured in several runs.
+    ///
+    /// They have the bits of one run over the whole text if the rows are all of its rows in the
+    /// order of the text.
+    ///
+    /// - `rows`: `[n_rows]` as `rows` of [`EvalOptions`] got them.
+    /// - `n_chunks`: number of their chunks, of `n_context` tokens each; copied to the facts.
+    /// - `flags`: [`EvalFlags::COMPARED`] with saved logits; _SAME_MODEL is copied to the facts.
+    ///
+    /// After a failure \*out is as before.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `VALUE`.
+    pub fn eval_merge(
+        &self,
+        rows: &[EvalRow],
+        n_chunks: u64,
+        n_context: u32,
+        flags: EvalFlags,
+    ) -> Result<EvalFacts> {
+        let rows = unsafe { List::of(rows.iter().map(|x| Ok(x.raw()))) }?;
+        let mut out = sized!(ggufx_eval_facts);
+        check(|e| unsafe {
+            sys::ggufx_eval_merge(
+                &mut out,
+                self.as_raw(),
+                rows.at(),
+                rows.len(),
+                n_chunks,
+                n_context,
+                flags.0,
+                e,
+            )
+        })?;
+        Ok(unsafe { EvalFacts::of(&out) })
     }
 
     /// Returns the bytes that a cache allocates after `n_tokens` tokens are reserved in every
@@ -278,7 +314,7 @@ impl Runtime {
     /// With ids, result r = j * `n_used` + i is expert `ids[r]` times column j. For one column per
     /// result (down projection) pass n results with `n_used` = 1. All results of one expert are one
     /// product. Their bits are those of as many columns as the expert has results: 1 .. 3, or 4 and
-    /// more. [`MatmulFlags::BATCH_INVARIANT`] and [`MatmulFlags::TILES`] remove this dependence.
+    /// more. [`MatmulFlags::BATCH_INVARIANT`] and [`MatmulFlags::TILED`] remove this dependence.
     ///
     /// - `products`: at most [`sys::GGUFX_MATMUL_MAX_PRODUCTS`]; no y overlaps an x or another y.
     ///
@@ -293,42 +329,6 @@ impl Runtime {
         watched(|e| unsafe {
             sys::ggufx_matmul(self.as_raw(), products.at(), products.len(), &options, e)
         })
-    }
-
-    /// Computes the results of predictions that were measured in several runs.
-    ///
-    /// They have the bits of one run over the whole text if the rows are all of its rows in the
-    /// order of the text.
-    ///
-    /// - `rows`: `[n_rows]` as `rows` of [`MeasureOptions`] got them.
-    /// - `n_chunks`: number of their chunks, of `n_context` tokens each; copied to the facts.
-    /// - `flags`: [`MeasureFlags::COMPARED`] with saved logits; _SAME_MODEL is copied to the facts.
-    ///
-    /// After a failure \*out is as before.
-    ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `VALUE`.
-    pub fn measure_total(
-        &self,
-        rows: &[MeasureRow],
-        n_chunks: u64,
-        n_context: u32,
-        flags: MeasureFlags,
-    ) -> Result<MeasureFacts> {
-        let rows = unsafe { List::of(rows.iter().map(|x| Ok(x.raw()))) }?;
-        let mut out = sized!(ggufx_measure_facts);
-        check(|e| unsafe {
-            sys::ggufx_measure_total(
-                &mut out,
-                self.as_raw(),
-                rows.at(),
-                rows.len(),
-                n_chunks,
-                n_context,
-                flags.0,
-                e,
-            )
-        })?;
-        Ok(unsafe { MeasureFacts::of(&out) })
     }
 
     /// Dequantizes rows of a tensor to f32, bit-exact with the definition of the formats.
@@ -361,14 +361,14 @@ impl Runtime {
 
     /// Quantizes rows to blocks, with the same bytes on every machine and thread count.
     ///
-    /// - `out`: `n_bytes` \>= `n_rows` * [`row_bytes`](type, `n_cols`), written dense,
+    /// - `out`: `n_bytes` \>= `n_rows` * [`type_row_bytes`](type, `n_cols`), written dense,
     ///   little-endian fields; must not overlap the rows. Unspecified after an error.
     ///
     /// Types without a search (Q8_0, F16, ...) ignore the imatrix. IQ2_XXS, IQ2_XS and IQ1_S need
     /// one. IQ3_S has the bytes of the reference also in this case: a group of 32 zeros shifts the
-    /// codes of later groups. Such blocks dequantize to wrong values; [`QuantizeMode::BEST`] avoids
-    /// them. IQ1, IQ2 and IQ3 begin each call with tables, which take up to 1 MB and tens of ms:
-    /// pass many rows.
+    /// codes of later groups. Such blocks dequantize to wrong values; [`QuantizeMode::REFINED`]
+    /// avoids them. IQ1, IQ2 and IQ3 begin each call with tables, which take up to 1 MB and tens of
+    /// ms: pass many rows.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `TYPE`, `UNSUPPORTED`, `CANCELLED`, `VALUE`, `SHAPE`.
     pub fn quantize(&self, out: &mut [u8], args: QuantizeArgs<'_>) -> Result<()> {
@@ -439,11 +439,11 @@ impl Runtime {
     /// - `out`: 1 if there was an interruption, else 0.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `NOT_FOUND`, `STATE`.
-    pub fn edit_recover(&self, path: impl AsRef<Path>) -> Result<bool> {
+    pub fn file_recover_edit(&self, path: impl AsRef<Path>) -> Result<bool> {
         let path = path_string(path.as_ref())?;
         let mut out = 0;
         check(|e| unsafe {
-            sys::ggufx_edit_recover(&mut out, self.as_raw(), path.as_ptr().cast(), e)
+            sys::ggufx_file_recover_edit(&mut out, self.as_raw(), path.as_ptr().cast(), e)
         })?;
         Ok(out != 0)
     }
@@ -451,22 +451,27 @@ impl Runtime {
 
 handle! {
     /// A compiled template. Immutable.
-    Chat(ggufx_chat, ggufx_chat_destroy)
+    ChatTemplate(ggufx_chat_template, ggufx_chat_template_destroy)
 }
 
-impl Chat {
+impl ChatTemplate {
     /// Compiles a chat template: options-\>text, a built-in format, or else the template of a file.
     ///
     /// - `file`: read by the call and not kept; `None` if it is not needed.
     ///
     /// Time and memory are linear in the size of the template, which is at most 16 MiB.
     ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `MALFORMED`, `LIMIT`, `UNSUPPORTED`, `NOT_FOUND`, `KVTYPE`.
-    pub fn new(rt: &Runtime, file: Option<&File>, options: ChatOptions<'_>) -> Result<Self> {
+    /// Errors: `ARGUMENT`, `MEMORY`, `MALFORMED`, `LIMIT`, `UNSUPPORTED`, `NOT_FOUND`,
+    /// `VALUE_TYPE`.
+    pub fn new(
+        rt: &Runtime,
+        file: Option<&File>,
+        options: ChatTemplateOptions<'_>,
+    ) -> Result<Self> {
         let options = options.raw();
         let mut out = null_mut();
         check(|e| unsafe {
-            sys::ggufx_chat_create(
+            sys::ggufx_chat_template_create(
                 &mut out,
                 rt.as_raw(),
                 file.map_or(null_mut(), |x| x.as_raw()),
@@ -474,13 +479,13 @@ impl Chat {
                 e,
             )
         })?;
-        Ok(Chat::of_raw(out))
+        Ok(ChatTemplate::of_raw(out))
     }
 
     /// Renders a conversation as a prompt.
     ///
     /// Writes at most `capacity` bytes (no NUL) and always sets *`out_needed`; CAPACITY if that is
-    /// larger. [`Chat::runs`] tells which bytes came from users.
+    /// larger. [`ChatTemplate::spans`] tells which bytes came from users.
     ///
     /// JSON is parsed strictly (RFC 8259, 96 levels). The last of equal names counts. An integer
     /// beyond 64 bits becomes a float.
@@ -494,7 +499,7 @@ impl Chat {
     /// - An absent content of a message with calls is "" or null.
     /// - Lists of text parts stay lists, or are joined.
     /// - Calls that a template leaves out become a part of the content, in the form that its models
-    ///   write ([`Chat::info`]). Results that a template leaves out stay left out.
+    ///   write ([`ChatTemplate::info`]). Results that a template leaves out stay left out.
     ///
     /// If a template fails, it is run a second time, with the same limits. That run fills in
     /// missing descriptions, parameters, call ids (nine letters and digits) and names of results.
@@ -512,7 +517,7 @@ impl Chat {
         let mut out = unsafe { Room::<u8>::new(4096) };
         loop {
             let done = watched(|e| unsafe {
-                sys::ggufx_chat_render(
+                sys::ggufx_chat_template_render(
                     out.at().cast(),
                     out.size(),
                     &mut out.needed,
@@ -528,20 +533,20 @@ impl Chat {
         }
     }
 
-    /// Renders a conversation and returns the runs of the prompt; neighbouring runs differ in
+    /// Renders a conversation and returns the spans of the prompt; neighbouring spans differ in
     /// origin.
     ///
-    /// Writes at most `capacity` runs and always sets *`out_needed`; CAPACITY if that is larger.
+    /// Writes at most `capacity` spans and always sets *`out_needed`; CAPACITY if that is larger.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `MALFORMED`, `LIMIT`, `UNSUPPORTED`, `CAPACITY`, `CANCELLED`,
     /// `MISMATCH`, `VALUE`.
-    pub fn runs(&self, request: ChatRequest<'_>) -> Result<Vec<ChatRun>> {
+    pub fn spans(&self, request: ChatRequest<'_>) -> Result<Vec<ChatSpan>> {
         let held = Keep::new();
         let request = request.raw(&held)?;
-        let mut out = unsafe { Room::<sys::ggufx_chat_run>::new(64) };
+        let mut out = unsafe { Room::<sys::ggufx_chat_span>::new(64) };
         loop {
             let done = watched(|e| unsafe {
-                sys::ggufx_chat_runs(
+                sys::ggufx_chat_template_spans(
                     out.at(),
                     out.size(),
                     &mut out.needed,
@@ -552,7 +557,7 @@ impl Chat {
             });
             if !out.grows(&done) {
                 done?;
-                return Ok(unsafe { list(&out.filled(), ChatRun::of) });
+                return Ok(unsafe { list(&out.filled(), ChatSpan::of) });
             }
         }
     }
@@ -563,8 +568,8 @@ impl Chat {
     /// A control token is recognized only if the template wrote all of its bytes; elsewhere it is
     /// plain text. This holds for:
     ///
-    /// - [`TokenFlags::CONTROL`] and [`TokenFlags::UNKNOWN`], and [`TokenFlags::USER`] tokens that
-    ///   separate channels or messages
+    /// - [`TokenFlags::CONTROL`] and [`TokenFlags::UNKNOWN`], and [`TokenFlags::USER_DEFINED`]
+    ///   tokens that separate channels or messages
     /// - other user-defined tokens whose text is in the template, in its strings, or is a marker of
     ///   the output ("\<think\>"). White space and single characters are excluded.
     ///
@@ -590,7 +595,7 @@ impl Chat {
         let mut out_ids = unsafe { Room::<i32>::new(4096) };
         loop {
             let done = watched(|e| unsafe {
-                sys::ggufx_chat_tokenize(
+                sys::ggufx_chat_template_tokenize(
                     out_ids.at(),
                     out_ids.size(),
                     &mut out_ids.needed,
@@ -614,10 +619,10 @@ impl Chat {
     /// calls. If the template does not write them, it may contain known markers.
     ///
     /// Errors: `ARGUMENT`.
-    pub fn info(&self) -> Result<ChatFacts<'_>> {
-        let mut out = sized!(ggufx_chat_facts);
-        check(|e| unsafe { sys::ggufx_chat_info(&mut out, self.as_raw(), e) })?;
-        Ok(unsafe { ChatFacts::of(&out) })
+    pub fn info(&self) -> Result<ChatTemplateFacts<'_>> {
+        let mut out = sized!(ggufx_chat_template_facts);
+        check(|e| unsafe { sys::ggufx_chat_template_info(&mut out, self.as_raw(), e) })?;
+        Ok(unsafe { ChatTemplateFacts::of(&out) })
     }
 }
 
@@ -836,8 +841,8 @@ impl File {
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `TRUNCATED`, `MAGIC`, `VERSION`, `ENDIAN`, `MALFORMED`,
     /// `LIMIT`, `TYPE`, `UNSUPPORTED`, `NOT_FOUND`, `CANCELLED`, `COUNT`, `LENGTH`, `KEY`,
-    /// `KVTYPE`, `VALUE`, `DUPLICATE`, `ALIGNMENT`, `NAME`, `NDIMS`, `SHAPE`, `OVERFLOW`, `OFFSET`,
-    /// `BOUNDS`, `SPLIT`.
+    /// `VALUE_TYPE`, `VALUE`, `DUPLICATE`, `ALIGNMENT`, `NAME`, `NDIMS`, `SHAPE`, `OVERFLOW`,
+    /// `OFFSET`, `BOUNDS`, `SPLIT`.
     pub fn open(rt: &Runtime, path: impl AsRef<Path>, options: OpenOptions<'_>) -> Result<Self> {
         let held = Keep::new();
         let path = path_string(path.as_ref())?;
@@ -856,8 +861,8 @@ impl File {
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `TRUNCATED`, `MAGIC`, `VERSION`, `ENDIAN`, `MALFORMED`,
     /// `LIMIT`, `TYPE`, `UNSUPPORTED`, `NOT_FOUND`, `CANCELLED`, `COUNT`, `LENGTH`, `KEY`,
-    /// `KVTYPE`, `VALUE`, `DUPLICATE`, `ALIGNMENT`, `NAME`, `NDIMS`, `SHAPE`, `OVERFLOW`, `OFFSET`,
-    /// `BOUNDS`, `SPLIT`.
+    /// `VALUE_TYPE`, `VALUE`, `DUPLICATE`, `ALIGNMENT`, `NAME`, `NDIMS`, `SHAPE`, `OVERFLOW`,
+    /// `OFFSET`, `BOUNDS`, `SPLIT`.
     pub fn open_fd(
         rt: &Runtime,
         fd: i32,
@@ -891,10 +896,10 @@ impl File {
     /// Describes the key `index`, in file order.
     ///
     /// Errors: `ARGUMENT`.
-    pub fn meta_at(&self, index: usize) -> Result<MetaEntry<'_>> {
-        let mut out = sized!(ggufx_meta_entry);
+    pub fn meta_at(&self, index: usize) -> Result<MetaFacts<'_>> {
+        let mut out = sized!(ggufx_meta_facts);
         check(|e| unsafe { sys::ggufx_file_meta_at(&mut out, self.as_raw(), index, e) })?;
-        Ok(unsafe { MetaEntry::of(&out) })
+        Ok(unsafe { MetaFacts::of(&out) })
     }
 
     /// Finds the index of a key of `length` bytes.
@@ -919,7 +924,7 @@ impl File {
     ///
     /// An array of exactly one such element is accepted as a scalar.
     ///
-    /// Errors: `ARGUMENT`, `KVTYPE`, `VALUE`.
+    /// Errors: `ARGUMENT`, `VALUE_TYPE`, `VALUE`.
     pub fn meta_u64(&self, index: usize) -> Result<u64> {
         let mut out = 0;
         check(|e| unsafe { sys::ggufx_file_meta_u64(&mut out, self.as_raw(), index, e) })?;
@@ -928,7 +933,7 @@ impl File {
 
     /// Returns the value of a key as a signed integer.
     ///
-    /// Errors: `ARGUMENT`, `KVTYPE`, `VALUE`.
+    /// Errors: `ARGUMENT`, `VALUE_TYPE`, `VALUE`.
     pub fn meta_i64(&self, index: usize) -> Result<i64> {
         let mut out = 0;
         check(|e| unsafe { sys::ggufx_file_meta_i64(&mut out, self.as_raw(), index, e) })?;
@@ -937,7 +942,7 @@ impl File {
 
     /// Returns the value of a key as a floating-point number.
     ///
-    /// Errors: `ARGUMENT`, `KVTYPE`, `VALUE`.
+    /// Errors: `ARGUMENT`, `VALUE_TYPE`, `VALUE`.
     pub fn meta_f64(&self, index: usize) -> Result<f64> {
         let mut out = 0.0;
         check(|e| unsafe { sys::ggufx_file_meta_f64(&mut out, self.as_raw(), index, e) })?;
@@ -946,7 +951,7 @@ impl File {
 
     /// Returns the value of a bool key as 0 or 1.
     ///
-    /// Errors: `ARGUMENT`, `KVTYPE`, `VALUE`.
+    /// Errors: `ARGUMENT`, `VALUE_TYPE`, `VALUE`.
     pub fn meta_bool(&self, index: usize) -> Result<bool> {
         let mut out = 0;
         check(|e| unsafe { sys::ggufx_file_meta_bool(&mut out, self.as_raw(), index, e) })?;
@@ -955,7 +960,7 @@ impl File {
 
     /// Returns a view of a string, borrowed from the file.
     ///
-    /// Errors: `ARGUMENT`, `MALFORMED`, `KVTYPE`.
+    /// Errors: `ARGUMENT`, `MALFORMED`, `VALUE_TYPE`.
     pub fn meta_string(&self, index: usize) -> Result<&[u8]> {
         let mut out = sys::ggufx_text { data: null(), size: 0 };
         check(|e| unsafe { sys::ggufx_file_meta_string(&mut out, self.as_raw(), index, e) })?;
@@ -967,7 +972,7 @@ impl File {
     ///
     /// - `out`: the elements. A scalar counts as an array of one.
     ///
-    /// Errors: `ARGUMENT`, `KVTYPE`, `VALUE`.
+    /// Errors: `ARGUMENT`, `VALUE_TYPE`, `VALUE`.
     pub fn meta_array_u64(&self, index: usize, first: u64, n: usize) -> Result<Vec<u64>> {
         let mut out = zeros::<u64>(n as u64)?;
         check(|e| unsafe {
@@ -980,7 +985,7 @@ impl File {
     ///
     /// - `out`: the elements.
     ///
-    /// Errors: `ARGUMENT`, `KVTYPE`, `VALUE`.
+    /// Errors: `ARGUMENT`, `VALUE_TYPE`, `VALUE`.
     pub fn meta_array_i64(&self, index: usize, first: u64, n: usize) -> Result<Vec<i64>> {
         let mut out = zeros::<i64>(n as u64)?;
         check(|e| unsafe {
@@ -993,7 +998,7 @@ impl File {
     ///
     /// - `out`: the elements.
     ///
-    /// Errors: `ARGUMENT`, `KVTYPE`, `VALUE`.
+    /// Errors: `ARGUMENT`, `VALUE_TYPE`, `VALUE`.
     pub fn meta_array_f64(&self, index: usize, first: u64, n: usize) -> Result<Vec<f64>> {
         let mut out = zeros::<f64>(n as u64)?;
         check(|e| unsafe {
@@ -1007,7 +1012,7 @@ impl File {
     /// The first call on an array builds a sparse table of offsets, which can fail with MEMORY.
     /// Later calls are quick.
     ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `MALFORMED`, `KVTYPE`.
+    /// Errors: `ARGUMENT`, `MEMORY`, `MALFORMED`, `VALUE_TYPE`.
     pub fn meta_array_string(&self, index: usize, i: u64) -> Result<&[u8]> {
         let mut out = sys::ggufx_text { data: null(), size: 0 };
         check(|e| unsafe {
@@ -1021,7 +1026,7 @@ impl File {
     /// [`File::meta_at`] and the array getters accept this index like that of a key. It is not
     /// below [`File::meta_count`].
     ///
-    /// Errors: `ARGUMENT`, `KVTYPE`.
+    /// Errors: `ARGUMENT`, `VALUE_TYPE`.
     pub fn meta_array_nested(&self, index: usize, i: u64) -> Result<usize> {
         let mut out_index = 0;
         check(|e| unsafe {
@@ -1066,12 +1071,12 @@ impl File {
     pub fn validate(
         &self,
         flags: ValidateFlags,
-        mut report: &mut dyn FnMut(&Finding<'_>) -> ControlFlow<()>,
+        mut report: &mut dyn FnMut(&FindingFacts<'_>) -> ControlFlow<()>,
         progress: Option<&mut Progress<'_>>,
     ) -> Result<()> {
         let held = Keep::new();
         watched(|e| unsafe {
-            sys::ggufx_validate(
+            sys::ggufx_file_validate(
                 self.as_raw(),
                 flags.0,
                 Some(on_validate_report),
@@ -1090,12 +1095,12 @@ impl File {
     /// versions.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `LIMIT`, `TYPE`, `UNSUPPORTED`, `CAPACITY`, `CANCELLED`,
-    /// `MISMATCH`, `DEVICE`, `KVTYPE`, `SHAPE`, `SPLIT`, `HPARAM`, `MISSING`.
-    pub fn graph(&self) -> Result<String> {
+    /// `MISMATCH`, `DEVICE`, `VALUE_TYPE`, `SHAPE`, `SPLIT`, `HYPERPARAMETER`, `MISSING`.
+    pub fn model_describe_graph(&self) -> Result<String> {
         let mut out = unsafe { Room::<u8>::new(4096) };
         loop {
             let done = check(|e| unsafe {
-                sys::ggufx_file_graph(
+                sys::ggufx_model_describe_graph(
                     out.at().cast(),
                     out.size(),
                     &mut out.needed,
@@ -1155,9 +1160,9 @@ impl Tensor<'_> {
     /// product.
     ///
     /// Errors: `ARGUMENT`, `UNSUPPORTED`, `DEVICE`.
-    pub fn word_sum(&self) -> Result<u32> {
+    pub fn checksum(&self) -> Result<u32> {
         let mut out = 0;
-        check(|e| unsafe { sys::ggufx_tensor_word_sum(&mut out, self.as_raw(), e) })?;
+        check(|e| unsafe { sys::ggufx_tensor_checksum(&mut out, self.as_raw(), e) })?;
         Ok(out)
     }
 
@@ -1217,7 +1222,7 @@ impl Generator {
     /// [`PromptFlags::APPEND`].
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `MALFORMED`, `LIMIT`, `UNSUPPORTED`, `NOT_FOUND`, `CAPACITY`,
-    /// `MISMATCH`, `STATE`, `KVTYPE`, `VALUE`, `VOCAB`.
+    /// `MISMATCH`, `STATE`, `VALUE_TYPE`, `VALUE`, `VOCAB`.
     pub fn set_prompt(&mut self, prompt: Prompt<'_>) -> Result<()> {
         let held = Keep::new();
         let prompt = prompt.raw(&held)?;
@@ -1535,8 +1540,8 @@ impl Imatrix {
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `TRUNCATED`, `MAGIC`, `VERSION`, `ENDIAN`, `MALFORMED`,
     /// `LIMIT`, `TYPE`, `UNSUPPORTED`, `NOT_FOUND`, `CANCELLED`, `COUNT`, `LENGTH`, `KEY`,
-    /// `KVTYPE`, `VALUE`, `DUPLICATE`, `ALIGNMENT`, `NAME`, `NDIMS`, `SHAPE`, `OVERFLOW`, `OFFSET`,
-    /// `BOUNDS`, `SPLIT`, `MISSING`.
+    /// `VALUE_TYPE`, `VALUE`, `DUPLICATE`, `ALIGNMENT`, `NAME`, `NDIMS`, `SHAPE`, `OVERFLOW`,
+    /// `OFFSET`, `BOUNDS`, `SPLIT`, `MISSING`.
     pub fn open(
         rt: &Runtime,
         path: impl AsRef<Path>,
@@ -1561,8 +1566,8 @@ impl Imatrix {
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `TRUNCATED`, `MAGIC`, `VERSION`, `ENDIAN`, `MALFORMED`,
     /// `LIMIT`, `TYPE`, `UNSUPPORTED`, `NOT_FOUND`, `CANCELLED`, `COUNT`, `LENGTH`, `KEY`,
-    /// `KVTYPE`, `VALUE`, `DUPLICATE`, `ALIGNMENT`, `NAME`, `NDIMS`, `SHAPE`, `OVERFLOW`, `OFFSET`,
-    /// `BOUNDS`, `SPLIT`, `MISSING`.
+    /// `VALUE_TYPE`, `VALUE`, `DUPLICATE`, `ALIGNMENT`, `NAME`, `NDIMS`, `SHAPE`, `OVERFLOW`,
+    /// `OFFSET`, `BOUNDS`, `SPLIT`, `MISSING`.
     pub fn open_memory(rt: &Runtime, data: &[u8]) -> Result<Self> {
         let mut out = null_mut();
         check(|e| unsafe {
@@ -1589,9 +1594,9 @@ impl Imatrix {
     /// Describes entry `index`.
     ///
     /// Errors: `ARGUMENT`.
-    pub fn at(&self, index: usize) -> Result<ImatrixEntry<'_>> {
+    pub fn entry_at(&self, index: usize) -> Result<ImatrixEntry<'_>> {
         let mut out = sized!(ggufx_imatrix_entry);
-        check(|e| unsafe { sys::ggufx_imatrix_at(&mut out, self.as_raw(), index, e) })?;
+        check(|e| unsafe { sys::ggufx_imatrix_entry_at(&mut out, self.as_raw(), index, e) })?;
         Ok(unsafe { ImatrixEntry::of(&out) })
     }
 
@@ -1616,17 +1621,19 @@ impl Imatrix {
     /// Returns the name of dataset `index`, as a view that is valid until the imatrix is changed.
     ///
     /// Errors: `ARGUMENT`.
-    pub fn dataset(&self, index: usize) -> Result<&[u8]> {
+    pub fn dataset_at(&self, index: usize) -> Result<&[u8]> {
         let mut out = sys::ggufx_text { data: null(), size: 0 };
-        check(|e| unsafe { sys::ggufx_imatrix_dataset(&mut out, self.as_raw(), index, e) })?;
+        check(|e| unsafe { sys::ggufx_imatrix_dataset_at(&mut out, self.as_raw(), index, e) })?;
         Ok(unsafe { items(out.data.cast(), out.size) })
     }
 
     /// Keeps the entries i with `keep[i]` != 0 and removes the others. n is the number of entries.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`.
-    pub fn select(&mut self, keep: &[u8]) -> Result<()> {
-        check(|e| unsafe { sys::ggufx_imatrix_select(self.as_raw(), keep.as_ptr(), keep.len(), e) })
+    pub fn keep_entries(&mut self, keep: &[u8]) -> Result<()> {
+        check(|e| unsafe {
+            sys::ggufx_imatrix_keep_entries(self.as_raw(), keep.as_ptr(), keep.len(), e)
+        })
     }
 
     /// Adds the sums and counts of another imatrix. New entries are appended.
@@ -1657,7 +1664,7 @@ impl Imatrix {
     /// be `None`. Memory: 40 bytes per column, of each expert, in addition to those of the result.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `CANCELLED`, `STATE`, `VALUE`.
-    pub fn collect(
+    pub fn new(
         session: &mut Session,
         tokens: &[i32],
         n_context: u32,
@@ -1668,7 +1675,7 @@ impl Imatrix {
         let options = options.raw(&held)?;
         let mut out = null_mut();
         watched(|e| unsafe {
-            sys::ggufx_imatrix_collect(
+            sys::ggufx_imatrix_create(
                 &mut out,
                 session.as_raw(),
                 tokens.as_ptr(),
@@ -1682,7 +1689,7 @@ impl Imatrix {
         Ok(Imatrix::of_raw(out))
     }
 
-    /// Writes an imatrix to a file of a format ([`ImatrixFormat`]).
+    /// Writes an imatrix to a file of a format (`GGUFX_IMATRIX_*`).
     ///
     /// The file is written as PATH.part and then renamed. It replaces an existing one, unless
     /// [`ImatrixFormat::NO_REPLACE`] is added to the format. A .dat file keeps only the first
@@ -1705,132 +1712,6 @@ impl Imatrix {
                 held.progress(progress),
                 e,
             )
-        })
-    }
-}
-
-handle! {
-    /// A quantization: planned, running or finished.
-    Quantizer(ggufx_job, ggufx_job_destroy)
-}
-
-impl Quantizer {
-    /// Plans the quantization of a file by a quantization mix.
-    ///
-    /// The job keeps the file. A file opened for metadata only can be planned, but not run.
-    ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `TYPE`, `UNSUPPORTED`, `MISMATCH`, `KVTYPE`, `SHAPE`.
-    pub fn quantize(
-        rt: &Runtime,
-        file: &File,
-        file_type: u32,
-        options: JobOptions<'_>,
-    ) -> Result<Self> {
-        let held = Keep::new();
-        let options = options.raw(&held)?;
-        let mut out = null_mut();
-        check(|e| unsafe {
-            sys::ggufx_job_quantize(&mut out, rt.as_raw(), file.as_raw(), file_type, &options, e)
-        })?;
-        Ok(Quantizer::of_raw(out))
-    }
-
-    /// Describes a plan.
-    ///
-    /// Errors: `ARGUMENT`, `MEMORY`.
-    pub fn info(&self) -> Result<JobFacts> {
-        let mut out = sized!(ggufx_job_facts);
-        check(|e| unsafe { sys::ggufx_job_info(&mut out, self.as_raw(), e) })?;
-        Ok(unsafe { JobFacts::of(&out) })
-    }
-
-    /// Describes tensor `index`, in the order of the output.
-    ///
-    /// Errors: `ARGUMENT`.
-    pub fn tensor_at(&self, index: usize) -> Result<JobTensor<'_>> {
-        let mut out = sized!(ggufx_job_tensor);
-        check(|e| unsafe { sys::ggufx_job_tensor_at(&mut out, self.as_raw(), index, e) })?;
-        Ok(unsafe { JobTensor::of(&out) })
-    }
-
-    /// Overrides the types of tensors: `types[i]` is for tensor i, or [`sys::GGUFX_JOB_BY_RECIPE`].
-    ///
-    /// Replaces all earlier overrides. An override changes no other tensor: mixes that count layers
-    /// also count overridden tensors. Tensors that are never quantized keep their type
-    /// ([`JobReason::KEPT`]). Rows that are not whole blocks get a fallback
-    /// ([`JobReason::FALLBACK`]).
-    ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `TYPE`, `UNSUPPORTED`, `MISMATCH`, `KVTYPE`, `SHAPE`.
-    pub fn set_types(&mut self, types: &[TensorType]) -> Result<()> {
-        check(|e| unsafe {
-            sys::ggufx_job_set_types(self.as_raw(), types.as_ptr().cast(), types.len(), e)
-        })
-    }
-
-    /// Measures the root mean squared error (RMSE) that a type would cause in tensor `index`.
-    ///
-    /// The error is unweighted and comes from up to `max_values` values in evenly spaced rows (0:
-    /// all values).
-    ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `TYPE`, `UNSUPPORTED`, `CANCELLED`, `VALUE`, `SHAPE`.
-    pub fn measure(
-        &self,
-        index: usize,
-        type_: TensorType,
-        max_values: u64,
-        progress: Option<&mut Progress<'_>>,
-    ) -> Result<f64> {
-        let held = Keep::new();
-        let mut out = 0.0;
-        watched(|e| unsafe {
-            sys::ggufx_job_measure(
-                &mut out,
-                self.as_raw(),
-                index,
-                type_.0,
-                max_values,
-                held.progress(progress),
-                e,
-            )
-        })?;
-        Ok(out)
-    }
-
-    /// Runs a job: quantizes all tensors and writes the file by atomic replace.
-    ///
-    /// With [`JobFlags::KEEP_SPLIT`] the output is a set, PREFIX-00001-of-0000N.gguf, where PREFIX
-    /// is the path without ".gguf". The file is written as PATH.part, synced to disk and renamed,
-    /// unless [`JobFlags::NO_REPLACE`] is set and the name exists. It replaces an existing file
-    /// atomically, a set as [`Writer::write`] does.
-    ///
-    /// PATH.part.log lists the complete tensors. After a kill or a power failure
-    /// [`JobRunFlags::RESUME`] continues; without this flag PATH.part is started again. A resumed
-    /// run verifies the existing tensors by checksums. Memory: about 32 MiB and one row for any
-    /// model, plus the tables of IQ types.
-    ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `UNSUPPORTED`, `CANCELLED`, `MISMATCH`, `STATE`,
-    /// `VALUE`.
-    pub fn run(&mut self, path: impl AsRef<Path>, options: JobRunOptions<'_>) -> Result<()> {
-        let held = Keep::new();
-        let path = path_string(path.as_ref())?;
-        let options = options.raw(&held)?;
-        watched(|e| unsafe { sys::ggufx_job_run(self.as_raw(), path.as_ptr().cast(), &options, e) })
-    }
-
-    /// Completes the file after all shards: checks every tensor in PATH.part, writes the metadata,
-    /// renames.
-    ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `UNSUPPORTED`, `NOT_FOUND`, `CANCELLED`, `MISMATCH`,
-    /// `STATE`, `VALUE`.
-    pub fn finish(
-        &mut self,
-        path: impl AsRef<Path>,
-        progress: Option<&mut Progress<'_>>,
-    ) -> Result<()> {
-        let held = Keep::new();
-        let path = path_string(path.as_ref())?;
-        watched(|e| unsafe {
-            sys::ggufx_job_finish(self.as_raw(), path.as_ptr().cast(), held.progress(progress), e)
         })
     }
 }
@@ -2136,7 +2017,7 @@ impl KvCache {
         })
     }
 
-    /// Writes a snapshot of a sequence, or of all ([`sys::GGUFX_KV_ALL_SEQUENCES`]).
+    /// Writes a snapshot of a sequence, or of all ([`sys::GGUFX_ALL_SEQUENCES`]).
     ///
     /// Quantized pages are written as they are. Shared pages are written for each sequence.
     ///
@@ -2175,10 +2056,10 @@ impl KvCache {
     /// mode; a symbolic link stays, and its target is replaced.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `STATE`.
-    pub fn save_path(&self, sequence: u32, path: impl AsRef<Path>) -> Result<()> {
+    pub fn save_file(&self, sequence: u32, path: impl AsRef<Path>) -> Result<()> {
         let path = path_string(path.as_ref())?;
         check(|e| unsafe {
-            sys::ggufx_kv_save_path(self.as_raw(), sequence, path.as_ptr().cast(), e)
+            sys::ggufx_kv_save_file(self.as_raw(), sequence, path.as_ptr().cast(), e)
         })
     }
 
@@ -2186,10 +2067,10 @@ impl KvCache {
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `TRUNCATED`, `MAGIC`, `VERSION`, `MALFORMED`,
     /// `CAPACITY`, `CHECKSUM`, `MISMATCH`.
-    pub fn load_path(&mut self, sequence: u32, path: impl AsRef<Path>) -> Result<()> {
+    pub fn load_file(&mut self, sequence: u32, path: impl AsRef<Path>) -> Result<()> {
         let path = path_string(path.as_ref())?;
         check(|e| unsafe {
-            sys::ggufx_kv_load_path(self.as_raw(), sequence, path.as_ptr().cast(), e)
+            sys::ggufx_kv_load_file(self.as_raw(), sequence, path.as_ptr().cast(), e)
         })
     }
 
@@ -2231,7 +2112,7 @@ impl KvCache {
         })
     }
 
-    /// Merges partly filled pages of a sequence, or of all ([`sys::GGUFX_KV_ALL_SEQUENCES`]), and
+    /// Merges partly filled pages of a sequence, or of all ([`sys::GGUFX_ALL_SEQUENCES`]), and
     /// frees unused pages.
     ///
     /// Truncations, removals and shifts leave such pages. Neighbouring parts with equal shifts are
@@ -2261,9 +2142,9 @@ impl KvCache {
     /// Describes a layer, or the cache ([`sys::GGUFX_KV_ALL_LAYERS`]).
     ///
     /// Errors: `ARGUMENT`.
-    pub fn stats(&self, layer: u32) -> Result<KvFacts> {
+    pub fn info(&self, layer: u32) -> Result<KvFacts> {
         let mut out = sized!(ggufx_kv_facts);
-        check(|e| unsafe { sys::ggufx_kv_stats(&mut out, self.as_raw(), layer, e) })?;
+        check(|e| unsafe { sys::ggufx_kv_info(&mut out, self.as_raw(), layer, e) })?;
         Ok(unsafe { KvFacts::of(&out) })
     }
 }
@@ -2381,7 +2262,7 @@ impl Model {
     /// Weights are not copied, except to a device.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `LIMIT`, `TYPE`, `UNSUPPORTED`, `CANCELLED`, `MISMATCH`,
-    /// `DEVICE`, `KVTYPE`, `SHAPE`, `SPLIT`, `HPARAM`, `MISSING`.
+    /// `DEVICE`, `VALUE_TYPE`, `SHAPE`, `SPLIT`, `HYPERPARAMETER`, `MISSING`.
     pub fn new(rt: &Runtime, file: &File, options: ModelOptions<'_>) -> Result<Self> {
         let held = Keep::new();
         let options = options.raw(&held)?;
@@ -2404,9 +2285,9 @@ impl Model {
     /// Describes a layer.
     ///
     /// Errors: `ARGUMENT`.
-    pub fn layer(&self, layer: u32) -> Result<LayerFacts<'_>> {
+    pub fn layer_info(&self, layer: u32) -> Result<LayerFacts<'_>> {
         let mut out = sized!(ggufx_layer_facts);
-        check(|e| unsafe { sys::ggufx_model_layer(&mut out, self.as_raw(), layer, e) })?;
+        check(|e| unsafe { sys::ggufx_model_layer_info(&mut out, self.as_raw(), layer, e) })?;
         Ok(unsafe { LayerFacts::of(&out) })
     }
 }
@@ -2429,8 +2310,8 @@ impl Session {
     }
 
     /// Returns the number of tokens of a sequence; 0 if there is no such sequence.
-    pub fn sequence_length(&self, sequence: u32) -> u64 {
-        unsafe { sys::ggufx_session_sequence_length(self.as_raw(), sequence) }
+    pub fn length(&self, sequence: u32) -> u64 {
+        unsafe { sys::ggufx_session_length(self.as_raw(), sequence) }
     }
 
     /// Keeps the first `n_tokens` tokens of a sequence. With `n_tokens` 0 it is like new.
@@ -2458,29 +2339,25 @@ impl Session {
     /// following one starts the recomputation again.
     ///
     /// Errors: `ARGUMENT`.
-    pub fn sequence_truncate(&mut self, sequence: u32, n_tokens: u64) -> Result<()> {
-        check(|e| unsafe {
-            sys::ggufx_session_sequence_truncate(self.as_raw(), sequence, n_tokens, e)
-        })
+    pub fn truncate(&mut self, sequence: u32, n_tokens: u64) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_session_truncate(self.as_raw(), sequence, n_tokens, e) })
     }
 
     /// Removes tokens `first` .. first + `n_tokens` - 1 from a sequence.
     ///
     /// Later tokens keep their positions, keys and values, which were computed with the removed
     /// tokens. The call is therefore cheap, but the result differs from a sequence that never had
-    /// them. For that, call [`Session::sequence_truncate`] and decode the rest again. Later
-    /// truncations recompute only the tokens that they must, without the removed ones.
+    /// them. For that, call [`Session::truncate`] and decode the rest again. Later truncations
+    /// recompute only the tokens that they must, without the removed ones.
     ///
     /// To continue in a full context, remove the oldest tokens and close the gap with
-    /// [`Session::sequence_shift`].
+    /// [`Session::shift`].
     ///
     /// After an error nothing has changed.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `UNSUPPORTED`, `STATE`.
-    pub fn sequence_remove(&mut self, sequence: u32, first: u64, n_tokens: u64) -> Result<()> {
-        check(|e| unsafe {
-            sys::ggufx_session_sequence_remove(self.as_raw(), sequence, first, n_tokens, e)
-        })
+    pub fn remove(&mut self, sequence: u32, first: u64, n_tokens: u64) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_session_remove(self.as_raw(), sequence, first, n_tokens, e) })
     }
 
     /// Adds delta to the positions of tokens `first` .. first + `n_tokens` - 1, which must stay
@@ -2492,15 +2369,9 @@ impl Session {
     /// After an error nothing has changed.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `UNSUPPORTED`, `STATE`.
-    pub fn sequence_shift(
-        &mut self,
-        sequence: u32,
-        first: u64,
-        n_tokens: u64,
-        delta: i32,
-    ) -> Result<()> {
+    pub fn shift(&mut self, sequence: u32, first: u64, n_tokens: u64, delta: i32) -> Result<()> {
         check(|e| unsafe {
-            sys::ggufx_session_sequence_shift(self.as_raw(), sequence, first, n_tokens, delta, e)
+            sys::ggufx_session_shift(self.as_raw(), sequence, first, n_tokens, delta, e)
         })
     }
 
@@ -2510,16 +2381,11 @@ impl Session {
     /// - `out_positions`: their positions.
     ///
     /// Errors: `ARGUMENT`.
-    pub fn sequence_tokens(
-        &self,
-        sequence: u32,
-        first: u64,
-        n_tokens: u64,
-    ) -> Result<(Vec<i32>, Vec<i32>)> {
+    pub fn tokens(&self, sequence: u32, first: u64, n_tokens: u64) -> Result<(Vec<i32>, Vec<i32>)> {
         let mut out_ids = zeros::<i32>(n_tokens)?;
         let mut out_positions = zeros::<i32>(n_tokens)?;
         check(|e| unsafe {
-            sys::ggufx_session_sequence_tokens(
+            sys::ggufx_session_tokens(
                 out_ids.as_mut_ptr(),
                 out_positions.as_mut_ptr(),
                 self.as_raw(),
@@ -2536,26 +2402,26 @@ impl Session {
     ///
     /// Later results have the bits that they would have if `to` had decoded these tokens itself.
     /// Pages of keys and values, and recurrent states, are shared. The next call recomputes the
-    /// tokens after the last position that [`Session::sequence_truncate`] could keep: at most 63 in
-    /// most models.
+    /// tokens after the last position that [`Session::truncate`] could keep: at most 63 in most
+    /// models.
     ///
     /// After an error nothing has changed.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `MISMATCH`, `STATE`.
-    pub fn sequence_copy(&mut self, from: u32, to: u32, n_tokens: u64) -> Result<()> {
-        check(|e| unsafe { sys::ggufx_session_sequence_copy(self.as_raw(), from, to, n_tokens, e) })
+    pub fn copy(&mut self, from: u32, to: u32, n_tokens: u64) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_session_copy(self.as_raw(), from, to, n_tokens, e) })
     }
 
     /// Describes the memory of a session's caches.
     ///
     /// Errors: `ARGUMENT`.
-    pub fn memory(&self) -> Result<SessionMemoryFacts> {
+    pub fn memory_info(&self) -> Result<SessionMemoryFacts> {
         let mut out = sized!(ggufx_session_memory_facts);
-        check(|e| unsafe { sys::ggufx_session_memory(&mut out, self.as_raw(), e) })?;
+        check(|e| unsafe { sys::ggufx_session_memory_info(&mut out, self.as_raw(), e) })?;
         Ok(unsafe { SessionMemoryFacts::of(&out) })
     }
 
-    /// Writes a snapshot of a sequence, or of all ([`sys::GGUFX_SESSION_ALL`]).
+    /// Writes a snapshot of a sequence, or of all ([`sys::GGUFX_ALL_SEQUENCES`]).
     ///
     /// It contains tokens, keys, values and states as stored, without logits and checkpoints.
     /// Shared pages are written for each sequence and are no longer shared after a load. A load can
@@ -2564,7 +2430,7 @@ impl Session {
     /// A rank of a group writes only tokens. Any rank can do so, even after the group has lost one.
     /// A session without a group, or a group of any size, can load them. Its next call recomputes
     /// the caches, each token in its original mode. The bits are the same with
-    /// [`MatmulFlags::BATCH_INVARIANT`] or [`MatmulFlags::TILES`]. Sequences with removed or
+    /// [`MatmulFlags::BATCH_INVARIANT`] or [`MatmulFlags::TILED`]. Sequences with removed or
     /// shifted tokens are refused (UNSUPPORTED), because recomputation would change them.
     ///
     /// - `write`: called with consecutive pieces of the snapshot. A status other than
@@ -2598,13 +2464,13 @@ impl Session {
 
     /// Writes a snapshot to a file
     ///
-    /// The file is written, replaced and protected as that of [`KvCache::save_path`].
+    /// The file is written, replaced and protected as that of [`KvCache::save_file`].
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `UNSUPPORTED`, `STATE`, `VALUE`.
-    pub fn save_path(&self, sequence: u32, path: impl AsRef<Path>) -> Result<()> {
+    pub fn save_file(&self, sequence: u32, path: impl AsRef<Path>) -> Result<()> {
         let path = path_string(path.as_ref())?;
         check(|e| unsafe {
-            sys::ggufx_session_save_path(self.as_raw(), sequence, path.as_ptr().cast(), e)
+            sys::ggufx_session_save_file(self.as_raw(), sequence, path.as_ptr().cast(), e)
         })
     }
 
@@ -2612,11 +2478,89 @@ impl Session {
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `TRUNCATED`, `MAGIC`, `VERSION`, `MALFORMED`,
     /// `CAPACITY`, `CHECKSUM`, `MISMATCH`.
-    pub fn load_path(&mut self, sequence: u32, path: impl AsRef<Path>) -> Result<()> {
+    pub fn load_file(&mut self, sequence: u32, path: impl AsRef<Path>) -> Result<()> {
         let path = path_string(path.as_ref())?;
         check(|e| unsafe {
-            sys::ggufx_session_load_path(self.as_raw(), sequence, path.as_ptr().cast(), e)
+            sys::ggufx_session_load_file(self.as_raw(), sequence, path.as_ptr().cast(), e)
         })
+    }
+
+    /// Measures the perplexity of a model over token ids, and its KL divergence from saved logits.
+    ///
+    /// The ids are processed in independent chunks of `n_context` tokens. Token 0 of each is
+    /// replaced by the id `bos` unless that is -1. Tokens that fill no chunk are dropped. Logits
+    /// can be saved for a later comparison. With [`MatmulFlags::BATCH_INVARIANT`] or
+    /// [`MatmulFlags::TILED`] the results are independent of `n_batch` and threads.
+    ///
+    /// Saved logits take 16 + 2 * vocabulary bytes per prediction, in steps of (largest - least) /
+    /// 65,535: the divergence of a model from itself is about 1e-8. They are streamed; memory is
+    /// that of 32 rows and 4 bytes per prediction. The documentation ("File format notes")
+    /// describes the format.
+    ///
+    /// session must be empty and hold `n_context` tokens; it is empty again afterwards. options may
+    /// be `None`. After a failure no file is left, and \*out is as before.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `TRUNCATED`, `MAGIC`, `VERSION`, `MALFORMED`,
+    /// `CANCELLED`, `CHECKSUM`, `MISMATCH`, `STATE`, `VALUE`.
+    pub fn eval_perplexity(
+        &mut self,
+        tokens: &[i32],
+        n_context: u32,
+        bos: i32,
+        options: EvalOptions<'_>,
+    ) -> Result<EvalFacts> {
+        let held = Keep::new();
+        let options = options.raw(&held)?;
+        let mut out = sized!(ggufx_eval_facts);
+        watched(|e| unsafe {
+            sys::ggufx_eval_perplexity(
+                &mut out,
+                self.as_raw(),
+                tokens.as_ptr(),
+                tokens.len(),
+                n_context,
+                bos,
+                &options,
+                e,
+            )
+        })?;
+        Ok(unsafe { EvalFacts::of(&out) })
+    }
+
+    /// Computes the log-probabilities of several continuations of one context: a multiple-choice
+    /// question.
+    ///
+    /// - `out`: sum over the tokens of a continuation.
+    /// - `context`: `[n_context]` token ids, at least one.
+    /// - `endings`: ids of the continuations, at least one each.
+    /// - `progress`: counts tokens; `None`: none.
+    ///
+    /// session must be empty and hold the context and the longest continuation; it is empty again
+    /// afterwards. The context is computed once. After a failure `out` is as before.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `CAPACITY`, `CANCELLED`, `STATE`, `VALUE`.
+    pub fn eval_continuations(
+        &mut self,
+        context: &[i32],
+        endings: &[TokenList<'_>],
+        progress: Option<&mut Progress<'_>>,
+    ) -> Result<Vec<f64>> {
+        let held = Keep::new();
+        let endings = unsafe { List::of(endings.iter().map(|x| Ok(x.raw()))) }?;
+        let mut out = zeros::<f64>(endings.len() as u64)?;
+        watched(|e| unsafe {
+            sys::ggufx_eval_continuations(
+                out.as_mut_ptr(),
+                self.as_raw(),
+                context.as_ptr(),
+                context.len(),
+                endings.at(),
+                endings.len(),
+                held.progress(progress),
+                e,
+            )
+        })?;
+        Ok(out)
     }
 
     /// Computes a step of generators of a session: one pass over the weights.
@@ -2656,84 +2600,6 @@ impl Session {
         Ok(out_complete != 0)
     }
 
-    /// Measures the perplexity of a model over token ids, and its KL divergence from saved logits.
-    ///
-    /// The ids are processed in independent chunks of `n_context` tokens. Token 0 of each is
-    /// replaced by the id `bos` unless that is -1. Tokens that fill no chunk are dropped. Logits
-    /// can be saved for a later comparison. With [`MatmulFlags::BATCH_INVARIANT`] or
-    /// [`MatmulFlags::TILES`] the results are independent of `n_batch` and threads.
-    ///
-    /// Saved logits take 16 + 2 * vocabulary bytes per prediction, in steps of (largest - least) /
-    /// 65,535: the divergence of a model from itself is about 1e-8. They are streamed; memory is
-    /// that of 32 rows and 4 bytes per prediction. The documentation ("File format notes")
-    /// describes the format.
-    ///
-    /// session must be empty and hold `n_context` tokens; it is empty again afterwards. options may
-    /// be `None`. After a failure no file is left, and \*out is as before.
-    ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `TRUNCATED`, `MAGIC`, `VERSION`, `MALFORMED`,
-    /// `CANCELLED`, `CHECKSUM`, `MISMATCH`, `STATE`, `VALUE`.
-    pub fn measure(
-        &mut self,
-        tokens: &[i32],
-        n_context: u32,
-        bos: i32,
-        options: MeasureOptions<'_>,
-    ) -> Result<MeasureFacts> {
-        let held = Keep::new();
-        let options = options.raw(&held)?;
-        let mut out = sized!(ggufx_measure_facts);
-        watched(|e| unsafe {
-            sys::ggufx_measure(
-                &mut out,
-                self.as_raw(),
-                tokens.as_ptr(),
-                tokens.len(),
-                n_context,
-                bos,
-                &options,
-                e,
-            )
-        })?;
-        Ok(unsafe { MeasureFacts::of(&out) })
-    }
-
-    /// Computes the log-probabilities of several continuations of one context: a multiple-choice
-    /// question.
-    ///
-    /// - `out`: sum over the tokens of a continuation.
-    /// - `context`: `[n_context]` token ids, at least one.
-    /// - `endings`: ids of the continuations, at least one each.
-    /// - `progress`: counts tokens; `None`: none.
-    ///
-    /// session must be empty and hold the context and the longest continuation; it is empty again
-    /// afterwards. The context is computed once. After a failure `out` is as before.
-    ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `CAPACITY`, `CANCELLED`, `STATE`, `VALUE`.
-    pub fn measure_endings(
-        &mut self,
-        context: &[i32],
-        endings: &[TokenList<'_>],
-        progress: Option<&mut Progress<'_>>,
-    ) -> Result<Vec<f64>> {
-        let held = Keep::new();
-        let endings = unsafe { List::of(endings.iter().map(|x| Ok(x.raw()))) }?;
-        let mut out = zeros::<f64>(endings.len() as u64)?;
-        watched(|e| unsafe {
-            sys::ggufx_measure_endings(
-                out.as_mut_ptr(),
-                self.as_raw(),
-                context.as_ptr(),
-                context.len(),
-                endings.at(),
-                endings.len(),
-                held.progress(progress),
-                e,
-            )
-        })?;
-        Ok(out)
-    }
-
     /// Describes a session.
     ///
     /// Errors: `ARGUMENT`.
@@ -2741,6 +2607,152 @@ impl Session {
         let mut out = sized!(ggufx_session_facts);
         check(|e| unsafe { sys::ggufx_session_info(&mut out, self.as_raw(), e) })?;
         Ok(unsafe { SessionFacts::of(&out) })
+    }
+}
+
+handle! {
+    /// A quantization: planned, running or finished.
+    Quantizer(ggufx_quantizer, ggufx_quantizer_destroy)
+}
+
+impl Quantizer {
+    /// Plans the quantization of a file by a quantization mix.
+    ///
+    /// The quantizer keeps the file. A file opened for metadata only can be planned, but not run.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `TYPE`, `UNSUPPORTED`, `MISMATCH`, `VALUE_TYPE`, `SHAPE`.
+    pub fn new(
+        rt: &Runtime,
+        file: &File,
+        file_type: u32,
+        options: QuantizerOptions<'_>,
+    ) -> Result<Self> {
+        let held = Keep::new();
+        let options = options.raw(&held)?;
+        let mut out = null_mut();
+        check(|e| unsafe {
+            sys::ggufx_quantizer_create(
+                &mut out,
+                rt.as_raw(),
+                file.as_raw(),
+                file_type,
+                &options,
+                e,
+            )
+        })?;
+        Ok(Quantizer::of_raw(out))
+    }
+
+    /// Describes a plan.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`.
+    pub fn info(&self) -> Result<QuantizerFacts> {
+        let mut out = sized!(ggufx_quantizer_facts);
+        check(|e| unsafe { sys::ggufx_quantizer_info(&mut out, self.as_raw(), e) })?;
+        Ok(unsafe { QuantizerFacts::of(&out) })
+    }
+
+    /// Describes tensor `index`, in the order of the output.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn tensor_at(&self, index: usize) -> Result<QuantizerTensorFacts<'_>> {
+        let mut out = sized!(ggufx_quantizer_tensor_facts);
+        check(|e| unsafe { sys::ggufx_quantizer_tensor_at(&mut out, self.as_raw(), index, e) })?;
+        Ok(unsafe { QuantizerTensorFacts::of(&out) })
+    }
+
+    /// Overrides the types of tensors: `types[i]` is for tensor i, or
+    /// [`sys::GGUFX_QUANTIZER_DEFAULT_TYPE`].
+    ///
+    /// Replaces all earlier overrides. An override changes no other tensor: mixes that count layers
+    /// also count overridden tensors. Tensors that are never quantized keep their type
+    /// ([`QuantizerReason::KEPT`]). Rows that are not whole blocks get a fallback
+    /// ([`QuantizerReason::FALLBACK`]).
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `TYPE`, `UNSUPPORTED`, `MISMATCH`, `VALUE_TYPE`, `SHAPE`.
+    pub fn override_types(&mut self, types: &[TensorType]) -> Result<()> {
+        check(|e| unsafe {
+            sys::ggufx_quantizer_override_types(
+                self.as_raw(),
+                types.as_ptr().cast(),
+                types.len(),
+                e,
+            )
+        })
+    }
+
+    /// Measures the root mean squared error (RMSE) that a type would cause in tensor `index`.
+    ///
+    /// The error is unweighted and comes from up to `max_values` values in evenly spaced rows (0:
+    /// all values).
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `TYPE`, `UNSUPPORTED`, `CANCELLED`, `VALUE`, `SHAPE`.
+    pub fn tensor_error(
+        &self,
+        index: usize,
+        type_: TensorType,
+        max_values: u64,
+        progress: Option<&mut Progress<'_>>,
+    ) -> Result<f64> {
+        let held = Keep::new();
+        let mut out = 0.0;
+        watched(|e| unsafe {
+            sys::ggufx_quantizer_tensor_error(
+                &mut out,
+                self.as_raw(),
+                index,
+                type_.0,
+                max_values,
+                held.progress(progress),
+                e,
+            )
+        })?;
+        Ok(out)
+    }
+
+    /// Runs a quantizer: quantizes all tensors and writes the file by atomic replace.
+    ///
+    /// With [`QuantizerFlags::KEEP_SPLIT`] the output is a set, PREFIX-00001-of-0000N.gguf, where
+    /// PREFIX is the path without ".gguf". The file is written as PATH.part, synced to disk and
+    /// renamed, unless [`QuantizerFlags::NO_REPLACE`] is set and the name exists. It replaces an
+    /// existing file atomically, a set as [`Writer::write`] does.
+    ///
+    /// PATH.part.log lists the complete tensors. After a kill or a power failure
+    /// [`QuantizerRunFlags::RESUME`] continues; without this flag PATH.part is started again. A
+    /// resumed run verifies the existing tensors by checksums. Memory: about 32 MiB and one row for
+    /// any model, plus the tables of IQ types.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `UNSUPPORTED`, `CANCELLED`, `MISMATCH`, `STATE`,
+    /// `VALUE`.
+    pub fn run(&mut self, path: impl AsRef<Path>, options: QuantizerRunOptions<'_>) -> Result<()> {
+        let held = Keep::new();
+        let path = path_string(path.as_ref())?;
+        let options = options.raw(&held)?;
+        watched(|e| unsafe {
+            sys::ggufx_quantizer_run(self.as_raw(), path.as_ptr().cast(), &options, e)
+        })
+    }
+
+    /// Completes the file after all shards: checks every tensor in PATH.part, writes the metadata,
+    /// renames.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `UNSUPPORTED`, `NOT_FOUND`, `CANCELLED`, `MISMATCH`,
+    /// `STATE`, `VALUE`.
+    pub fn finish(
+        &mut self,
+        path: impl AsRef<Path>,
+        progress: Option<&mut Progress<'_>>,
+    ) -> Result<()> {
+        let held = Keep::new();
+        let path = path_string(path.as_ref())?;
+        watched(|e| unsafe {
+            sys::ggufx_quantizer_finish(
+                self.as_raw(),
+                path.as_ptr().cast(),
+                held.progress(progress),
+                e,
+            )
+        })
     }
 }
 
@@ -2939,7 +2951,7 @@ impl Writer {
     ///
     /// - `speeds`: as in `ggufx_group_options`; `None`: equal. A group without speeds uses those of
     ///   the file.
-    /// - `flags`: [`GroupOptionsFlags::LAYERS`] for pipeline parallelism: all rows of the rank's
+    /// - `flags`: [`GroupOptionsFlags::PIPELINE`] for pipeline parallelism: all rows of the rank's
     ///   matrices, one row of others.
     ///
     /// [`Model::new`] refuses such a file without a group, or for another group, rank, speeds or
@@ -2948,8 +2960,9 @@ impl Writer {
     /// After an error the writer is as before.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `ENDIAN`, `LIMIT`, `TYPE`, `UNSUPPORTED`, `CANCELLED`,
-    /// `MISMATCH`, `DEVICE`, `KVTYPE`, `DUPLICATE`, `NAME`, `SHAPE`, `SPLIT`, `HPARAM`, `MISSING`.
-    pub fn copy_rank(
+    /// `MISMATCH`, `DEVICE`, `VALUE_TYPE`, `DUPLICATE`, `NAME`, `SHAPE`, `SPLIT`, `HYPERPARAMETER`,
+    /// `MISSING`.
+    pub fn copy_shard(
         &mut self,
         file: &File,
         rank: u32,
@@ -2959,7 +2972,7 @@ impl Writer {
     ) -> Result<()> {
         exactly("speeds", speeds.map(<[_]>::len), n_ranks as u64)?;
         check(|e| unsafe {
-            sys::ggufx_writer_copy_rank(
+            sys::ggufx_writer_copy_shard(
                 self.as_raw(),
                 file.as_raw(),
                 rank,
@@ -2981,14 +2994,14 @@ impl Writer {
         Ok(Writer::of_raw(out))
     }
 
-    /// Sets a key of `length` bytes to an integer of type [`MetaType::U8`] .. _I64, or _BOOL for 0
+    /// Sets a key of `length` bytes to an integer of type [`ValueType::U8`] .. _I64, or _BOOL for 0
     /// and 1.
     ///
     /// An existing key keeps its position and gets the new value. "general.alignment" must be a U32
     /// and a power of two; it decides the layout of the file (32 without it).
     ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `KEY`, `KVTYPE`, `VALUE`, `ALIGNMENT`.
-    pub fn set_u64(&mut self, key: impl AsRef<[u8]>, type_: MetaType, value: u64) -> Result<()> {
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `KEY`, `VALUE_TYPE`, `VALUE`, `ALIGNMENT`.
+    pub fn set_u64(&mut self, key: impl AsRef<[u8]>, type_: ValueType, value: u64) -> Result<()> {
         let key = key.as_ref();
         check(|e| unsafe {
             sys::ggufx_writer_set_u64(
@@ -3004,8 +3017,8 @@ impl Writer {
 
     /// Sets a key to a signed integer.
     ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `KEY`, `KVTYPE`, `VALUE`, `ALIGNMENT`.
-    pub fn set_i64(&mut self, key: impl AsRef<[u8]>, type_: MetaType, value: i64) -> Result<()> {
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `KEY`, `VALUE_TYPE`, `VALUE`, `ALIGNMENT`.
+    pub fn set_i64(&mut self, key: impl AsRef<[u8]>, type_: ValueType, value: i64) -> Result<()> {
         let key = key.as_ref();
         check(|e| unsafe {
             sys::ggufx_writer_set_i64(
@@ -3019,10 +3032,10 @@ impl Writer {
         })
     }
 
-    /// Sets a key to a number of type [`MetaType::F32`] (rounded to nearest) or _F64.
+    /// Sets a key to a number of type [`ValueType::F32`] (rounded to nearest) or _F64.
     ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `KEY`, `KVTYPE`, `VALUE`, `ALIGNMENT`.
-    pub fn set_f64(&mut self, key: impl AsRef<[u8]>, type_: MetaType, value: f64) -> Result<()> {
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `KEY`, `VALUE_TYPE`, `VALUE`, `ALIGNMENT`.
+    pub fn set_f64(&mut self, key: impl AsRef<[u8]>, type_: ValueType, value: f64) -> Result<()> {
         let key = key.as_ref();
         check(|e| unsafe {
             sys::ggufx_writer_set_f64(
@@ -3038,7 +3051,7 @@ impl Writer {
 
     /// Sets a key to a bool: any value except 0 is true.
     ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `KEY`, `KVTYPE`, `VALUE`, `ALIGNMENT`.
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `KEY`, `VALUE_TYPE`, `VALUE`, `ALIGNMENT`.
     pub fn set_bool(&mut self, key: impl AsRef<[u8]>, value: bool) -> Result<()> {
         let key = key.as_ref();
         check(|e| unsafe {
@@ -3054,7 +3067,7 @@ impl Writer {
 
     /// Sets a key to a string of any `n_text` bytes, copied.
     ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `KEY`, `KVTYPE`, `VALUE`, `ALIGNMENT`.
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `KEY`, `VALUE_TYPE`, `VALUE`, `ALIGNMENT`.
     pub fn set_string(&mut self, key: impl AsRef<[u8]>, text: impl AsRef<[u8]>) -> Result<()> {
         let key = key.as_ref();
         let text = text.as_ref();
@@ -3074,7 +3087,7 @@ impl Writer {
     ///
     /// - `texts`: any bytes.
     ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `KEY`, `KVTYPE`, `VALUE`, `ALIGNMENT`.
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `KEY`, `VALUE_TYPE`, `VALUE`, `ALIGNMENT`.
     pub fn set_array_string(
         &mut self,
         key: impl AsRef<[u8]>,
@@ -3103,12 +3116,12 @@ impl Writer {
     /// Numbers have their width. A string is a u64 length and bytes. An array is a u32 element
     /// type, a u64 count and elements. All of it is checked.
     ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `TRUNCATED`, `LIMIT`, `COUNT`, `KEY`, `KVTYPE`, `VALUE`,
+    /// Errors: `ARGUMENT`, `MEMORY`, `TRUNCATED`, `LIMIT`, `COUNT`, `KEY`, `VALUE_TYPE`, `VALUE`,
     /// `ALIGNMENT`.
     pub fn set_value(
         &mut self,
         key: impl AsRef<[u8]>,
-        type_: MetaType,
+        type_: ValueType,
         value: &[u8],
     ) -> Result<()> {
         let key = key.as_ref();
@@ -3137,7 +3150,7 @@ impl Writer {
 
     /// Renames a key, which keeps its position and value.
     ///
-    /// Errors: `ARGUMENT`, `MEMORY`, `NOT_FOUND`, `KEY`, `KVTYPE`, `DUPLICATE`, `ALIGNMENT`.
+    /// Errors: `ARGUMENT`, `MEMORY`, `NOT_FOUND`, `KEY`, `VALUE_TYPE`, `DUPLICATE`, `ALIGNMENT`.
     pub fn rename(&mut self, key: impl AsRef<[u8]>, new_key: impl AsRef<[u8]>) -> Result<()> {
         let key = key.as_ref();
         let new_key = new_key.as_ref();
@@ -3210,8 +3223,8 @@ impl Writer {
     ///
     /// The parts of a set are renamed after all of them are complete, the first one last. The files
     /// that they replace are kept as PATH.part.old meanwhile. After a failure they are restored;
-    /// after a kill [`Runtime::edit_recover`] or the next write restores them. All parts have the
-    /// same key "ggufx.split.id", so that a mixture of two sets is refused (SPLIT).
+    /// after a kill [`Runtime::file_recover_edit`] or the next write restores them. All parts have
+    /// the same key "ggufx.split.id", so that a mixture of two sets is refused (SPLIT).
     ///
     /// A write beyond RLIMIT_FSIZE raises SIGXFSZ, which ends a process that does not ignore it.
     /// This library never changes signals: a host that ignores it gets IO.
@@ -3251,7 +3264,7 @@ impl Writer {
         })
     }
 
-    /// Describes the effect of [`Writer::edit_write`].
+    /// Describes the effect of [`Writer::edit`].
     ///
     /// The writer holds the new content of `file`. Create it with the file's version and byte
     /// order. Call [`Writer::copy_meta`] and [`Writer::copy_tensors`], or [`Writer::add_tensor`] in
@@ -3270,7 +3283,7 @@ impl Writer {
         let options = options.raw(&held)?;
         let mut out = sized!(ggufx_edit_facts);
         watched(|e| unsafe {
-            sys::ggufx_edit_info(&mut out, self.as_raw(), file.as_raw(), &options, e)
+            sys::ggufx_writer_edit_info(&mut out, self.as_raw(), file.as_raw(), &options, e)
         })?;
         Ok(unsafe { EditFacts::of(&out) })
     }
@@ -3287,12 +3300,12 @@ impl Writer {
     /// - Larger changes are first stored in a journal, PATH.patch, which stays until they are on
     ///   the disk in the file too.
     ///
-    /// A failed write is undone. After a crash [`Runtime::edit_recover`] finishes the edit; until
-    /// then the file may not open. Other processes that have the file mapped see the changes.
+    /// A failed write is undone. After a crash [`Runtime::file_recover_edit`] finishes the edit;
+    /// until then the file may not open. Other processes that have the file mapped see the changes.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `LIMIT`, `NOT_FOUND`, `CAPACITY`, `CANCELLED`, `STATE`,
     /// `OVERFLOW`.
-    pub fn edit_write(
+    pub fn edit(
         &mut self,
         file: &File,
         path: impl AsRef<Path>,
@@ -3303,7 +3316,7 @@ impl Writer {
         let options = options.raw(&held)?;
         let mut out = sized!(ggufx_edit_facts);
         watched(|e| unsafe {
-            sys::ggufx_edit_write(
+            sys::ggufx_writer_edit(
                 &mut out,
                 self.as_raw(),
                 file.as_raw(),
@@ -3336,12 +3349,12 @@ pub fn abi_version() -> u32 {
 
 /// Returns the size in bytes that this library has for a public struct: 512 for "`ggufx_error`". An
 /// unknown name gives 0.
-pub fn abi_layout(struct_name: &str) -> usize {
+pub fn struct_size(struct_name: &str) -> usize {
     let struct_name = match c_string(struct_name) {
         Ok(struct_name) => struct_name,
         Err(_) => return Default::default(),
     };
-    unsafe { sys::ggufx_abi_layout(struct_name.as_ptr().cast()) }
+    unsafe { sys::ggufx_struct_size(struct_name.as_ptr().cast()) }
 }
 
 /// Returns 1 if this library has a feature, else 0.
@@ -3365,9 +3378,29 @@ pub fn has(feature: &str) -> bool {
 /// Returns the name of built-in format `index`, or `None` after the last one.
 ///
 /// The name is valid for the life of the process.
-pub fn chat_format_name(index: usize) -> Option<&'static str> {
-    let result = unsafe { sys::ggufx_chat_format_name(index) };
+pub fn chat_template_builtin_name(index: usize) -> Option<&'static str> {
+    let result = unsafe { sys::ggufx_chat_template_builtin_name(index) };
     unsafe { string_or_none(result) }
+}
+
+/// Returns the number of pre-tokenizers of this library.
+pub fn pre_tokenizer_count() -> usize {
+    unsafe { sys::ggufx_pre_tokenizer_count() }
+}
+
+/// Describes pre-tokenizer `index`.
+///
+/// Errors: `ARGUMENT`.
+pub fn pre_tokenizer_at(index: usize) -> Result<PreTokenizerFacts<'static>> {
+    let mut out = sized!(ggufx_pre_tokenizer_facts);
+    check(|e| unsafe { sys::ggufx_pre_tokenizer_at(&mut out, index, e) })?;
+    Ok(unsafe { PreTokenizerFacts::of(&out) })
+}
+
+/// Returns the Unicode version of pre-tokenizers: "15.0.0".
+pub fn tokenizer_unicode() -> &'static str {
+    let result = unsafe { sys::ggufx_tokenizer_unicode() };
+    unsafe { string(result) }
 }
 
 /// Returns the number of quantization mixes.
@@ -3387,31 +3420,11 @@ pub fn file_type_at(index: usize) -> Result<FileTypeFacts<'static>> {
 /// Finds the value of general.file_type by name, regardless of case. "Q4_K" is Q4_K_M.
 ///
 /// Errors: `ARGUMENT`, `NOT_FOUND`.
-pub fn file_type_from_name(name: &str) -> Result<u32> {
+pub fn file_type_find(name: &str) -> Result<u32> {
     let name = c_string(name)?;
     let mut out = 0;
-    check(|e| unsafe { sys::ggufx_file_type_from_name(&mut out, name.as_ptr().cast(), e) })?;
+    check(|e| unsafe { sys::ggufx_file_type_find(&mut out, name.as_ptr().cast(), e) })?;
     Ok(out)
-}
-
-/// Returns the number of pre-tokenizers of this library.
-pub fn tokenizer_pre_count() -> usize {
-    unsafe { sys::ggufx_tokenizer_pre_count() }
-}
-
-/// Describes pre-tokenizer `index`.
-///
-/// Errors: `ARGUMENT`.
-pub fn tokenizer_pre(index: usize) -> Result<PreFacts<'static>> {
-    let mut out = sized!(ggufx_pre_facts);
-    check(|e| unsafe { sys::ggufx_tokenizer_pre(&mut out, index, e) })?;
-    Ok(unsafe { PreFacts::of(&out) })
-}
-
-/// Returns the Unicode version of pre-tokenizers: "15.0.0".
-pub fn tokenizer_unicode() -> &'static str {
-    let result = unsafe { sys::ggufx_tokenizer_unicode() };
-    unsafe { string(result) }
 }
 
 /// Describes a tensor type.
@@ -3426,19 +3439,19 @@ pub fn type_info(type_: TensorType) -> Result<TypeFacts<'static>> {
 /// Finds a tensor type by name, regardless of case: "Q4_K".
 ///
 /// Errors: `ARGUMENT`, `NOT_FOUND`.
-pub fn type_from_name(name: &str) -> Result<TensorType> {
+pub fn type_find(name: &str) -> Result<TensorType> {
     let name = c_string(name)?;
     let mut out = 0;
-    check(|e| unsafe { sys::ggufx_type_from_name(&mut out, name.as_ptr().cast(), e) })?;
+    check(|e| unsafe { sys::ggufx_type_find(&mut out, name.as_ptr().cast(), e) })?;
     Ok(TensorType(out))
 }
 
 /// Returns the bytes of a row of n values in \*out.
 ///
 /// Errors: `ARGUMENT`, `TYPE`, `SHAPE`, `OVERFLOW`.
-pub fn row_bytes(type_: TensorType, n: u64) -> Result<u64> {
+pub fn type_row_bytes(type_: TensorType, n: u64) -> Result<u64> {
     let mut out = 0;
-    check(|e| unsafe { sys::ggufx_row_bytes(&mut out, type_.0, n, e) })?;
+    check(|e| unsafe { sys::ggufx_type_row_bytes(&mut out, type_.0, n, e) })?;
     Ok(out)
 }
 
@@ -3463,10 +3476,10 @@ pub fn kv_type_from_name(name: &str) -> Result<KvType> {
 
 unsafe extern "C" fn on_validate_report(
     user: *mut sys::c_void,
-    finding: *const sys::ggufx_finding,
+    finding: *const sys::ggufx_finding_facts,
 ) -> i32 {
-    let run = &mut *user.cast::<&mut dyn FnMut(&Finding<'_>) -> ControlFlow<()>>();
-    guarded(sys::GGUFX_E_CANCELLED, || flow(run(&Finding::of(&*finding))))
+    let run = &mut *user.cast::<&mut dyn FnMut(&FindingFacts<'_>) -> ControlFlow<()>>();
+    guarded(sys::GGUFX_E_CANCELLED, || flow(run(&FindingFacts::of(&*finding))))
 }
 
 unsafe extern "C" fn on_write_stream_write(

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::io::{io_of, lend, ReadAt, RELEASE};
 use crate::keep::Keep;
 use crate::watch::watched;
-use crate::{File, JobTensor, Meta, OpenOptions, Quantizer, Runtime, Tensor};
+use crate::{File, Meta, OpenOptions, Quantizer, QuantizerTensorFacts, Runtime, Tensor};
 use ggufx_sys as sys;
 use std::ptr::null_mut;
 
@@ -56,7 +56,7 @@ impl File {
 
 impl Quantizer {
     /// All tensors in the order they are written.
-    pub fn tensors(&self) -> impl Iterator<Item = JobTensor<'_>> {
+    pub fn tensors(&self) -> impl Iterator<Item = QuantizerTensorFacts<'_>> {
         (0..).map_while(move |index| self.tensor_at(index).ok())
     }
 }

@@ -36,7 +36,7 @@ id! {
     COUNT = GGUFX_E_COUNT,
     LENGTH = GGUFX_E_LENGTH,
     KEY = GGUFX_E_KEY,
-    KVTYPE = GGUFX_E_KVTYPE,
+    VALUE_TYPE = GGUFX_E_VALUE_TYPE,
     VALUE = GGUFX_E_VALUE,
     DUPLICATE = GGUFX_E_DUPLICATE,
     ALIGNMENT = GGUFX_E_ALIGNMENT,
@@ -48,7 +48,7 @@ id! {
     BOUNDS = GGUFX_E_BOUNDS,
     SPLIT = GGUFX_E_SPLIT,
     VOCAB = GGUFX_E_VOCAB,
-    HPARAM = GGUFX_E_HPARAM,
+    HYPERPARAMETER = GGUFX_E_HYPERPARAMETER,
     MISSING = GGUFX_E_MISSING,
 }
 
@@ -88,20 +88,20 @@ bits! {
 }
 
 bits! {
-    /// Flags of an item of a batch (`ggufx_batch_flags`).
-    BatchFlags: u32
-    LOGITS = GGUFX_BATCH_LOGITS,
-    ALL_LOGITS = GGUFX_BATCH_ALL_LOGITS,
-    MARK = GGUFX_BATCH_MARK,
-    EMBED = GGUFX_BATCH_EMBED,
-    ALL_EMBED = GGUFX_BATCH_ALL_EMBED,
+    /// Flags of an item of a batch (`ggufx_decode_flags`).
+    DecodeFlags: u32
+    LOGITS = GGUFX_DECODE_LOGITS,
+    ALL_LOGITS = GGUFX_DECODE_ALL_LOGITS,
+    CHECKPOINT = GGUFX_DECODE_CHECKPOINT,
+    HIDDEN = GGUFX_DECODE_HIDDEN,
+    ALL_HIDDEN = GGUFX_DECODE_ALL_HIDDEN,
 }
 
 bits! {
-    /// Flags of a batch (`ggufx_batch_options_flags`).
-    BatchOptionsFlags: u32
-    MATMUL = GGUFX_BATCH_MATMUL,
-    KEEP_NAN = GGUFX_BATCH_KEEP_NAN,
+    /// Flags of a batch (`ggufx_decode_options_flags`).
+    DecodeOptionsFlags: u32
+    HAS_MATMUL_FLAGS = GGUFX_DECODE_HAS_MATMUL_FLAGS,
+    KEEP_NAN = GGUFX_DECODE_KEEP_NAN,
 }
 
 bits! {
@@ -157,7 +157,7 @@ bits! {
 bits! {
     /// Flags for opening a device (`ggufx_device_open_flags`).
     DeviceOpenFlags: u32
-    ALLOW_BOUNDED = GGUFX_DEVICE_ALLOW_BOUNDED,
+    ALLOW_INEXACT = GGUFX_DEVICE_ALLOW_INEXACT,
     FMA_F64 = GGUFX_DEVICE_FMA_F64,
     FMA_F32 = GGUFX_DEVICE_FMA_F32,
 }
@@ -168,7 +168,7 @@ bits! {
     UNUSABLE = GGUFX_DEVICE_UNUSABLE,
     UNIFIED = GGUFX_DEVICE_UNIFIED,
     INT_DOT = GGUFX_DEVICE_INT_DOT,
-    PROCESSOR = GGUFX_DEVICE_PROCESSOR,
+    SOFTWARE = GGUFX_DEVICE_SOFTWARE,
     EXACT = GGUFX_DEVICE_EXACT,
     LOST = GGUFX_DEVICE_LOST,
 }
@@ -205,18 +205,26 @@ bits! {
     /// Flags of embeddings (`ggufx_embed_flags`).
     EmbedFlags: u32
     NORMALIZE = GGUFX_EMBED_NORMALIZE,
-    CUT = GGUFX_EMBED_CUT,
+    TRUNCATE = GGUFX_EMBED_TRUNCATE,
 }
 
 bits! {
     /// Flags of an estimate (`ggufx_estimate_flags`).
     EstimateFlags: u32
-    FILE_TYPE = GGUFX_ESTIMATE_FILE_TYPE,
+    HAS_FILE_TYPE = GGUFX_ESTIMATE_HAS_FILE_TYPE,
     IMATRIX = GGUFX_ESTIMATE_IMATRIX,
     LAYERS = GGUFX_ESTIMATE_LAYERS,
     FITS = GGUFX_ESTIMATE_FITS,
     NEEDS_IMATRIX = GGUFX_ESTIMATE_NEEDS_IMATRIX,
-    NO_GRAPH = GGUFX_ESTIMATE_NO_GRAPH,
+    UNSUPPORTED = GGUFX_ESTIMATE_UNSUPPORTED,
+}
+
+bits! {
+    /// Flags of a measurement and of its rows (`ggufx_eval_flags`).
+    EvalFlags: u32
+    COMPARED = GGUFX_EVAL_COMPARED,
+    SAME_MODEL = GGUFX_EVAL_SAME_MODEL,
+    SAME_TOP = GGUFX_EVAL_SAME_TOP,
 }
 
 id! {
@@ -269,8 +277,8 @@ bits! {
 }
 
 id! {
-    /// Types of metadata values, with the ids that GGUF files contain (`ggufx_meta_type`).
-    MetaType: i32
+    /// Types of metadata values, with the ids that GGUF files contain (`ggufx_value_type`).
+    ValueType: i32
     U8 = GGUFX_VALUE_U8,
     I8 = GGUFX_VALUE_I8,
     U16 = GGUFX_VALUE_U16,
@@ -368,20 +376,20 @@ bits! {
 bits! {
     /// State of a matcher (`ggufx_matcher_flags`).
     MatcherFlags: u32
-    WHOLE = GGUFX_MATCHER_WHOLE,
+    COMPLETE = GGUFX_MATCHER_COMPLETE,
     ENDED = GGUFX_MATCHER_ENDED,
 }
 
 bits! {
     /// Flags of a communicator (`ggufx_group_flags`).
     GroupFlags: u32
-    ONE_MACHINE = GGUFX_GROUP_ONE_MACHINE,
+    SHARED_MEMORY = GGUFX_GROUP_SHARED_MEMORY,
 }
 
 bits! {
     /// Flags of a partition (`ggufx_group_options_flags`).
     GroupOptionsFlags: u32
-    LAYERS = GGUFX_GROUP_LAYERS,
+    PIPELINE = GGUFX_GROUP_PIPELINE,
 }
 
 id! {
@@ -394,42 +402,9 @@ id! {
 }
 
 bits! {
-    /// Flags of a collection (`ggufx_collect_flags`).
-    CollectFlags: u32
-    OUTPUT = GGUFX_COLLECT_OUTPUT,
-}
-
-bits! {
-    /// Flags of a plan (`ggufx_job_flags`).
-    JobFlags: u32
-    PURE = GGUFX_JOB_PURE,
-    LEAVE_OUTPUT = GGUFX_JOB_LEAVE_OUTPUT,
-    ONLY_COPY = GGUFX_JOB_ONLY_COPY,
-    ALLOW_REQUANTIZE = GGUFX_JOB_ALLOW_REQUANTIZE,
-    NO_FALLBACK = GGUFX_JOB_NO_FALLBACK,
-    KEEP_SPLIT = GGUFX_JOB_KEEP_SPLIT,
-    OUTPUT_TYPE = GGUFX_JOB_OUTPUT_TYPE,
-    EMBEDDING_TYPE = GGUFX_JOB_EMBEDDING_TYPE,
-    BEST = GGUFX_JOB_BEST,
-    NO_REPLACE = GGUFX_JOB_NO_REPLACE,
-}
-
-id! {
-    /// Reasons for the type of a tensor (`ggufx_job_reason`).
-    JobReason: i32
-    RECIPE = GGUFX_JOB_REASON_RECIPE,
-    CHOSEN = GGUFX_JOB_REASON_CHOSEN,
-    KEPT = GGUFX_JOB_REASON_KEPT,
-    SAME = GGUFX_JOB_REASON_SAME,
-    FALLBACK = GGUFX_JOB_REASON_FALLBACK,
-}
-
-bits! {
-    /// Flags of a run (`ggufx_job_run_flags`).
-    JobRunFlags: u32
-    RESUME = GGUFX_JOB_RESUME,
-    KEEP = GGUFX_JOB_KEEP,
-    MEASURE = GGUFX_JOB_MEASURE,
+    /// Flags of a collection (`ggufx_imatrix_flags`).
+    ImatrixFlags: u32
+    OUTPUT = GGUFX_IMATRIX_OUTPUT,
 }
 
 id! {
@@ -452,10 +427,10 @@ bits! {
 id! {
     /// Position encoding of the keys, for ggufx_kv_shift (`ggufx_rope_style`).
     RopeStyle: u32
-    UNKNOWN = GGUFX_KV_ROPE_UNKNOWN,
-    NONE = GGUFX_KV_ROPE_NONE,
-    PAIRS = GGUFX_KV_ROPE_PAIRS,
-    HALVES = GGUFX_KV_ROPE_HALVES,
+    UNKNOWN = GGUFX_ROPE_UNKNOWN,
+    NONE = GGUFX_ROPE_NONE,
+    INTERLEAVED = GGUFX_ROPE_INTERLEAVED,
+    NEOX = GGUFX_ROPE_NEOX,
 }
 
 bits! {
@@ -469,16 +444,8 @@ bits! {
     MatmulFlags: u32
     F32 = GGUFX_MATMUL_F32,
     BATCH_INVARIANT = GGUFX_MATMUL_BATCH_INVARIANT,
-    TILES = GGUFX_MATMUL_TILES,
-    PRECISE = GGUFX_MATMUL_PRECISE,
-}
-
-bits! {
-    /// Flags of a measurement and of its rows (`ggufx_measure_flags`).
-    MeasureFlags: u32
-    COMPARED = GGUFX_MEASURE_COMPARED,
-    SAME_MODEL = GGUFX_MEASURE_SAME_MODEL,
-    SAME_TOP = GGUFX_MEASURE_SAME_TOP,
+    TILED = GGUFX_MATMUL_TILED,
+    INT16 = GGUFX_MATMUL_INT16,
 }
 
 bits! {
@@ -494,7 +461,7 @@ bits! {
     KEEP_SPECIAL = GGUFX_DETOKENIZE_KEEP_SPECIAL,
     KEEP_SPACE = GGUFX_DETOKENIZE_KEEP_SPACE,
     CLEAN_SPACES = GGUFX_DETOKENIZE_CLEAN_SPACES,
-    LAST = GGUFX_DETOKENIZE_LAST,
+    FLUSH = GGUFX_DETOKENIZE_FLUSH,
 }
 
 bits! {
@@ -502,10 +469,10 @@ bits! {
     TokenFlags: u32
     UNKNOWN = GGUFX_TOKEN_UNKNOWN,
     CONTROL = GGUFX_TOKEN_CONTROL,
-    USER = GGUFX_TOKEN_USER,
+    USER_DEFINED = GGUFX_TOKEN_USER_DEFINED,
     UNUSED = GGUFX_TOKEN_UNUSED,
     BYTE = GGUFX_TOKEN_BYTE,
-    END = GGUFX_TOKEN_END,
+    EOG = GGUFX_TOKEN_EOG,
 }
 
 bits! {
@@ -549,7 +516,7 @@ bits! {
 bits! {
     /// Properties of a model (`ggufx_model_flags`).
     ModelFlags: u32
-    EMBEDS_ONLY = GGUFX_MODEL_EMBEDS_ONLY,
+    EMBEDDING_ONLY = GGUFX_MODEL_EMBEDDING_ONLY,
     EMBEDS = GGUFX_MODEL_EMBEDS,
 }
 
@@ -570,7 +537,40 @@ id! {
     /// Algorithms that choose scales and codes (`ggufx_quantize_mode`).
     QuantizeMode: i32
     REFERENCE = GGUFX_QUANTIZE_REFERENCE,
-    BEST = GGUFX_QUANTIZE_BEST,
+    REFINED = GGUFX_QUANTIZE_REFINED,
+}
+
+bits! {
+    /// Flags of a plan (`ggufx_quantizer_flags`).
+    QuantizerFlags: u32
+    PURE = GGUFX_QUANTIZER_PURE,
+    LEAVE_OUTPUT = GGUFX_QUANTIZER_LEAVE_OUTPUT,
+    COPY_ONLY = GGUFX_QUANTIZER_COPY_ONLY,
+    ALLOW_REQUANTIZE = GGUFX_QUANTIZER_ALLOW_REQUANTIZE,
+    NO_FALLBACK = GGUFX_QUANTIZER_NO_FALLBACK,
+    KEEP_SPLIT = GGUFX_QUANTIZER_KEEP_SPLIT,
+    OUTPUT_TYPE = GGUFX_QUANTIZER_OUTPUT_TYPE,
+    EMBEDDING_TYPE = GGUFX_QUANTIZER_EMBEDDING_TYPE,
+    REFINED = GGUFX_QUANTIZER_REFINED,
+    NO_REPLACE = GGUFX_QUANTIZER_NO_REPLACE,
+}
+
+id! {
+    /// Reasons for the type of a tensor (`ggufx_quantizer_reason`).
+    QuantizerReason: i32
+    RECIPE = GGUFX_QUANTIZER_REASON_RECIPE,
+    OVERRIDE = GGUFX_QUANTIZER_REASON_OVERRIDE,
+    KEPT = GGUFX_QUANTIZER_REASON_KEPT,
+    SAME = GGUFX_QUANTIZER_REASON_SAME,
+    FALLBACK = GGUFX_QUANTIZER_REASON_FALLBACK,
+}
+
+bits! {
+    /// Flags of a run (`ggufx_quantizer_run_flags`).
+    QuantizerRunFlags: u32
+    RESUME = GGUFX_QUANTIZER_RESUME,
+    KEEP = GGUFX_QUANTIZER_KEEP,
+    MEASURE = GGUFX_QUANTIZER_MEASURE,
 }
 
 id! {

@@ -65,6 +65,6 @@ pub use watch::Progress;
 pub use writer::{Element, Stream};
 
 /// All sequences of a KV cache or session.
-pub const ALL_SEQUENCES: u32 = sys::GGUFX_KV_ALL_SEQUENCES;
+pub const ALL_SEQUENCES: u32 = sys::GGUFX_ALL_SEQUENCES;
 /// All layers of a KV cache.
 pub const ALL_LAYERS: u32 = sys::GGUFX_KV_ALL_LAYERS;

@@ -57,13 +57,13 @@ pub struct OfSlices;
 /// ```no_run
 /// fn look(mut plan: ggufx::Quantizer) -> ggufx::Result<()> {
 ///     println!("{:?}", plan.tensor_at(0)?);
-///     plan.set_types(&[])
+///     plan.override_types(&[])
 /// }
 /// ```
 /// ```compile_fail
 /// fn look(mut plan: ggufx::Quantizer) -> ggufx::Result<()> {
 ///     let tensor = plan.tensor_at(0)?;
-///     plan.set_types(&[])?;
+///     plan.override_types(&[])?;
 ///     println!("{:?}", tensor);
 ///     Ok(())
 /// }

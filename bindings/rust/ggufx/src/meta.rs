@@ -1,7 +1,7 @@
 //! Keys and values of a file.
 // SPDX-License-Identifier: MIT
 use crate::error::{Error, Result};
-use crate::{File, MetaEntry, MetaType, Status};
+use crate::{File, MetaFacts, Status, ValueType};
 
 /// A key and its value.
 #[derive(Clone, Copy)]
@@ -19,7 +19,7 @@ impl<'f> Meta<'f> {
         self.index
     }
     /// Key, types, number of elements, offset. Errors: `ARGUMENT`.
-    pub fn entry(&self) -> Result<MetaEntry<'f>> {
+    pub fn entry(&self) -> Result<MetaFacts<'f>> {
         self.file.meta_at(self.index)
     }
     /// The key, when it is UTF-8; empty for a nested array.
@@ -27,38 +27,38 @@ impl<'f> Meta<'f> {
         self.entry().map_or("", |e| std::str::from_utf8(e.key).unwrap_or(""))
     }
     /// Type of the value.
-    pub fn kind(&self) -> MetaType {
-        self.entry().map_or(MetaType(-1), |e| e.type_)
+    pub fn kind(&self) -> ValueType {
+        self.entry().map_or(ValueType(-1), |e| e.type_)
     }
     /// Type of an array's elements.
-    pub fn element_kind(&self) -> Option<MetaType> {
+    pub fn element_kind(&self) -> Option<ValueType> {
         self.entry().ok().map(|e| e.element_type).filter(|kind| kind.0 >= 0)
     }
     /// Elements of an array, bytes of a string, else 1.
     pub fn count(&self) -> u64 {
         self.entry().map_or(0, |e| e.count)
     }
-    /// An integer that fits. Errors: `KVTYPE`, `VALUE`.
+    /// An integer that fits. Errors: `VALUE_TYPE`, `VALUE`.
     pub fn u64(&self) -> Result<u64> {
         self.file.meta_u64(self.index)
     }
-    /// An integer that fits. Errors: `KVTYPE`, `VALUE`.
+    /// An integer that fits. Errors: `VALUE_TYPE`, `VALUE`.
     pub fn i64(&self) -> Result<i64> {
         self.file.meta_i64(self.index)
     }
-    /// A number that loses nothing. Errors: `KVTYPE`, `VALUE`.
+    /// A number that loses nothing. Errors: `VALUE_TYPE`, `VALUE`.
     pub fn f64(&self) -> Result<f64> {
         self.file.meta_f64(self.index)
     }
-    /// A bool. Errors: `KVTYPE`.
+    /// A bool. Errors: `VALUE_TYPE`.
     pub fn bool(&self) -> Result<bool> {
         self.file.meta_bool(self.index)
     }
-    /// A string's bytes. Errors: `KVTYPE`.
+    /// A string's bytes. Errors: `VALUE_TYPE`.
     pub fn bytes(&self) -> Result<&'f [u8]> {
         self.file.meta_string(self.index)
     }
-    /// A string. Errors: `KVTYPE`; `VALUE` when it is not UTF-8.
+    /// A string. Errors: `VALUE_TYPE`; `VALUE` when it is not UTF-8.
     pub fn str(&self) -> Result<&'f str> {
         std::str::from_utf8(self.bytes()?).map_err(|e| Error::new(Status::VALUE, e.to_string()))
     }

@@ -52,7 +52,7 @@ fn check_library() -> Result<()> {
         let text = format!("the library has ABI {}, not {}", abi, sys::GGUFX_ABI_VERSION);
         return Err(Error::new(Status::VERSION, text));
     }
-    let record = unsafe { sys::ggufx_abi_layout("ggufx_error\0".as_ptr().cast()) };
+    let record = unsafe { sys::ggufx_struct_size("ggufx_error\0".as_ptr().cast()) };
     if record != std::mem::size_of::<sys::ggufx_error>() {
         return Err(Error::new(Status::VERSION, format!("its ggufx_error has {} bytes", record)));
     }

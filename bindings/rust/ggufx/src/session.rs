@@ -5,7 +5,7 @@ use crate::handle::{handle, items, sized};
 use crate::keep::{Keep, List};
 use crate::watch::{check, flow, guarded, watched};
 use crate::{
-    BatchFlags, BatchItem, BatchOptions, LayerFacts, LayerFlags, Model, SessionOptions,
+    DecodeFlags, DecodeItem, DecodeOptions, LayerFacts, LayerFlags, Model, SessionOptions,
 };
 use ggufx_sys as sys;
 use std::ops::ControlFlow;
@@ -67,18 +67,18 @@ fn widths(layer: &LayerFacts<'_>) -> [usize; 4] {
     [q, k, v, of(layer.n_heads, layer.head_dim_v)]
 }
 
-impl<'a> BatchItem<'a> {
+impl<'a> DecodeItem<'a> {
     /// Tokens for a sequence.
-    pub fn new(sequence: u32, tokens: &'a [i32], flags: BatchFlags) -> Self {
-        BatchItem { sequence, flags, tokens, ..Default::default() }
+    pub fn new(sequence: u32, tokens: &'a [i32], flags: DecodeFlags) -> Self {
+        DecodeItem { sequence, flags, tokens, ..Default::default() }
     }
     /// Rows of logits that it gets.
     fn n_rows(&self) -> usize {
         match self.flags {
-            flags if flags.contains(BatchFlags::ALL_LOGITS) => {
+            flags if flags.contains(DecodeFlags::ALL_LOGITS) => {
                 self.tokens.len().max(self.positions.len())
             }
-            flags => flags.contains(BatchFlags::LOGITS) as usize,
+            flags => flags.contains(DecodeFlags::LOGITS) as usize,
         }
     }
 }
@@ -91,20 +91,20 @@ impl Session {
         let mut session = Session::of_raw(out, Box::default(), 0);
         let info = model.info()?;
         session.widths =
-            (0..info.n_layers).map(|i| Ok(widths(&model.layer(i)?))).collect::<Result<_>>()?;
+            (0..info.n_layers).map(|i| Ok(widths(&model.layer_info(i)?))).collect::<Result<_>>()?;
         session.n_vocab = info.n_vocab as usize;
         Ok(session)
     }
     /// Append tokens to several sequences and compute the rows that the items want.
     /// Errors: `ARGUMENT`, `CAPACITY`, `CANCELLED`, `MEMORY`, `VALUE`.
-    pub fn decode_batch(&mut self, items: &[BatchItem<'_>], options: BatchOptions<'_>) -> Result<()> {
-        self.decode_batch_with(items, options, None)
+    pub fn decode(&mut self, items: &[DecodeItem<'_>], options: DecodeOptions<'_>) -> Result<()> {
+        self.decode_with(items, options, None)
     }
-    /// [`Session::decode_batch`] of one item with a hook that sees the attention of each layer.
-    pub fn decode_batch_with(
+    /// [`Session::decode`] of one item with a hook that sees the attention of each layer.
+    pub fn decode_with(
         &mut self,
-        items: &[BatchItem<'_>],
-        options: BatchOptions<'_>,
+        items: &[DecodeItem<'_>],
+        options: DecodeOptions<'_>,
         attention: Option<&mut Attention<'_>>,
     ) -> Result<()> {
         let held = Keep::new();
@@ -119,15 +119,15 @@ impl Session {
         }
         let session = self.as_raw();
         watched(|e| unsafe {
-            sys::ggufx_session_decode_batch(session, items.at(), items.len(), &raw, e)
+            sys::ggufx_session_decode(session, items.at(), items.len(), &raw, e)
         })
     }
-    /// [`Session::decode_batch`] with the rows of logits that the items want in a new vector.
-    pub fn batch_logits(&mut self, items: &[BatchItem<'_>]) -> Result<Vec<f32>> {
-        let rows: usize = items.iter().map(BatchItem::n_rows).sum();
+    /// [`Session::decode`] with the rows of logits that the items want in a new vector.
+    pub fn batch_logits(&mut self, items: &[DecodeItem<'_>]) -> Result<Vec<f32>> {
+        let rows: usize = items.iter().map(DecodeItem::n_rows).sum();
         let mut logits = vec![0.0; rows * self.n_vocab];
-        let options = BatchOptions { logits: Some(&mut logits), ..Default::default() };
-        self.decode_batch(items, options)?;
+        let options = DecodeOptions { logits: Some(&mut logits), ..Default::default() };
+        self.decode(items, options)?;
         Ok(logits)
     }
 }

@@ -121,7 +121,7 @@ impl std::fmt::Debug for Tensor<'_> {
 
 /// [`Runtime::quantize`] into a new vector.
 pub fn quantize(rt: &Runtime, args: crate::QuantizeArgs<'_>) -> Result<Vec<u8>> {
-    let row_bytes = crate::row_bytes(args.type_, args.n_cols as u64)?;
+    let row_bytes = crate::type_row_bytes(args.type_, args.n_cols as u64)?;
     let mut out = zeros(row_bytes.saturating_mul(args.n_rows as u64))?;
     rt.quantize(&mut out, args)?;
     Ok(out)

@@ -28,15 +28,15 @@ use ggufx_sys as sys;
 pub struct Detokenizer<'t> {
     tokenizer: &'t Tokenizer,
     flags: DetokenizeFlags,
-    state: sys::ggufx_detokenize_state,
+    state: sys::ggufx_detokenizer_state,
 }
 
 impl<'t> Detokenizer<'t> {
     /// Starts at the beginning of a text.
     pub fn new(tokenizer: &'t Tokenizer, flags: DetokenizeFlags) -> Self {
         // SAFETY: a struct of C.
-        let state: sys::ggufx_detokenize_state = unsafe { zeroed() };
-        let flags = DetokenizeFlags(flags.0 & !DetokenizeFlags::LAST.0);
+        let state: sys::ggufx_detokenizer_state = unsafe { zeroed() };
+        let flags = DetokenizeFlags(flags.0 & !DetokenizeFlags::FLUSH.0);
         Detokenizer { tokenizer, flags, state }
     }
     /// Bytes of the next ids, without incomplete characters. Errors: `ARGUMENT`.
@@ -45,7 +45,7 @@ impl<'t> Detokenizer<'t> {
     }
     /// Withheld bytes; the next id starts a new text.
     pub fn finish(&mut self) -> Result<Vec<u8>> {
-        let rest = self.part(&[], DetokenizeFlags(self.flags.0 | DetokenizeFlags::LAST.0))?;
+        let rest = self.part(&[], DetokenizeFlags(self.flags.0 | DetokenizeFlags::FLUSH.0))?;
         *self = Self::new(self.tokenizer, self.flags);
         Ok(rest)
     }
@@ -58,7 +58,7 @@ impl<'t> Detokenizer<'t> {
             let (to, room, state) = (out.at().cast(), out.size(), &mut self.state);
             let needed = &mut out.needed;
             let done = check(|e| unsafe {
-                sys::ggufx_detokenize_part(to, room, needed, state, tokenizer, from, n, e)
+                sys::ggufx_detokenize_stream(to, room, needed, state, tokenizer, from, n, e)
             });
             if !out.grows(&done) {
                 return done.map(|()| out.filled());

@@ -325,10 +325,10 @@ impl EstimateFacts {
 /// Options of an estimate. All zero means default.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EstimateOptions<'a> {
-    /// [`EstimateFlags::FILE_TYPE`], _IMATRIX, _LAYERS
+    /// [`EstimateFlags::HAS_FILE_TYPE`], _IMATRIX, _LAYERS
     pub flags: EstimateFlags,
-    /// Quantization mix, as in [`Quantizer::quantize`]
-    pub file_type: u32,
+    /// Quantization mix, as in [`Quantizer::new`]
+    pub file_type: Option<u32>,
     /// Tokens of each session; 0 = as `Session::new`
     pub n_context: u32,
     /// Tokens computed at once; 0 = 512
@@ -340,8 +340,8 @@ pub struct EstimateOptions<'a> {
     /// [`KvType`] of the values. [`Runtime::recommend`] chooses both types if both are
     /// [`KvType::DEFAULT`].
     pub type_v: KvType,
-    /// As in [`Quantizer::quantize`]; `None`: default
-    pub job: Option<JobOptions<'a>>,
+    /// As in [`Quantizer::new`]; `None`: default
+    pub job: Option<QuantizerOptions<'a>>,
     /// Limit of `total_bytes`; 0: no limit
     pub memory_bytes: u64,
     /// Memory bandwidth of all threads in bytes per second; 0: no speeds
@@ -370,7 +370,10 @@ impl EstimateOptions<'_> {
     pub(crate) fn raw(&self, held: &Keep) -> Result<sys::ggufx_estimate_options> {
         let mut o = sized!(ggufx_estimate_options);
         o.flags = self.flags.0;
-        o.file_type = self.file_type;
+        if let Some(file_type) = self.file_type {
+            o.file_type = file_type;
+            o.flags |= EstimateFlags::HAS_FILE_TYPE.0;
+        }
         o.n_context = self.n_context;
         o.n_batch = self.n_batch;
         o.n_sessions = self.n_sessions;
@@ -397,9 +400,9 @@ impl EstimateOptions<'_> {
 
 /// Options of a plan. All zero means default.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct JobOptions<'a> {
+pub struct QuantizerOptions<'a> {
     /// Flags.
-    pub flags: JobFlags,
+    pub flags: QuantizerFlags,
     /// [`TensorType`] of output.weight
     pub output_type: TensorType,
     /// [`TensorType`] of `token_embd.weight`
@@ -412,9 +415,9 @@ pub struct JobOptions<'a> {
     pub reserve_bytes: u64,
 }
 
-impl JobOptions<'_> {
-    pub(crate) fn raw(&self, held: &Keep) -> Result<sys::ggufx_job_options> {
-        let mut o = sized!(ggufx_job_options);
+impl QuantizerOptions<'_> {
+    pub(crate) fn raw(&self, held: &Keep) -> Result<sys::ggufx_quantizer_options> {
+        let mut o = sized!(ggufx_quantizer_options);
         o.flags = self.flags.0;
         o.output_type = self.output_type.0;
         o.embedding_type = self.embedding_type.0;
@@ -422,6 +425,121 @@ impl JobOptions<'_> {
         o.imatrix_name = held.string(self.imatrix_name)?;
         o.reserve_bytes = self.reserve_bytes;
         Ok(o)
+    }
+}
+
+/// Results of a measurement. Errors are standard errors. The error of a quantile is half the
+/// distance between the values one standard error of its rank below and above it. Logarithms are
+/// natural.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EvalFacts {
+    /// [`EvalFlags::COMPARED`], _SAME_MODEL
+    pub flags: EvalFlags,
+    /// Exp of the mean negative log-likelihood
+    pub perplexity: f64,
+    /// Standard error of the perplexity
+    pub standard_error: f64,
+    /// Number of chunks.
+    pub n_chunks: u64,
+    /// Tokens of all chunks; overlaps count repeatedly
+    pub n_tokens: u64,
+    /// Predictions scored
+    pub n_scored: u64,
+    /// Perplexity of the saved logits
+    pub base_perplexity: f64,
+    /// Standard error of `base_perplexity`
+    pub base_error: f64,
+    /// log(perplexity / `base_perplexity`)
+    pub log_ratio: f64,
+    /// Standard error of `log_ratio`, from pairs of losses
+    pub log_ratio_error: f64,
+    /// Mean KL divergence per prediction: sum p log(p / q), p of the saved logits, q of the model
+    pub kl: f64,
+    /// Standard error of kl
+    pub kl_error: f64,
+    /// Median KL divergence; 0 in running results, as are all quantiles
+    pub kl_median: f64,
+    /// Error of `kl_median`
+    pub kl_median_error: f64,
+    /// 99th percentile of the KL divergence
+    pub kl_99: f64,
+    /// Error of `kl_99`
+    pub kl_99_error: f64,
+    /// Maximum KL divergence
+    pub kl_max: f64,
+    /// Share of predictions with the same likeliest token
+    pub same_top: f64,
+    /// Standard error of `same_top`
+    pub same_top_error: f64,
+    /// Root mean square of q - p of the token in the text, 0 .. 1
+    pub rms_dp: f64,
+    /// Standard error of `rms_dp`
+    pub rms_dp_error: f64,
+}
+
+impl EvalFacts {
+    pub(crate) unsafe fn of(o: &sys::ggufx_eval_facts) -> Self {
+        EvalFacts {
+            flags: EvalFlags(o.flags),
+            perplexity: o.perplexity,
+            standard_error: o.standard_error,
+            n_chunks: o.n_chunks,
+            n_tokens: o.n_tokens,
+            n_scored: o.n_scored,
+            base_perplexity: o.base_perplexity,
+            base_error: o.base_error,
+            log_ratio: o.log_ratio,
+            log_ratio_error: o.log_ratio_error,
+            kl: o.kl,
+            kl_error: o.kl_error,
+            kl_median: o.kl_median,
+            kl_median_error: o.kl_median_error,
+            kl_99: o.kl_99,
+            kl_99_error: o.kl_99_error,
+            kl_max: o.kl_max,
+            same_top: o.same_top,
+            same_top_error: o.same_top_error,
+            rms_dp: o.rms_dp,
+            rms_dp_error: o.rms_dp_error,
+        }
+    }
+}
+
+/// A prediction that was scored.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EvalRow {
+    /// Negative log-likelihood of the token in the text
+    pub loss: f64,
+    /// The same for the saved logits; 0 without them, as are the next two
+    pub base_loss: f64,
+    /// KL divergence: sum p log(p / q), p of the saved logits, q of the model
+    pub divergence: f64,
+    /// [`EvalFlags::SAME_TOP`]
+    pub flags: EvalFlags,
+    /// Token in the text
+    pub token: i32,
+}
+
+impl EvalRow {
+    pub(crate) unsafe fn of(o: &sys::ggufx_eval_row) -> Self {
+        EvalRow {
+            loss: o.loss,
+            base_loss: o.base_loss,
+            divergence: o.divergence,
+            flags: EvalFlags(o.flags),
+            token: o.token,
+        }
+    }
+}
+impl EvalRow {
+    pub(crate) fn raw(&self) -> sys::ggufx_eval_row {
+        let mut o: sys::ggufx_eval_row = unsafe { zeroed() };
+        o.loss = self.loss;
+        o.base_loss = self.base_loss;
+        o.divergence = self.divergence;
+        o.flags = self.flags.0;
+        o.token = self.token;
+        o
     }
 }
 
@@ -449,7 +567,7 @@ pub struct KvOptions<'a> {
     /// Maximum per sequence; 0 = limited by memory
     pub max_tokens: u64,
     /// Attention sinks: first tokens that stay F16 with quantized types, and F32 with BF16. At most
-    /// 64; 0 = 64 (a page), [`sys::GGUFX_KV_NO_SINKS`] = none.
+    /// 64; 0 = 64 (a page), [`sys::GGUFX_KV_NO_SINK_TOKENS`] = none.
     pub n_sinks: u32,
     /// Rope style.
     pub rope_style: RopeStyle,
@@ -461,7 +579,7 @@ pub struct KvOptions<'a> {
     /// Scale of positions; 0 = 1
     pub rope_scale: f32,
     /// Read by the call only; `None` if `n_layer_options` is 0
-    pub layers: &'a [KvLayer],
+    pub layers: &'a [KvLayerOptions],
     /// Id chosen by the caller; snapshots with another one are refused
     pub model: u64,
     /// `[n_rope_frequencies]` angle in radians by which RoPE rotates pair i per position, read by
@@ -499,7 +617,7 @@ impl KvOptions<'_> {
 /// Options of one layer. Pages that no later token can see are freed, except with symmetric
 /// windows.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct KvLayer {
+pub struct KvLayerOptions {
     /// [`KvType`] of the keys; [`KvType::DEFAULT`] = that of the cache
     pub type_k: KvType,
     /// [`KvType`] of the values; [`KvType::DEFAULT`] = that of the cache
@@ -510,9 +628,9 @@ pub struct KvLayer {
     pub window_kind: WindowKind,
 }
 
-impl KvLayer {
-    pub(crate) fn raw(&self) -> sys::ggufx_kv_layer {
-        let mut o: sys::ggufx_kv_layer = unsafe { zeroed() };
+impl KvLayerOptions {
+    pub(crate) fn raw(&self) -> sys::ggufx_kv_layer_options {
+        let mut o: sys::ggufx_kv_layer_options = unsafe { zeroed() };
         o.type_k = self.type_k.0;
         o.type_v = self.type_v.0;
         o.window = self.window;
@@ -584,121 +702,6 @@ impl Product<'_> {
     }
 }
 
-/// Results of a measurement. Errors are standard errors. The error of a quantile is half the
-/// distance between the values one standard error of its rank below and above it. Logarithms are
-/// natural.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MeasureFacts {
-    /// [`MeasureFlags::COMPARED`], _SAME_MODEL
-    pub flags: MeasureFlags,
-    /// Exp of the mean negative log-likelihood
-    pub perplexity: f64,
-    /// Standard error of the perplexity
-    pub standard_error: f64,
-    /// Number of chunks.
-    pub n_chunks: u64,
-    /// Tokens of all chunks; overlaps count repeatedly
-    pub n_tokens: u64,
-    /// Predictions scored
-    pub n_scored: u64,
-    /// Perplexity of the saved logits
-    pub base_perplexity: f64,
-    /// Standard error of `base_perplexity`
-    pub base_error: f64,
-    /// log(perplexity / `base_perplexity`)
-    pub log_ratio: f64,
-    /// Standard error of `log_ratio`, from pairs of losses
-    pub log_ratio_error: f64,
-    /// Mean KL divergence per prediction: sum p log(p / q), p of the saved logits, q of the model
-    pub kl: f64,
-    /// Standard error of kl
-    pub kl_error: f64,
-    /// Median KL divergence; 0 in running results, as are all quantiles
-    pub kl_median: f64,
-    /// Error of `kl_median`
-    pub kl_median_error: f64,
-    /// 99th percentile of the KL divergence
-    pub kl_99: f64,
-    /// Error of `kl_99`
-    pub kl_99_error: f64,
-    /// Maximum KL divergence
-    pub kl_max: f64,
-    /// Share of predictions with the same likeliest token
-    pub same_top: f64,
-    /// Standard error of `same_top`
-    pub same_top_error: f64,
-    /// Root mean square of q - p of the token in the text, 0 .. 1
-    pub rms_dp: f64,
-    /// Standard error of `rms_dp`
-    pub rms_dp_error: f64,
-}
-
-impl MeasureFacts {
-    pub(crate) unsafe fn of(o: &sys::ggufx_measure_facts) -> Self {
-        MeasureFacts {
-            flags: MeasureFlags(o.flags),
-            perplexity: o.perplexity,
-            standard_error: o.standard_error,
-            n_chunks: o.n_chunks,
-            n_tokens: o.n_tokens,
-            n_scored: o.n_scored,
-            base_perplexity: o.base_perplexity,
-            base_error: o.base_error,
-            log_ratio: o.log_ratio,
-            log_ratio_error: o.log_ratio_error,
-            kl: o.kl,
-            kl_error: o.kl_error,
-            kl_median: o.kl_median,
-            kl_median_error: o.kl_median_error,
-            kl_99: o.kl_99,
-            kl_99_error: o.kl_99_error,
-            kl_max: o.kl_max,
-            same_top: o.same_top,
-            same_top_error: o.same_top_error,
-            rms_dp: o.rms_dp,
-            rms_dp_error: o.rms_dp_error,
-        }
-    }
-}
-
-/// A prediction that was scored.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MeasureRow {
-    /// Negative log-likelihood of the token in the text
-    pub loss: f64,
-    /// The same for the saved logits; 0 without them, as are the next two
-    pub base_loss: f64,
-    /// KL divergence: sum p log(p / q), p of the saved logits, q of the model
-    pub divergence: f64,
-    /// [`MeasureFlags::SAME_TOP`]
-    pub flags: MeasureFlags,
-    /// Token in the text
-    pub token: i32,
-}
-
-impl MeasureRow {
-    pub(crate) unsafe fn of(o: &sys::ggufx_measure_row) -> Self {
-        MeasureRow {
-            loss: o.loss,
-            base_loss: o.base_loss,
-            divergence: o.divergence,
-            flags: MeasureFlags(o.flags),
-            token: o.token,
-        }
-    }
-}
-impl MeasureRow {
-    pub(crate) fn raw(&self) -> sys::ggufx_measure_row {
-        let mut o: sys::ggufx_measure_row = unsafe { zeroed() };
-        o.loss = self.loss;
-        o.base_loss = self.base_loss;
-        o.divergence = self.divergence;
-        o.flags = self.flags.0;
-        o.token = self.token;
-        o
-    }
-}
-
 /// Rows of f32 to quantize.
 #[derive(Default)]
 pub struct QuantizeArgs<'a> {
@@ -740,7 +743,7 @@ impl QuantizeArgs<'_> {
 
 /// Options of a template. Texts are UTF-8.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ChatOptions<'a> {
+pub struct ChatTemplateOptions<'a> {
     /// A template; absent: that of the file, or `format`
     pub text: Option<&'a str>,
     /// A named template of the file, tokenizer.chat_template.NAME: "`tool_use`"
@@ -753,9 +756,9 @@ pub struct ChatOptions<'a> {
     pub eos_token: Option<&'a str>,
 }
 
-impl ChatOptions<'_> {
-    pub(crate) fn raw(&self) -> sys::ggufx_chat_options {
-        let mut o = sized!(ggufx_chat_options);
+impl ChatTemplateOptions<'_> {
+    pub(crate) fn raw(&self) -> sys::ggufx_chat_template_options {
+        let mut o = sized!(ggufx_chat_template_options);
         let text = self.text.map(str::as_bytes);
         o.text = sys::ggufx_text { data: optional(text).cast(), size: count(text) };
         let name = self.name.map(str::as_bytes);
@@ -861,18 +864,18 @@ impl ChatMessage<'_> {
     }
 }
 
-/// A run of prompt bytes with one origin, from the end of the previous run up to `end`.
+/// A span of prompt bytes with one origin, from the end of the previous span up to `end`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ChatRun {
+pub struct ChatSpan {
     /// Offset after its last byte
     pub end: u64,
     /// 1: from messages, tools or variables; 0: from the template
     pub user: bool,
 }
 
-impl ChatRun {
-    pub(crate) unsafe fn of(o: &sys::ggufx_chat_run) -> Self {
-        ChatRun { end: o.end, user: o.user != 0 }
+impl ChatSpan {
+    pub(crate) unsafe fn of(o: &sys::ggufx_chat_span) -> Self {
+        ChatSpan { end: o.end, user: o.user != 0 }
     }
 }
 
@@ -885,7 +888,7 @@ impl ChatRun {
 /// Arguments are a JSON object. For [`ChatCallForm::TAGGED`] each parameter consists of
 /// `call_before_key`, its name, `call_after_key`, the value and `call_after_value`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ChatFacts<'a> {
+pub struct ChatTemplateFacts<'a> {
     /// Flags.
     pub flags: ChatFeatures,
     /// Call form.
@@ -914,9 +917,9 @@ pub struct ChatFacts<'a> {
     pub call_quote: &'a str,
 }
 
-impl<'a> ChatFacts<'a> {
-    pub(crate) unsafe fn of(o: &sys::ggufx_chat_facts) -> Self {
-        ChatFacts {
+impl<'a> ChatTemplateFacts<'a> {
+    pub(crate) unsafe fn of(o: &sys::ggufx_chat_template_facts) -> Self {
+        ChatTemplateFacts {
             flags: ChatFeatures(o.flags),
             call_form: ChatCallForm(o.call_form),
             call_notation: ChatNotation(o.call_notation),
@@ -940,7 +943,7 @@ pub struct ChatParserOptions<'a> {
     /// Flags.
     pub flags: ChatParserFlags,
     /// Template that decides the format; `None`: all output is answer
-    pub chat: Option<&'a Chat>,
+    pub chat: Option<&'a ChatTemplate>,
     /// The rendered prompt, or its end, which may open reasoning or a call
     pub prompt: Option<&'a str>,
     /// JSON array of the request's tools, for parameter types
@@ -1200,13 +1203,13 @@ impl FileFacts {
     }
 }
 
-/// Meta entry.
+/// Meta facts.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MetaEntry<'a> {
+pub struct MetaFacts<'a> {
     /// Type.
-    pub type_: MetaType,
-    /// [`MetaType`] of the elements of an array, else -1
-    pub element_type: MetaType,
+    pub type_: ValueType,
+    /// [`ValueType`] of the elements of an array, else -1
+    pub element_type: ValueType,
     /// Absent for a nested array
     pub key: &'a [u8],
     /// Elements of an array, bytes of a string, else 1
@@ -1215,11 +1218,11 @@ pub struct MetaEntry<'a> {
     pub offset: u64,
 }
 
-impl<'a> MetaEntry<'a> {
-    pub(crate) unsafe fn of(o: &sys::ggufx_meta_entry) -> Self {
-        MetaEntry {
-            type_: MetaType(o.type_),
-            element_type: MetaType(o.element_type),
+impl<'a> MetaFacts<'a> {
+    pub(crate) unsafe fn of(o: &sys::ggufx_meta_facts) -> Self {
+        MetaFacts {
+            type_: ValueType(o.type_),
+            element_type: ValueType(o.element_type),
             key: items(o.key.data.cast(), o.key.size),
             count: o.count,
             offset: o.offset,
@@ -1229,7 +1232,7 @@ impl<'a> MetaEntry<'a> {
 
 /// A fault or remark of [`File::validate`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Finding<'a> {
+pub struct FindingFacts<'a> {
     /// [`LogLevel::ERROR`], _WARNING or _INFO
     pub severity: LogLevel,
     /// Status that an open would return, or [`Status::OK`] for a remark
@@ -1244,9 +1247,9 @@ pub struct Finding<'a> {
     pub name: &'a [u8],
 }
 
-impl<'a> Finding<'a> {
-    pub(crate) unsafe fn of(o: &sys::ggufx_finding) -> Self {
-        Finding {
+impl<'a> FindingFacts<'a> {
+    pub(crate) unsafe fn of(o: &sys::ggufx_finding_facts) -> Self {
+        FindingFacts {
             severity: LogLevel(o.severity),
             status: Status(o.status),
             offset: present(o.offset),
@@ -1321,7 +1324,7 @@ pub struct GeneratorOptions<'a> {
     /// `None`: any text
     pub grammar: Option<&'a Grammar>,
     /// For messages; `None`: that of the model's file
-    pub chat: Option<&'a Chat>,
+    pub chat: Option<&'a ChatTemplate>,
     /// Stop strings, copied; none is empty
     pub stops: &'a [&'a str],
     /// `None`: no speculative decoding
@@ -1547,7 +1550,7 @@ pub struct ChatPromptOptions<'a> {
     /// Flags.
     pub flags: ChatPromptFlags,
     /// The template
-    pub chat: Option<&'a Chat>,
+    pub chat: Option<&'a ChatTemplate>,
     /// That of the generators
     pub tokenizer: Option<&'a Tokenizer>,
     /// The conversation
@@ -1707,7 +1710,7 @@ impl<'a> ImatrixEntry<'a> {
 #[derive(Default)]
 pub struct ImatrixOptions<'a> {
     /// Flags.
-    pub flags: CollectFlags,
+    pub flags: ImatrixFlags,
     /// Name of the dataset for the file, UTF-8; `None`: none
     pub dataset: Option<&'a str>,
     /// Counts tokens; `None`: none
@@ -1720,127 +1723,6 @@ impl ImatrixOptions<'_> {
         o.flags = self.flags.0;
         o.dataset = held.string(self.dataset)?;
         o.progress = held.progress(self.progress);
-        Ok(o)
-    }
-}
-
-/// Job facts.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct JobFacts {
-    /// Number of tensors.
-    pub n_tensors: u64,
-    /// Files that a run writes
-    pub n_parts: u64,
-    /// Values of all tensors
-    pub n_values: u64,
-    /// Bytes of all tensors in the input
-    pub bytes_in: u64,
-    /// Bytes of all tensors in the output
-    pub bytes_out: u64,
-    /// Exact bytes of all files that a run writes
-    pub file_bytes: u64,
-    /// Tensors with [`JobReason::FALLBACK`]
-    pub n_fallbacks: u64,
-    /// Tensors without an entry of the imatrix, if one was given
-    pub n_missing: u64,
-}
-
-impl JobFacts {
-    pub(crate) unsafe fn of(o: &sys::ggufx_job_facts) -> Self {
-        JobFacts {
-            n_tensors: o.n_tensors,
-            n_parts: o.n_parts,
-            n_values: o.n_values,
-            bytes_in: o.bytes_in,
-            bytes_out: o.bytes_out,
-            file_bytes: o.file_bytes,
-            n_fallbacks: o.n_fallbacks,
-            n_missing: o.n_missing,
-        }
-    }
-}
-
-/// A tensor of a plan.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct JobTensor<'a> {
-    /// Lives as long as the job
-    pub name: &'a [u8],
-    /// Values per dimension
-    pub ne: [u64; 4],
-    /// Number of dims.
-    pub n_dims: u32,
-    /// Type in the input
-    pub from: TensorType,
-    /// Type in the output
-    pub to: TensorType,
-    /// Type before a fallback
-    pub wanted: TensorType,
-    /// Reason.
-    pub reason: JobReason,
-    /// 1: an entry weighs its columns; 0: no entry is used; -1: the imatrix has no entry; -2: no
-    /// entry, but the type requires one.
-    pub imatrix: i32,
-    /// Index of the output file
-    pub part: u32,
-    /// Bytes in the input
-    pub bytes_in: u64,
-    /// Bytes in the output
-    pub bytes_out: u64,
-    /// Error of a run with [`JobRunFlags::MEASURE`]; negative: not measured
-    pub rmse: f64,
-    /// Time in the last run
-    pub seconds: f64,
-}
-
-impl<'a> JobTensor<'a> {
-    pub(crate) unsafe fn of(o: &sys::ggufx_job_tensor) -> Self {
-        JobTensor {
-            name: items(o.name.data.cast(), o.name.size),
-            ne: o.ne,
-            n_dims: o.n_dims,
-            from: TensorType(o.from),
-            to: TensorType(o.to),
-            wanted: TensorType(o.wanted),
-            reason: JobReason(o.reason),
-            imatrix: o.imatrix,
-            part: o.part,
-            bytes_in: o.bytes_in,
-            bytes_out: o.bytes_out,
-            rmse: o.rmse,
-            seconds: o.seconds,
-        }
-    }
-}
-
-/// Options of a run. All zero means default.
-#[derive(Default)]
-#[allow(clippy::type_complexity)]
-pub struct JobRunOptions<'a> {
-    /// Flags.
-    pub flags: JobRunFlags,
-    /// Reported in bytes of input; `None`: cannot be cancelled
-    pub progress: Option<&'a mut Progress<'a>>,
-    /// Called after each tensor, on the calling thread; may be `None`. A result other than
-    /// [`Status::OK`] ends the run with it; the next run goes on after this tensor.
-    pub tensor_done: Option<&'a mut (dyn FnMut(usize, &JobTensor<'_>) -> ControlFlow<()> + 'a)>,
-    /// Number of this shard, 1 .. `n_shards`; 0: no shards. `n_shards` runs on one file system
-    /// write their tensors to PATH.part; [`Quantizer::finish`] completes the file.
-    pub shard: u32,
-    /// Number of shards.
-    pub n_shards: u32,
-}
-
-impl JobRunOptions<'_> {
-    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_job_run_options> {
-        let mut o = sized!(ggufx_job_run_options);
-        o.flags = self.flags.0;
-        o.progress = held.progress(self.progress);
-        if let Some(tensor_done) = self.tensor_done {
-            o.tensor_done = Some(on_job_run_options_tensor_done);
-            o.user = held.put(tensor_done).cast();
-        }
-        o.shard = self.shard;
-        o.n_shards = self.n_shards;
         Ok(o)
     }
 }
@@ -2244,9 +2126,9 @@ impl<'a> LayerFacts<'a> {
 
 /// Tokens to append to a sequence. Unused fields must be 0.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct BatchItem<'a> {
+pub struct DecodeItem<'a> {
     /// Flags.
-    pub flags: BatchFlags,
+    pub flags: DecodeFlags,
     /// Below `n_sequences`; each item of a call has another one
     pub sequence: u32,
     /// Read by the call only; `None`: with embeddings alone
@@ -2262,9 +2144,9 @@ pub struct BatchItem<'a> {
     pub positions: &'a [i32],
 }
 
-impl BatchItem<'_> {
-    pub(crate) fn raw(&self, _: &Keep) -> Result<sys::ggufx_batch_item> {
-        let mut o = sized!(ggufx_batch_item);
+impl DecodeItem<'_> {
+    pub(crate) fn raw(&self, _: &Keep) -> Result<sys::ggufx_decode_item> {
+        let mut o = sized!(ggufx_decode_item);
         o.flags = self.flags.0;
         o.sequence = self.sequence;
         o.tokens = optional(filled(self.tokens));
@@ -2281,32 +2163,35 @@ impl BatchItem<'_> {
     }
 }
 
-/// Batch options.
+/// Decode options.
 #[derive(Default)]
-pub struct BatchOptions<'a> {
+pub struct DecodeOptions<'a> {
     /// Flags.
-    pub flags: BatchOptionsFlags,
+    pub flags: DecodeOptionsFlags,
     /// Counts tokens; `None`: cannot be cancelled
     pub progress: Option<&'a mut Progress<'a>>,
     /// f32 `[n_rows][n_vocab]`, a buffer of the caller, in the order of the items. Items with
     /// LOGITS have one row, items with ALL_LOGITS `n_tokens` rows. `None` if there are none.
     pub logits: Option<&'a mut [f32]>,
-    /// [`MatmulFlags`] with [`BatchOptionsFlags::MATMUL`], else 0
-    pub matmul_flags: MatmulFlags,
+    /// [`MatmulFlags`] with [`DecodeOptionsFlags::HAS_MATMUL_FLAGS`], else 0
+    pub matmul_flags: Option<MatmulFlags>,
     /// f32 `[n_rows][n_embedding]`: rows of EMBED and ALL_EMBED, in the order of logits
     pub embeddings: Option<&'a mut [f32]>,
 }
 
-impl BatchOptions<'_> {
-    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_batch_options> {
-        let mut o = sized!(ggufx_batch_options);
+impl DecodeOptions<'_> {
+    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_decode_options> {
+        let mut o = sized!(ggufx_decode_options);
         o.flags = self.flags.0;
         o.progress = held.progress(self.progress);
         if let Some(logits) = self.logits {
             o.logits = logits.as_mut_ptr();
             o.n_logits = logits.len();
         }
-        o.matmul_flags = self.matmul_flags.0;
+        if let Some(matmul_flags) = self.matmul_flags {
+            o.matmul_flags = matmul_flags.0;
+            o.flags |= DecodeOptionsFlags::HAS_MATMUL_FLAGS.0;
+        }
         if let Some(embeddings) = self.embeddings {
             o.embeddings = embeddings.as_mut_ptr();
             o.n_embeddings = embeddings.len();
@@ -2345,28 +2230,10 @@ impl SessionMemoryFacts {
     }
 }
 
-/// A generator's part in a step.
-pub struct StepItem<'a> {
-    /// On a sequence of the session
-    pub generator: &'a mut Generator,
-    /// Most tokens of its prompt in this step; 0 = its share of what fits. If more are asked for
-    /// than `n_batch`, all items share it.
-    pub n_tokens: u32,
-}
-
-impl StepItem<'_> {
-    pub(crate) fn raw(&self) -> sys::ggufx_step_item {
-        let mut o = sized!(ggufx_step_item);
-        o.generator = self.generator.as_raw();
-        o.n_tokens = self.n_tokens;
-        o
-    }
-}
-
 /// Options of a measurement. All zero means default.
 #[derive(Default)]
 #[allow(clippy::type_complexity)]
-pub struct MeasureOptions<'a> {
+pub struct EvalOptions<'a> {
     /// 0: separate chunks, whose second half is scored. Otherwise each chunk begins `stride` tokens
     /// after the previous one, and its last `stride` predictions are scored. Each of these sees at
     /// least `n_context` - stride tokens. stride is less than `n_context`.
@@ -2383,21 +2250,21 @@ pub struct MeasureOptions<'a> {
     pub read: Option<&'a mut (dyn Read + 'a)>,
     /// Gets the running result after each chunk. A result other than [`Status::OK`] ends the call
     /// with it. `None`: none.
-    pub report: Option<&'a mut (dyn FnMut(&MeasureFacts) -> ControlFlow<()> + 'a)>,
+    pub report: Option<&'a mut (dyn FnMut(&EvalFacts) -> ControlFlow<()> + 'a)>,
     /// Counts tokens; `None`: none
     pub progress: Option<&'a mut Progress<'a>>,
     /// Gets the scored predictions in the order of the text, in pieces. A result other than
-    /// [`Status::OK`] ends the call with it. [`Runtime::measure_total`] computes the results of a
-    /// text that is measured in parts, cut between chunks. `None`: none.
-    pub rows: Option<&'a mut (dyn FnMut(&[MeasureRow]) -> ControlFlow<()> + 'a)>,
+    /// [`Status::OK`] ends the call with it. [`Runtime::eval_merge`] computes the results of a text
+    /// that is measured in parts, cut between chunks. `None`: none.
+    pub rows: Option<&'a mut (dyn FnMut(&[EvalRow]) -> ControlFlow<()> + 'a)>,
     /// First chunk of the saved logits that belongs to these tokens. Earlier chunks are read and
     /// checked.
     pub base_chunk: u64,
 }
 
-impl MeasureOptions<'_> {
-    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_measure_options> {
-        let mut o = sized!(ggufx_measure_options);
+impl EvalOptions<'_> {
+    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_eval_options> {
+        let mut o = sized!(ggufx_eval_options);
         o.stride = self.stride;
         o.save_path = held.path(self.save_path)?;
         if let Some(write) = self.write {
@@ -2410,16 +2277,34 @@ impl MeasureOptions<'_> {
             o.read_user = held.put(read).cast();
         }
         if let Some(report) = self.report {
-            o.report = Some(on_measure_options_report);
+            o.report = Some(on_eval_options_report);
             o.report_user = held.put(report).cast();
         }
         o.progress = held.progress(self.progress);
         if let Some(rows) = self.rows {
-            o.rows = Some(on_measure_options_rows);
+            o.rows = Some(on_eval_options_rows);
             o.rows_user = held.put(rows).cast();
         }
         o.base_chunk = self.base_chunk;
         Ok(o)
+    }
+}
+
+/// A generator's part in a step.
+pub struct StepItem<'a> {
+    /// On a sequence of the session
+    pub generator: &'a mut Generator,
+    /// Most tokens of its prompt in this step; 0 = its share of what fits. If more are asked for
+    /// than `n_batch`, all items share it.
+    pub n_tokens: u32,
+}
+
+impl StepItem<'_> {
+    pub(crate) fn raw(&self) -> sys::ggufx_step_item {
+        let mut o = sized!(ggufx_step_item);
+        o.generator = self.generator.as_raw();
+        o.n_tokens = self.n_tokens;
+        o
     }
 }
 
@@ -2440,10 +2325,9 @@ pub struct SessionOptions {
     /// as tokens arrive; a shared prefix counts once; tokens without memory are CAPACITY. 0, or
     /// more than all sequences can hold: each has its own memory.
     pub n_context_total: u64,
-    /// Checkpoints of recurrent states for [`Session::sequence_truncate`], in addition to the state
-    /// before the last decode. At most 4096; 0 = 8, or one per 64 tokens if the context has less
-    /// than 512; [`sys::GGUFX_SESSION_NO_CHECKPOINTS`] = none. No effect on models without
-    /// recurrent layers.
+    /// Checkpoints of recurrent states for [`Session::truncate`], in addition to the state before
+    /// the last decode. At most 4096; 0 = 8, or one per 64 tokens if the context has less than 512;
+    /// [`sys::GGUFX_SESSION_NO_CHECKPOINTS`] = none. No effect on models without recurrent layers.
     pub n_checkpoints: u32,
     /// Number of sequences of `n_context` tokens each (batch.h); 0 = 1, at most 65536
     pub n_sequences: u32,
@@ -2491,6 +2375,127 @@ impl SessionFacts {
             n_sequences: o.n_sequences,
             n_context_total: o.n_context_total,
         }
+    }
+}
+
+/// Quantizer facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QuantizerFacts {
+    /// Number of tensors.
+    pub n_tensors: u64,
+    /// Files that a run writes
+    pub n_parts: u64,
+    /// Values of all tensors
+    pub n_values: u64,
+    /// Bytes of all tensors in the input
+    pub bytes_in: u64,
+    /// Bytes of all tensors in the output
+    pub bytes_out: u64,
+    /// Exact bytes of all files that a run writes
+    pub file_bytes: u64,
+    /// Tensors with [`QuantizerReason::FALLBACK`]
+    pub n_fallbacks: u64,
+    /// Tensors without an entry of the imatrix, if one was given
+    pub n_missing: u64,
+}
+
+impl QuantizerFacts {
+    pub(crate) unsafe fn of(o: &sys::ggufx_quantizer_facts) -> Self {
+        QuantizerFacts {
+            n_tensors: o.n_tensors,
+            n_parts: o.n_parts,
+            n_values: o.n_values,
+            bytes_in: o.bytes_in,
+            bytes_out: o.bytes_out,
+            file_bytes: o.file_bytes,
+            n_fallbacks: o.n_fallbacks,
+            n_missing: o.n_missing,
+        }
+    }
+}
+
+/// A tensor of a plan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QuantizerTensorFacts<'a> {
+    /// Lives as long as the quantizer
+    pub name: &'a [u8],
+    /// Values per dimension
+    pub ne: [u64; 4],
+    /// Number of dims.
+    pub n_dims: u32,
+    /// Type in the input
+    pub from: TensorType,
+    /// Type in the output
+    pub to: TensorType,
+    /// Type before a fallback
+    pub wanted: TensorType,
+    /// Reason.
+    pub reason: QuantizerReason,
+    /// 1: an entry weighs its columns; 0: no entry is used; -1: the imatrix has no entry; -2: no
+    /// entry, but the type requires one.
+    pub imatrix: i32,
+    /// Index of the output file
+    pub part: u32,
+    /// Bytes in the input
+    pub bytes_in: u64,
+    /// Bytes in the output
+    pub bytes_out: u64,
+    /// Error of a run with [`QuantizerRunFlags::MEASURE`]; negative: not measured
+    pub rmse: f64,
+    /// Time in the last run
+    pub seconds: f64,
+}
+
+impl<'a> QuantizerTensorFacts<'a> {
+    pub(crate) unsafe fn of(o: &sys::ggufx_quantizer_tensor_facts) -> Self {
+        QuantizerTensorFacts {
+            name: items(o.name.data.cast(), o.name.size),
+            ne: o.ne,
+            n_dims: o.n_dims,
+            from: TensorType(o.from),
+            to: TensorType(o.to),
+            wanted: TensorType(o.wanted),
+            reason: QuantizerReason(o.reason),
+            imatrix: o.imatrix,
+            part: o.part,
+            bytes_in: o.bytes_in,
+            bytes_out: o.bytes_out,
+            rmse: o.rmse,
+            seconds: o.seconds,
+        }
+    }
+}
+
+/// Options of a run. All zero means default.
+#[derive(Default)]
+#[allow(clippy::type_complexity)]
+pub struct QuantizerRunOptions<'a> {
+    /// Flags.
+    pub flags: QuantizerRunFlags,
+    /// Reported in bytes of input; `None`: cannot be cancelled
+    pub progress: Option<&'a mut Progress<'a>>,
+    /// Called after each tensor, on the calling thread; may be `None`. A result other than
+    /// [`Status::OK`] ends the run with it; the next run goes on after this tensor.
+    pub tensor_done: Option<&'a mut (dyn FnMut(usize, &QuantizerTensorFacts<'_>) -> ControlFlow<()> + 'a)>,
+    /// Number of this shard, 1 .. `n_shards`; 0: no shards. `n_shards` runs on one file system
+    /// write their tensors to PATH.part; [`Quantizer::finish`] completes the file.
+    pub shard: u32,
+    /// Number of shards.
+    pub n_shards: u32,
+}
+
+impl QuantizerRunOptions<'_> {
+    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_quantizer_run_options> {
+        let mut o = sized!(ggufx_quantizer_run_options);
+        o.flags = self.flags.0;
+        o.progress = held.progress(self.progress);
+        if let Some(tensor_done) = self.tensor_done {
+            o.tensor_done = Some(on_quantizer_run_options_tensor_done);
+            o.user = held.put(tensor_done).cast();
+        }
+        o.shard = self.shard;
+        o.n_shards = self.n_shards;
+        Ok(o)
     }
 }
 
@@ -2724,6 +2729,32 @@ impl EditOptions<'_> {
     }
 }
 
+/// A pre-tokenizer: splits a text before BPE merges.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PreTokenizerFacts<'a> {
+    /// Flags.
+    pub flags: PreFlags,
+    /// Tokenizer.ggml.pre: "llama-bpe"; valid for the life of the process
+    pub name: &'a str,
+    /// Name of its rules; equal for pre-tokenizers that split equally
+    pub rules: &'a str,
+    /// Its steps as in tokenizer.json, each terminated by NUL; absent if they are not known: 'S'
+    /// and the pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B'
+    /// bytes.
+    pub steps: &'a [u8],
+}
+
+impl<'a> PreTokenizerFacts<'a> {
+    pub(crate) unsafe fn of(o: &sys::ggufx_pre_tokenizer_facts) -> Self {
+        PreTokenizerFacts {
+            flags: PreFlags(o.flags),
+            name: string(o.name),
+            rules: string(o.rules),
+            steps: items(o.steps.data.cast(), o.steps.size),
+        }
+    }
+}
+
 /// A quantization mix (llama.cpp: ftype).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FileTypeFacts<'a> {
@@ -2738,32 +2769,6 @@ pub struct FileTypeFacts<'a> {
 impl<'a> FileTypeFacts<'a> {
     pub(crate) unsafe fn of(o: &sys::ggufx_file_type_facts) -> Self {
         FileTypeFacts { name: string(o.name), file_type: o.file_type, type_: TensorType(o.type_) }
-    }
-}
-
-/// A pre-tokenizer: splits a text before BPE merges.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PreFacts<'a> {
-    /// Flags.
-    pub flags: PreFlags,
-    /// Tokenizer.ggml.pre: "llama-bpe"; valid for the life of the process
-    pub name: &'a str,
-    /// Name of its rules; equal for pre-tokenizers that split equally
-    pub rules: &'a str,
-    /// Its steps as in tokenizer.json, each terminated by NUL; absent if they are not known: 'S'
-    /// and the pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B'
-    /// bytes.
-    pub steps: &'a [u8],
-}
-
-impl<'a> PreFacts<'a> {
-    pub(crate) unsafe fn of(o: &sys::ggufx_pre_facts) -> Self {
-        PreFacts {
-            flags: PreFlags(o.flags),
-            name: string(o.name),
-            rules: string(o.rules),
-            steps: items(o.steps.data.cast(), o.steps.size),
-        }
     }
 }
 
@@ -2821,28 +2826,28 @@ impl<'a> KvTypeFacts<'a> {
     }
 }
 
-unsafe extern "C" fn on_job_run_options_tensor_done(
+unsafe extern "C" fn on_eval_options_report(
     user: *mut sys::c_void,
-    index: usize,
-    tensor: *const sys::ggufx_job_tensor,
+    running: *const sys::ggufx_eval_facts,
 ) -> i32 {
-    let run = &mut *user.cast::<&mut dyn FnMut(usize, &JobTensor<'_>) -> ControlFlow<()>>();
-    guarded(sys::GGUFX_E_CANCELLED, || flow(run(index, &JobTensor::of(&*tensor))))
+    let run = &mut *user.cast::<&mut dyn FnMut(&EvalFacts) -> ControlFlow<()>>();
+    guarded(sys::GGUFX_E_CANCELLED, || flow(run(&EvalFacts::of(&*running))))
 }
 
-unsafe extern "C" fn on_measure_options_report(
+unsafe extern "C" fn on_eval_options_rows(
     user: *mut sys::c_void,
-    running: *const sys::ggufx_measure_facts,
-) -> i32 {
-    let run = &mut *user.cast::<&mut dyn FnMut(&MeasureFacts) -> ControlFlow<()>>();
-    guarded(sys::GGUFX_E_CANCELLED, || flow(run(&MeasureFacts::of(&*running))))
-}
-
-unsafe extern "C" fn on_measure_options_rows(
-    user: *mut sys::c_void,
-    rows: *const sys::ggufx_measure_row,
+    rows: *const sys::ggufx_eval_row,
     n: usize,
 ) -> i32 {
-    let run = &mut *user.cast::<&mut dyn FnMut(&[MeasureRow]) -> ControlFlow<()>>();
-    guarded(sys::GGUFX_E_CANCELLED, || flow(run(&list(items(rows, n), MeasureRow::of))))
+    let run = &mut *user.cast::<&mut dyn FnMut(&[EvalRow]) -> ControlFlow<()>>();
+    guarded(sys::GGUFX_E_CANCELLED, || flow(run(&list(items(rows, n), EvalRow::of))))
+}
+
+unsafe extern "C" fn on_quantizer_run_options_tensor_done(
+    user: *mut sys::c_void,
+    index: usize,
+    tensor: *const sys::ggufx_quantizer_tensor_facts,
+) -> i32 {
+    let run = &mut *user.cast::<&mut dyn FnMut(usize, &QuantizerTensorFacts<'_>) -> ControlFlow<()>>();
+    guarded(sys::GGUFX_E_CANCELLED, || flow(run(index, &QuantizerTensorFacts::of(&*tensor))))
 }

@@ -5,7 +5,7 @@ use crate::handle::sized;
 use crate::io::destroy;
 use crate::tensor::dims;
 use crate::watch::{blank, check, status};
-use crate::{MetaType, TensorType, Writer};
+use crate::{TensorType, ValueType, Writer};
 use ggufx_sys as sys;
 use std::io;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -62,7 +62,7 @@ impl Writer {
 /// A number that arrays of metadata hold.
 pub trait Element: sealed::Sealed + Copy {
     /// Its type in files.
-    const KIND: MetaType;
+    const KIND: ValueType;
 }
 mod sealed {
     pub trait Sealed {}
@@ -71,7 +71,7 @@ macro_rules! elements {
     ($($type:ty = $kind:ident,)*) => {
         $(impl sealed::Sealed for $type {}
         impl Element for $type {
-            const KIND: MetaType = MetaType::$kind;
+            const KIND: ValueType = ValueType::$kind;
         })*
     };
 }

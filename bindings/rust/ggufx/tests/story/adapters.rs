@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, numbers, runtime, scratch};
 use ggufx::{
-    Adapter, AdapterKind, AdapterOptions, AdapterUse, BatchFlags, BatchItem, EmbedOptions,
+    Adapter, AdapterKind, AdapterOptions, AdapterUse, DecodeFlags, DecodeItem, EmbedOptions,
     Embedder, EstimateOptions, File, MatmulFlags, Model, Runtime, Session, SessionOptions, Status,
     Tensor, TensorType, WriteOptions, Writer, WriterOptions,
 };
@@ -12,7 +12,7 @@ const TARGET: &str = "blk.0.attn_q.weight";
 const WIDTH: usize = 256; // n_embedding of the demo model
 const ROW: usize = 1024;
 
-const ALL: u32 = ggufx::sys::GGUFX_ADAPTER_ALL_SEQUENCES;
+const ALL: u32 = ggufx::sys::GGUFX_ALL_SEQUENCES;
 
 fn with(adapter: &Adapter, scale: f32) -> AdapterUse<'_> {
     AdapterUse { adapter, scale }
@@ -69,17 +69,17 @@ fn sequences_have_their_own_adapters() {
     let mut s = Session::new(&model, options).unwrap();
     s.set_adapters(1, &[with(&lora, 1.0)]).unwrap();
     s.set_adapters(2, &[with(&lora, 0.5), with(&control, 1.0)]).unwrap();
-    let items = [0, 1, 2].map(|i| BatchItem::new(i, &IDS, BatchFlags::LOGITS));
+    let items = [0, 1, 2].map(|i| DecodeItem::new(i, &IDS, DecodeFlags::LOGITS));
     let rows = s.batch_logits(&items).unwrap();
     let (plain, own, both) = (&rows[..ROW], &rows[ROW..2 * ROW], &rows[2 * ROW..]);
     assert!(plain != own && own != both && plain != both);
     assert_eq!(fails(s.set_adapters(1, &[]), Status::STATE).index(), Some(1));
     fails(s.set_adapters(ALL, &[]), Status::STATE);
-    fails(s.sequence_copy(1, 3, 2), Status::MISMATCH);
+    fails(s.copy(1, 3, 2), Status::MISMATCH);
     s.set_adapters(3, &[with(&lora, 1.0)]).unwrap();
-    s.sequence_copy(1, 3, 4).unwrap();
+    s.copy(1, 3, 4).unwrap();
     drop(lora);
-    s.sequence_truncate(1, 0).unwrap();
+    s.truncate(1, 0).unwrap();
     assert_eq!(s.batch_logits(&items[1..2]).unwrap(), own);
     let mut other =
         Session::new(&Model::new(&rt, &demo(&rt), Default::default()).unwrap(), options).unwrap();

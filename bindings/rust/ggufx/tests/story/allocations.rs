@@ -3,7 +3,7 @@
 use crate::flat::{self, matmul};
 use crate::{demo, numbers, runtime};
 use ggufx::{
-    AttendOptions, BatchFlags, BatchItem, BatchOptions, EmbedOptions, Embedder, KvCache, KvOptions,
+    AttendOptions, DecodeFlags, DecodeItem, DecodeOptions, EmbedOptions, Embedder, KvCache, KvOptions,
     KvQueries, KvTokens, KvType, MatmulOptions, Model, Product, QuantizeArgs, Sampler,
     Session, SessionOptions, Tensor, TensorType, TokenList,
 };
@@ -122,12 +122,12 @@ fn a_conversation_allocates_nothing() {
     let small = EmbedOptions { n_context: 4, n_batch: 4, ..Default::default() };
     let (mut embedder, mut row) = (Embedder::new(&model, small).unwrap(), [0.0; 256]);
     let mut sampler = Sampler::new(&rt, 1024, 0).unwrap();
-    let (mut logits, items) = (vec![0.0; 1024], [BatchItem::new(0, &[1], BatchFlags::LOGITS)]);
+    let (mut logits, items) = (vec![0.0; 1024], [DecodeItem::new(0, &[1], DecodeFlags::LOGITS)]);
     let turn = || {
         embedder.embed(&mut row, &[TokenList { tokens: &[1] }], None)?;
-        session.sequence_truncate(0, 0)?;
-        let options = BatchOptions { logits: Some(&mut logits), ..Default::default() };
-        session.decode_batch(&items, options)?;
+        session.truncate(0, 0)?;
+        let options = DecodeOptions { logits: Some(&mut logits), ..Default::default() };
+        session.decode(&items, options)?;
         sampler.sample(None, &logits).map(drop)
     };
     assert_eq!(allocations(turn), 0);

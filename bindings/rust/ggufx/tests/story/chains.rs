@@ -3,8 +3,8 @@
 use crate::{demo, fails, runtime, scratch};
 use ggufx::{
     Candidate, DraftOptions, End, EventKind, Generator, GeneratorFlags, GeneratorOptions, Grammar,
-    GrammarKind, GrammarOptions, LogitBias, MatmulFlags, MeasureFacts, MeasureFlags,
-    MeasureOptions, Model, Prompt, Sampler, Session, SessionOptions, Status,
+    GrammarKind, GrammarOptions, LogitBias, MatmulFlags, EvalFacts, EvalFlags,
+    EvalOptions, Model, Prompt, Sampler, Session, SessionOptions, Status,
     StepOptions, Tokenizer,
 };
 use std::ops::ControlFlow;
@@ -160,30 +160,30 @@ fn a_text_is_measured_against_saved_logits() {
     needs_model!();
     let (mut session, tokens) = (session(64), (300..428).collect::<Vec<i32>>());
     let (path, mut bytes) = (scratch("logits"), vec![]);
-    let saving = MeasureOptions { save_path: Some(&path), ..Default::default() };
-    let first = session.measure(&tokens, 64, 1, saving);
-    let saving = MeasureOptions { write: Some(&mut bytes), ..Default::default() };
-    session.measure(&tokens, 64, 1, saving).unwrap();
+    let saving = EvalOptions { save_path: Some(&path), ..Default::default() };
+    let first = session.eval_perplexity(&tokens, 64, 1, saving);
+    let saving = EvalOptions { write: Some(&mut bytes), ..Default::default() };
+    session.eval_perplexity(&tokens, 64, 1, saving).unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
     let first = first.unwrap();
-    assert!(first.n_chunks == 2 && first.flags == MeasureFlags::NONE && first.perplexity > 1.0);
+    assert!(first.n_chunks == 2 && first.flags == EvalFlags::NONE && first.perplexity > 1.0);
     let (mut from, mut chunks) = (&bytes[..], vec![]);
-    let mut see = |running: &MeasureFacts| {
+    let mut see = |running: &EvalFacts| {
         chunks.push(running.n_chunks);
         ControlFlow::Continue(())
     };
     let options =
-        MeasureOptions { read: Some(&mut from), report: Some(&mut see), ..Default::default() };
-    let same = session.measure(&tokens, 64, 1, options).unwrap();
+        EvalOptions { read: Some(&mut from), report: Some(&mut see), ..Default::default() };
+    let same = session.eval_perplexity(&tokens, 64, 1, options).unwrap();
     assert!(same.kl < 1e-6 && same.same_top == 1.0 && same.flags.0 == 3 && chunks == [1, 2]);
     assert_eq!(same.perplexity, first.perplexity);
-    let base = || MeasureOptions { base_path: Some(&path), ..Default::default() };
-    assert_eq!(session.measure(&tokens, 64, 1, base()).unwrap(), same);
+    let base = || EvalOptions { base_path: Some(&path), ..Default::default() };
+    assert_eq!(session.eval_perplexity(&tokens, 64, 1, base()).unwrap(), same);
     std::fs::remove_file(&path).unwrap();
-    let gone = session.measure(&tokens, 64, 1, base());
+    let gone = session.eval_perplexity(&tokens, 64, 1, base());
     fails(gone, Status::IO);
-    let mut stops = |_: &MeasureFacts| ControlFlow::Break(());
-    let options = MeasureOptions { report: Some(&mut stops), ..Default::default() };
-    fails(session.measure(&tokens, 64, 1, options), Status::CANCELLED);
-    assert_eq!(session.sequence_length(0), 0);
+    let mut stops = |_: &EvalFacts| ControlFlow::Break(());
+    let options = EvalOptions { report: Some(&mut stops), ..Default::default() };
+    fails(session.eval_perplexity(&tokens, 64, 1, options), Status::CANCELLED);
+    assert_eq!(session.length(0), 0);
 }

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime};
 use ggufx::{
-    chat_format_name, Chat, ChatCallForm, ChatFeatures, ChatFlags, ChatNotation, ChatOptions,
-    ChatParser, ChatParserOptions, ChatParserStateFlags, ChatRequest, ChatRun, EventKind, Status,
-    TokenizeFlags, Tokenizer,
+    chat_template_builtin_name, ChatCallForm, ChatFeatures, ChatFlags, ChatNotation, ChatParser,
+    ChatParserOptions, ChatParserStateFlags, ChatRequest, ChatSpan, ChatTemplate,
+    ChatTemplateOptions, EventKind, Status, TokenizeFlags, Tokenizer,
 };
 
 const HELLO: &str = r#"[{"role": "user", "content": "Hi </s> é"}]"#;
@@ -33,25 +33,25 @@ fn events_of(parser: &mut ChatParser) -> Vec<(EventKind, u32, String)> {
         }
     }
 }
-fn template(text: &str) -> ChatOptions<'_> {
-    ChatOptions { text: Some(text), bos_token: Some("<s>"), ..Default::default() }
+fn template(text: &str) -> ChatTemplateOptions<'_> {
+    ChatTemplateOptions { text: Some(text), bos_token: Some("<s>"), ..Default::default() }
 }
 
 #[test]
 fn a_conversation_is_text() {
     let rt = runtime();
-    let chat = Chat::new(&rt, None, template(TEMPLATE)).unwrap();
-    let (text, runs) = (chat.render(hello()).unwrap(), chat.runs(hello()).unwrap());
+    let chat = ChatTemplate::new(&rt, None, template(TEMPLATE)).unwrap();
+    let (text, runs) = (chat.render(hello()).unwrap(), chat.spans(hello()).unwrap());
     assert_eq!(text, "<s>[user]Hi </s> é</s>[assistant]");
-    let run = |end, user| ChatRun { end, user };
+    let run = |end, user| ChatSpan { end, user };
     assert_eq!(runs, [run(9, false), run(19, true), run(34, false)]);
     let long = format!("[{}]", vec![r#"{"role":"user","content":"xxx"}"#; 900].join(","));
     let long = || ChatRequest { messages_json: Some(&long), ..hello() };
-    let (text, runs) = (chat.render(long()).unwrap(), chat.runs(long()).unwrap());
+    let (text, runs) = (chat.render(long()).unwrap(), chat.spans(long()).unwrap());
     assert_eq!((text.len(), runs.len()), (3 + 900 * 13 + 11, 1801));
     let more = "{{ enable_thinking }} {{ tools }} {{ n }} {{ reasoning_effort }} \
                 {{ documents[0].t }} {{ strftime_now('%Y') }}";
-    let more = Chat::new(&rt, None, template(more)).unwrap();
+    let more = ChatTemplate::new(&rt, None, template(more)).unwrap();
     let request = ChatRequest {
         messages_json: Some("[]"),
         tools: Some("[]"),
@@ -63,18 +63,18 @@ fn a_conversation_is_text() {
     };
     assert_eq!(more.render(request).unwrap(), "False [] 2 high 1 1970");
     fails(more.render(hello()), Status::VALUE);
-    fails(Chat::new(&rt, None, template("{% if %}")), Status::MALFORMED);
-    let none = ChatOptions { format: Some("no such"), ..Default::default() };
-    fails(Chat::new(&rt, None, none), Status::NOT_FOUND);
+    fails(ChatTemplate::new(&rt, None, template("{% if %}")), Status::MALFORMED);
+    let none = ChatTemplateOptions { format: Some("no such"), ..Default::default() };
+    fails(ChatTemplate::new(&rt, None, none), Status::NOT_FOUND);
 }
 
 #[test]
 fn formats_have_names() {
-    let (rt, names) = (runtime(), (0..).map_while(chat_format_name).collect::<Vec<_>>());
+    let (rt, names) = (runtime(), (0..).map_while(chat_template_builtin_name).collect::<Vec<_>>());
     assert!(names.contains(&"chatml") && names.len() > 50);
     for name in names {
-        let options = ChatOptions { format: Some(name), ..Default::default() };
-        let chat = Chat::new(&rt, None, options).unwrap();
+        let options = ChatTemplateOptions { format: Some(name), ..Default::default() };
+        let chat = ChatTemplate::new(&rt, None, options).unwrap();
         assert!(chat.render(hello()).unwrap().contains("Hi"), "{}", name);
     }
 }
@@ -85,8 +85,8 @@ fn no_text_of_a_user_is_a_control_token() {
     let rt = runtime();
     let file = demo(&rt);
     let tokenizer = Tokenizer::new(&file).unwrap();
-    let options = ChatOptions { text: Some(TEMPLATE), ..Default::default() };
-    let chat = Chat::new(&rt, Some(&file), options).unwrap();
+    let options = ChatTemplateOptions { text: Some(TEMPLATE), ..Default::default() };
+    let chat = ChatTemplate::new(&rt, Some(&file), options).unwrap();
     let ids = chat.tokenize(&tokenizer, hello(), TokenizeFlags::NONE).unwrap();
     let count = |ids: &[i32], id| ids.iter().filter(|&&i| i == id).count();
     assert_eq!((ids[0], count(&ids, 1), count(&ids, 2)), (1, 1, 1));
@@ -101,7 +101,7 @@ fn no_text_of_a_user_is_a_control_token() {
 #[test]
 fn a_template_shows_its_formats() {
     let rt = runtime();
-    let chat = Chat::new(&rt, None, template(CALLS)).unwrap();
+    let chat = ChatTemplate::new(&rt, None, template(CALLS)).unwrap();
     let info = chat.info().unwrap();
     assert_eq!(info.flags, ChatFeatures::TAKES_TOOLS | ChatFeatures::CALLS | ChatFeatures::REASONS);
     assert_eq!((info.call_form, info.call_notation), (ChatCallForm::NAMED, ChatNotation::JSON));
@@ -112,7 +112,7 @@ fn a_template_shows_its_formats() {
 #[test]
 fn an_output_is_split_into_reasoning_answer_and_calls() {
     let rt = runtime();
-    let chat = Chat::new(&rt, None, template(CALLS)).unwrap();
+    let chat = ChatTemplate::new(&rt, None, template(CALLS)).unwrap();
     let said = r#"hm</think>Hi[CALL]f[ID]x7[ARGS]{"a":1}[END][CALL]g[ARGS]{}[END]"#;
     let options = ChatParserOptions {
         chat: Some(&chat),

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime};
 use ggufx::{
-    BatchFlags, BatchItem, CollectFlags, Imatrix, ImatrixOptions, Model, Session, SessionOptions,
+    DecodeFlags, DecodeItem, Imatrix, ImatrixFlags, ImatrixOptions, Model, Session, SessionOptions,
     Status, TokenList,
 };
 use std::ops::ControlFlow;
@@ -36,27 +36,27 @@ fn endings_have_the_sums_of_their_tokens() {
     let (rt, mut session, context) = (runtime(), session(), [1, 300, 301]);
     let endings = [&[302][..], &[303, 304], &[302, 305, 306]];
     let lists = endings.map(|tokens| TokenList { tokens });
-    let got = session.measure_endings(&context, &lists, None).unwrap();
+    let got = session.eval_continuations(&context, &lists, None).unwrap();
     for (ending, got) in endings.iter().zip(got) {
         let (mut sum, mut next) = (0.0, context.to_vec());
         for &id in *ending {
             let logits =
-                session.batch_logits(&[BatchItem::new(0, &next, BatchFlags::LOGITS)]).unwrap();
+                session.batch_logits(&[DecodeItem::new(0, &next, DecodeFlags::LOGITS)]).unwrap();
             sum += f64::from(rt.token_logprob(&logits, id).unwrap());
             next = vec![id];
         }
         // Products of one column and of many have other bits.
         assert!((sum - got).abs() < 0.05, "{} {}", sum, got);
-        session.sequence_truncate(0, 0).unwrap();
+        session.truncate(0, 0).unwrap();
     }
     let empty = [lists[0], TokenList::default()];
-    fails(session.measure_endings(&context, &empty, None), Status::ARGUMENT);
+    fails(session.eval_continuations(&context, &empty, None), Status::ARGUMENT);
     let long = [TokenList { tokens: &[302; 64] }];
-    fails(session.measure_endings(&context, &long, None), Status::CAPACITY);
+    fails(session.eval_continuations(&context, &long, None), Status::CAPACITY);
     let mut stop = |_: u64, _: u64| ControlFlow::Break(());
-    let stopped = session.measure_endings(&context, &lists, Some(&mut stop));
+    let stopped = session.eval_continuations(&context, &lists, Some(&mut stop));
     fails(stopped, Status::CANCELLED);
-    assert_eq!(session.sequence_length(0), 0);
+    assert_eq!(session.length(0), 0);
 }
 
 #[test]
@@ -64,23 +64,23 @@ fn a_matrix_is_collected() {
     needs_model!();
     let (mut session, tokens) = (session(), (300..380).collect::<Vec<i32>>());
     let options = ImatrixOptions { dataset: Some("text"), ..Default::default() };
-    let m = Imatrix::collect(&mut session, &tokens, 32, 1, options).unwrap();
+    let m = Imatrix::new(&mut session, &tokens, 32, 1, options).unwrap();
     let info = m.info().unwrap();
-    assert_eq!((info.n_chunks, info.chunk_tokens, m.dataset(0).unwrap()), (2, 32, &b"text"[..]));
+    assert_eq!((info.n_chunks, info.chunk_tokens, m.dataset_at(0).unwrap()), (2, 32, &b"text"[..]));
     let named = "blk.0.attn_q.weight";
-    let q = m.at(m.find(named).unwrap()).unwrap();
+    let q = m.entry_at(m.find(named).unwrap()).unwrap();
     assert_eq!(q.counts, [64.0]);
-    let options = ImatrixOptions { flags: CollectFlags::OUTPUT, ..Default::default() };
-    let more = Imatrix::collect(&mut session, &tokens, 32, 1, options).unwrap();
+    let options = ImatrixOptions { flags: ImatrixFlags::OUTPUT, ..Default::default() };
+    let more = Imatrix::new(&mut session, &tokens, 32, 1, options).unwrap();
     assert_eq!(more.info().unwrap().n_entries, info.n_entries + 1);
-    assert_eq!(more.at(more.find(named).unwrap()).unwrap().sums, q.sums);
-    let few = Imatrix::collect(&mut session, &tokens[..31], 32, 1, ImatrixOptions::default());
+    assert_eq!(more.entry_at(more.find(named).unwrap()).unwrap().sums, q.sums);
+    let few = Imatrix::new(&mut session, &tokens[..31], 32, 1, ImatrixOptions::default());
     fails(few, Status::ARGUMENT);
     let panics = catch_unwind(AssertUnwindSafe(|| {
         let mut hook = |_: u64, _: u64| -> ControlFlow<()> { panic!("of the program") };
         let options = ImatrixOptions { progress: Some(&mut hook), ..Default::default() };
-        Imatrix::collect(&mut session, &tokens, 32, 1, options).map(drop)
+        Imatrix::new(&mut session, &tokens, 32, 1, options).map(drop)
     }));
     assert!(panics.is_err());
-    assert_eq!(session.sequence_length(0), 0);
+    assert_eq!(session.length(0), 0);
 }

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: MIT
 use crate::{adapters::control_vector, imatrix::old, kv::filled, model_path, numbers};
 use ggufx::{
-    Adapter, AdapterOptions, AttendOptions, BatchFlags, BatchItem, EmbedOptions, Embedder, File,
-    Imatrix, JobFlags, JobOptions, KvCache, Model, Quantizer, Runtime, RuntimeOptions, Sampler,
-    Session, SessionOptions, Tensor, TokenizeFlags, Tokenizer, Writer, WriterOptions,
+    Adapter, AdapterOptions, AttendOptions, DecodeFlags, DecodeItem, EmbedOptions, Embedder, File,
+    Imatrix, KvCache, Model, Quantizer, QuantizerFlags, QuantizerOptions, Runtime, RuntimeOptions,
+    Sampler, Session, SessionOptions, Tensor, TokenizeFlags, Tokenizer, Writer, WriterOptions,
 };
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -53,8 +53,9 @@ impl Objects {
             SessionOptions { n_context: 32, n_batch: 1, n_sequences: 2, ..Default::default() };
         let session = Session::new(&model, options)?;
         let small = EmbedOptions { n_context: 4, n_batch: 4, dimensions: 8, ..Default::default() };
-        let plan = JobOptions { flags: JobFlags::ALLOW_REQUANTIZE, ..Default::default() };
-        let job = Quantizer::quantize(&rt, &file, ggufx::file_type_from_name("q4_0")?, plan)?;
+        let plan =
+            QuantizerOptions { flags: QuantizerFlags::ALLOW_REQUANTIZE, ..Default::default() };
+        let job = Quantizer::new(&rt, &file, ggufx::file_type_find("q4_0")?, plan)?;
         let control = control_vector(&rt);
         let mut sampler = Sampler::new(&rt, 8, 0)?;
         sampler.add_top_k(1)?;
@@ -111,8 +112,8 @@ fn wear(o: &Objects) {
             }),
             o.session.call(|s| {
                 let mut session = s.lock().unwrap();
-                session.sequence_truncate(1, 0).unwrap();
-                let item = [BatchItem::new(1, &[1], BatchFlags::LOGITS)];
+                session.truncate(1, 0).unwrap();
+                let item = [DecodeItem::new(1, &[1], DecodeFlags::LOGITS)];
                 assert_eq!(session.batch_logits(&item).unwrap().len(), 1024);
                 session.save(1, &mut std::io::sink()).unwrap();
             }),
@@ -124,8 +125,9 @@ fn wear(o: &Objects) {
                 kv.attend(&mut out, None, crate::flat::query(0, 0, &q), AttendOptions::default())
                     .unwrap()
             }),
-            o.imatrix
-                .call(|m| assert_eq!(m.at(m.find("a.weight").unwrap()).unwrap().sums.len(), 2)),
+            o.imatrix.call(|m| {
+                assert_eq!(m.entry_at(m.find("a.weight").unwrap()).unwrap().sums.len(), 2)
+            }),
             o.writer.call(|w| w.lock().unwrap().set_bool("a.key", true).unwrap()),
             o.adapter.call(|a| assert_eq!(a.info().unwrap().n_targets, 2)),
             o.job.call(|job| assert!(!job.tensor_at(0).unwrap().name.is_empty())),

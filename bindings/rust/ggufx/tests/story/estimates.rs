@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime};
 use ggufx::{
-    file_type_from_name, EstimateFlags, EstimateOptions, JobFlags, JobOptions, KvType, Status,
+    file_type_find, EstimateFlags, EstimateOptions, KvType, QuantizerFlags, QuantizerOptions,
+    Status,
 };
 
 fn asked<'a>() -> EstimateOptions<'a> {
-    let job = Some(JobOptions { flags: JobFlags::ALLOW_REQUANTIZE, ..Default::default() });
+    let job =
+        Some(QuantizerOptions { flags: QuantizerFlags::ALLOW_REQUANTIZE, ..Default::default() });
     EstimateOptions { job, n_context: 128, ..Default::default() }
 }
 
@@ -16,13 +18,19 @@ fn estimates_add_up_and_follow_what_is_asked() {
     let rt = runtime();
     let file = demo(&rt);
     let f = rt.estimate(&file, asked()).unwrap();
-    assert!(f.flags.contains(EstimateFlags::FITS) && !f.flags.contains(EstimateFlags::FILE_TYPE));
+    assert!(
+        f.flags.contains(EstimateFlags::FITS) && !f.flags.contains(EstimateFlags::HAS_FILE_TYPE)
+    );
     assert_eq!((f.n_context, f.type_k, f.type_v), (128, KvType::F16, KvType::F16));
     let parts = f.runtime_bytes + f.model_bytes + f.kv_bytes + f.session_bytes;
     assert_eq!(f.total_bytes, f.file_bytes + parts);
-    let (flags, file_type) = (EstimateFlags::FILE_TYPE, file_type_from_name("Q4_0").unwrap());
-    let small =
-        EstimateOptions { flags, file_type, type_k: KvType::Q8_0, bandwidth: 1e10, ..asked() };
+    let file_type = file_type_find("Q4_0").unwrap();
+    let small = EstimateOptions {
+        file_type: Some(file_type),
+        type_k: KvType::Q8_0,
+        bandwidth: 1e10,
+        ..asked()
+    };
     let small = rt.estimate(&file, small).unwrap();
     assert_eq!((small.file_type, small.type_k), (file_type, KvType::Q8_0));
     assert!(small.weight_bytes < f.weight_bytes && small.tokens_per_second > 0.0);

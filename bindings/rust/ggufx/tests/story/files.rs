@@ -1,7 +1,7 @@
 //! All ways to open a file, metadata, tensors and errors.
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, model_path, runtime, scratch};
-use ggufx::{File, IoMode, MetaType, OpenFlags, OpenOptions, ReadAt, Status, ValidateFlags};
+use ggufx::{File, IoMode, ValueType, OpenFlags, OpenOptions, ReadAt, Status, ValidateFlags};
 use std::ops::ControlFlow;
 use std::os::unix::io::AsRawFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ fn metadata_of_the_demo_model() {
     assert_eq!(file.get("llama.context_length").unwrap().i64().unwrap(), 512);
     assert_eq!(file.get("llama.rope.freq_base").unwrap().f64().unwrap(), 10000.0);
     let tokens = file.get("tokenizer.ggml.tokens").unwrap();
-    assert_eq!((tokens.kind(), tokens.element_kind()), (MetaType::ARRAY, Some(MetaType::STRING)));
+    assert_eq!((tokens.kind(), tokens.element_kind()), (ValueType::ARRAY, Some(ValueType::STRING)));
     assert_eq!(tokens.strings().take(3).collect::<Vec<_>>(), [&b"<unk>"[..], b"<s>", b"</s>"]);
     assert_eq!(tokens.strings().count(), 1024);
     let scores = file.get("tokenizer.ggml.scores").unwrap().array_f64(1020, 4).unwrap();
@@ -123,8 +123,8 @@ fn what_goes_wrong_says_what_and_where() {
     let file = demo(&rt);
     fails(file.get("no.such.key"), Status::NOT_FOUND);
     fails(file.tensor("no.such.tensor"), Status::NOT_FOUND);
-    fails(file.get("general.architecture").unwrap().u64(), Status::KVTYPE);
-    fails(file.get("tokenizer.ggml.tokens").unwrap().nested(0), Status::KVTYPE);
+    fails(file.get("general.architecture").unwrap().u64(), Status::VALUE_TYPE);
+    fails(file.get("tokenizer.ggml.tokens").unwrap().nested(0), Status::VALUE_TYPE);
     fails(file.get("tokenizer.ggml.tokens").unwrap().string(1024), Status::ARGUMENT);
     let only = OpenOptions { flags: OpenFlags::METADATA_ONLY, ..Default::default() };
     let file = File::open(&rt, model_path(), only).unwrap();

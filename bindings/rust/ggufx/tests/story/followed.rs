@@ -3,8 +3,9 @@
 use crate::flat::quantize_blocks;
 use crate::{demo, jobs::plan, kv::filled, model_path, numbers, runtime, scratch};
 use ggufx::{
-    File, Imatrix, ImatrixFormat, IoMode, JobRunOptions, MatmulOptions, OpenOptions, Progress,
-    QuantizeArgs, Result, Status, TensorType, ValidateFlags, WriteOptions, Writer, WriterOptions,
+    File, Imatrix, ImatrixFormat, IoMode, MatmulOptions, OpenOptions, Progress, QuantizeArgs,
+    QuantizerRunOptions, Result, Status, TensorType, ValidateFlags, WriteOptions, Writer,
+    WriterOptions,
 };
 use std::ops::ControlFlow;
 
@@ -35,7 +36,7 @@ fn progress_of_a_call() {
     follow("write", |p| m.write(&path, ImatrixFormat::GGUF, Some(p)));
     follow("open", |p| Imatrix::open(&rt, &path, Some(p)).map(drop));
     std::fs::remove_file(&path).unwrap();
-    follow("measure", |p| plan().measure(0, TensorType::Q4_0, 0, Some(p)).map(drop));
+    follow("measure", |p| plan().tensor_error(0, TensorType::Q4_0, 0, Some(p)).map(drop));
 }
 
 #[test]
@@ -59,7 +60,9 @@ fn progress_in_options() {
     follow("open_memory", |p| File::open_memory(&rt, bytes.clone(), with(p)).map(drop));
     let path = scratch("followed.gguf");
     let mut job = plan();
-    follow("run", |p| job.run(&path, JobRunOptions { progress: Some(p), ..Default::default() }));
+    follow("run", |p| {
+        job.run(&path, QuantizerRunOptions { progress: Some(p), ..Default::default() })
+    });
     std::fs::remove_file(&path).unwrap();
 }
 

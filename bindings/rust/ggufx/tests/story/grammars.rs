@@ -40,7 +40,7 @@ fn a_matcher_follows_a_text() {
         assert!(has(&mask, id));
         matcher.accept(&[id]).unwrap();
     }
-    assert!(matcher.info().unwrap().flags.contains(MatcherFlags::WHOLE));
+    assert!(matcher.info().unwrap().flags.contains(MatcherFlags::COMPLETE));
     let mut before = matcher.try_clone().unwrap();
     matcher.accept(&[2]).unwrap(); // </s>
     let ended = |matcher: &Matcher| matcher.info().unwrap().flags.contains(MatcherFlags::ENDED);

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, model_path, runtime, scratch};
 use ggufx::{
-    file_type_at, file_type_count, file_type_from_name, EditFlags, EditOptions, File, Imatrix,
-    JobFlags, JobOptions, JobReason, JobRunFlags, JobRunOptions, Quantizer, Status, TensorType,
-    WriteOptions, Writer, WriterOptions,
+    file_type_at, file_type_count, file_type_find, EditFlags, EditOptions, File, Imatrix,
+    Quantizer, QuantizerFlags, QuantizerOptions, QuantizerReason, QuantizerRunFlags,
+    QuantizerRunOptions, Status, TensorType, WriteOptions, Writer, WriterOptions,
 };
 use std::ops::ControlFlow;
 
-const KEPT: TensorType = TensorType(ggufx::sys::GGUFX_JOB_BY_RECIPE);
+const KEPT: TensorType = TensorType(ggufx::sys::GGUFX_QUANTIZER_DEFAULT_TYPE);
 
 /// The types that a rule gives the tensors.
 fn types_of(q: &Quantizer, rule: impl Fn(&[u8]) -> TensorType) -> Vec<TensorType> {
@@ -16,12 +16,13 @@ fn types_of(q: &Quantizer, rule: impl Fn(&[u8]) -> TensorType) -> Vec<TensorType
 }
 pub fn plan() -> Quantizer {
     let rt = runtime();
-    let recipe = file_type_from_name("q4_0").unwrap();
-    let options = JobOptions { flags: JobFlags::ALLOW_REQUANTIZE, ..Default::default() };
-    let mut q = Quantizer::quantize(&rt, &demo(&rt), recipe, options).unwrap();
+    let recipe = file_type_find("q4_0").unwrap();
+    let options =
+        QuantizerOptions { flags: QuantizerFlags::ALLOW_REQUANTIZE, ..Default::default() };
+    let mut q = Quantizer::new(&rt, &demo(&rt), recipe, options).unwrap();
     let up = |name: &[u8]| name.ends_with(b"ffn_up.weight");
     let types = types_of(&q, |name| if up(name) { TensorType::Q5_1 } else { KEPT });
-    q.set_types(&types).unwrap();
+    q.override_types(&types).unwrap();
     q
 }
 
@@ -29,10 +30,10 @@ pub fn plan() -> Quantizer {
 fn recipes_are_listed() {
     let all: Vec<_> = (0..file_type_count()).map(|i| file_type_at(i).unwrap()).collect();
     assert!(all.len() > 20);
-    let id = file_type_from_name("Q4_K").unwrap();
+    let id = file_type_find("Q4_K").unwrap();
     let q4 = all.iter().find(|t| t.file_type == id).unwrap();
     assert_eq!((q4.name, id, q4.type_), ("Q4_K_M", 15, TensorType::Q4_K));
-    fails(file_type_from_name("Q4_Q"), Status::NOT_FOUND);
+    fails(file_type_find("Q4_Q"), Status::NOT_FOUND);
     fails(file_type_at(all.len()), Status::ARGUMENT);
 }
 
@@ -43,19 +44,19 @@ fn a_plan_is_changed_by_a_rule_and_measured() {
     let info = q.info().unwrap();
     assert_eq!(q.tensors().count() as u64, info.n_tensors);
     assert!(info.bytes_out < info.bytes_in);
-    let chosen: Vec<_> = q.tensors().filter(|t| t.reason == JobReason::CHOSEN).collect();
+    let chosen: Vec<_> = q.tensors().filter(|t| t.reason == QuantizerReason::OVERRIDE).collect();
     assert!(!chosen.is_empty() && chosen.iter().all(|t| t.to == TensorType::Q5_1));
     let norm = q.tensors().find(|t| t.name == b"output_norm.weight").unwrap();
-    assert_eq!((norm.reason, norm.from), (JobReason::KEPT, norm.to));
-    let at = q.tensors().position(|t| t.reason == JobReason::CHOSEN).unwrap();
-    let coarse = q.measure(at, TensorType::Q4_0, 4096, None).unwrap();
-    let fine = q.measure(at, TensorType::Q8_0, 4096, None).unwrap();
+    assert_eq!((norm.reason, norm.from), (QuantizerReason::KEPT, norm.to));
+    let at = q.tensors().position(|t| t.reason == QuantizerReason::OVERRIDE).unwrap();
+    let coarse = q.tensor_error(at, TensorType::Q4_0, 4096, None).unwrap();
+    let fine = q.tensor_error(at, TensorType::Q8_0, 4096, None).unwrap();
     assert!(fine < coarse / 4.0, "{} {}", fine, coarse);
     let mut stop = |_: u64, _: u64| ControlFlow::Break(());
-    fails(q.measure(at, TensorType::Q4_0, 0, Some(&mut stop)), Status::CANCELLED);
+    fails(q.tensor_error(at, TensorType::Q4_0, 0, Some(&mut stop)), Status::CANCELLED);
     fails(q.tensor_at(info.n_tensors as usize), Status::ARGUMENT);
-    fails(q.set_types(&types_of(&q, |_| TensorType::Q8_K)), Status::UNSUPPORTED);
-    let kept = q.tensors().filter(|t| t.reason == JobReason::CHOSEN).count();
+    fails(q.override_types(&types_of(&q, |_| TensorType::Q8_K)), Status::UNSUPPORTED);
+    let kept = q.tensors().filter(|t| t.reason == QuantizerReason::OVERRIDE).count();
     assert_eq!(kept, chosen_count(&q)); // a rule that fails leaves the plan
 }
 
@@ -67,7 +68,7 @@ fn chosen_count(q: &Quantizer) -> usize {
 fn a_cancelled_run_is_resumed_and_finished() {
     needs_model!();
     let (whole, path) = (scratch("job-whole.gguf"), scratch("job-resumed.gguf"));
-    plan().run(&whole, JobRunOptions::default()).unwrap();
+    plan().run(&whole, QuantizerRunOptions::default()).unwrap();
     let mut q = plan();
     let (mut seen, mut again) = (vec![], vec![]);
     let done = std::cell::Cell::new(0);
@@ -75,25 +76,25 @@ fn a_cancelled_run_is_resumed_and_finished() {
         0..=3 => ControlFlow::Continue(()),
         _ => ControlFlow::Break(()),
     };
-    let mut note = |i: usize, t: &ggufx::JobTensor<'_>| {
+    let mut note = |i: usize, t: &ggufx::QuantizerTensorFacts<'_>| {
         seen.push((i, t.name.to_vec()));
         done.set(done.get() + 1);
         ControlFlow::Continue(())
     };
-    let options = JobRunOptions {
-        flags: JobRunFlags::KEEP,
+    let options = QuantizerRunOptions {
+        flags: QuantizerRunFlags::KEEP,
         progress: Some(&mut stop_later),
         tensor_done: Some(&mut note),
         ..Default::default()
     };
     fails(q.run(&path, options), Status::CANCELLED);
     assert!(!path.exists() && seen.len() >= 4);
-    let mut note = |i: usize, t: &ggufx::JobTensor<'_>| {
+    let mut note = |i: usize, t: &ggufx::QuantizerTensorFacts<'_>| {
         again.push((i, t.name.to_vec()));
         ControlFlow::Continue(())
     };
-    let options = JobRunOptions {
-        flags: JobRunFlags::RESUME | JobRunFlags::MEASURE,
+    let options = QuantizerRunOptions {
+        flags: QuantizerRunFlags::RESUME | QuantizerRunFlags::MEASURE,
         tensor_done: Some(&mut note),
         ..Default::default()
     };
@@ -110,9 +111,11 @@ fn a_panic_in_a_run_comes_out_of_it() {
     needs_model!();
     let path = scratch("job-panic.gguf");
     let caught = std::panic::catch_unwind(|| {
-        let mut done =
-            |_: usize, _: &ggufx::JobTensor<'_>| -> ControlFlow<()> { panic!("seen enough") };
-        plan().run(&path, JobRunOptions { tensor_done: Some(&mut done), ..Default::default() })
+        let mut done = |_: usize, _: &ggufx::QuantizerTensorFacts<'_>| -> ControlFlow<()> {
+            panic!("seen enough")
+        };
+        plan()
+            .run(&path, QuantizerRunOptions { tensor_done: Some(&mut done), ..Default::default() })
     });
     assert_eq!(*caught.unwrap_err().downcast_ref::<&str>().unwrap(), "seen enough");
     let _ = std::fs::remove_file(&path);
@@ -137,14 +140,14 @@ fn keys_are_edited_in_place() {
     w.copy_tensors(&file).unwrap();
     w.set_string("general.name", "edited").unwrap();
     assert!(w.edit_info(&file, EditOptions::default()).unwrap().in_place);
-    let info = w.edit_write(&file, &path, in_place()).unwrap();
+    let info = w.edit(&file, &path, in_place()).unwrap();
     assert!(info.in_place && info.n_written < info.n_bytes / 10);
     w.set_string("general.name", vec![b'x'; 100000]).unwrap();
-    fails(w.edit_write(&file, &path, in_place()), Status::CAPACITY);
-    assert!(!rt.edit_recover(&path).unwrap());
+    fails(w.edit(&file, &path, in_place()), Status::CAPACITY);
+    assert!(!rt.file_recover_edit(&path).unwrap());
     let file = File::open(&rt, &path, Default::default()).unwrap();
     assert_eq!(file.get("general.name").unwrap().str().unwrap(), "edited");
-    fails(rt.edit_recover(model_path() + ".absent"), Status::NOT_FOUND);
+    fails(rt.file_recover_edit(model_path() + ".absent"), Status::NOT_FOUND);
     std::fs::remove_file(&path).unwrap();
 }
 
@@ -153,18 +156,18 @@ fn an_imatrix_and_its_name_go_into_a_plan() {
     needs_model!();
     let (rt, path) = (runtime(), scratch("named.gguf"));
     let imatrix = Imatrix::open_memory(&rt, &crate::imatrix::old()).unwrap();
-    let options = JobOptions {
-        flags: JobFlags::ALLOW_REQUANTIZE | JobFlags::EMBEDDING_TYPE,
+    let options = QuantizerOptions {
+        flags: QuantizerFlags::ALLOW_REQUANTIZE | QuantizerFlags::EMBEDDING_TYPE,
         embedding_type: TensorType::Q5_0,
         imatrix: Some(&imatrix),
         imatrix_name: Some("calibration.dat"),
         ..Default::default()
     };
-    let recipe = file_type_from_name("q4_0").unwrap();
-    let mut q = Quantizer::quantize(&rt, &demo(&rt), recipe, options).unwrap();
+    let recipe = file_type_find("q4_0").unwrap();
+    let mut q = Quantizer::new(&rt, &demo(&rt), recipe, options).unwrap();
     let embedding = q.tensors().find(|t| t.name == b"token_embd.weight").unwrap();
     assert_eq!(embedding.to, TensorType::Q5_0);
-    q.run(&path, JobRunOptions::default()).unwrap();
+    q.run(&path, QuantizerRunOptions::default()).unwrap();
     let written = File::open(&rt, &path, Default::default()).unwrap();
     std::fs::remove_file(&path).unwrap();
     let key = written.get("quantize.imatrix.file").unwrap();

@@ -3,7 +3,7 @@
 use crate::flat::{self, append, query};
 use crate::{fails, numbers, runtime, scratch};
 use ggufx::{
-    AttendFlags, AttendOptions, KvCache, KvLayer, KvOptions, KvQueries, KvTokens, KvType,
+    AttendFlags, AttendOptions, KvCache, KvLayerOptions, KvOptions, KvQueries, KvTokens, KvType,
     RopeStyle, Status,
 };
 use std::ops::ControlFlow;
@@ -22,7 +22,7 @@ pub fn options() -> KvOptions<'static> {
         type_v: KvType::F32,
         n_sequences: 3,
         max_tokens: 256,
-        rope_style: RopeStyle::PAIRS,
+        rope_style: RopeStyle::INTERLEAVED,
         ..Default::default()
     }
 }
@@ -94,7 +94,7 @@ fn sequences_are_copied_cut_and_shifted() {
     assert_eq!((k, v), (vec![1.0; 64], vec![0.0; 64]));
     kv.keep(0).unwrap();
     kv.clear().unwrap();
-    assert_eq!(kv.stats(ggufx::ALL_LAYERS).unwrap().n_tokens, 0);
+    assert_eq!(kv.info(ggufx::ALL_LAYERS).unwrap().n_tokens, 0);
 }
 
 #[test]
@@ -105,8 +105,8 @@ fn snapshots_give_every_bit_back() {
     other.load(0, &mut &bytes[..]).unwrap();
     assert_eq!(attend(&other, 0), attend(&kv, 0));
     let path = scratch("snapshot");
-    kv.save_path(ggufx::ALL_SEQUENCES, &path).unwrap();
-    other.load_path(ggufx::ALL_SEQUENCES, &path).unwrap();
+    kv.save_file(ggufx::ALL_SEQUENCES, &path).unwrap();
+    other.load_file(ggufx::ALL_SEQUENCES, &path).unwrap();
     std::fs::remove_file(&path).unwrap();
     assert_eq!(attend(&other, 0), attend(&kv, 0));
     fails(other.load(0, &mut &bytes[..100]), Status::TRUNCATED);
@@ -124,7 +124,7 @@ fn snapshots_give_every_bit_back() {
         }
     }
     fails(kv.save(0, &mut Full), Status::IO);
-    fails(other.load_path(0, "/nowhere/snapshot"), Status::IO);
+    fails(other.load_file(0, "/nowhere/snapshot"), Status::IO);
 }
 
 #[test]
@@ -155,8 +155,10 @@ fn lengths_that_c_cannot_see_are_checked_here() {
 #[test]
 fn layers_and_types_have_options_of_their_own() {
     let (f32, window) = (KvType::F32, 1);
-    let layers =
-        [KvLayer { type_k: f32, type_v: f32, window, ..Default::default() }, KvLayer::default()];
+    let layers = [
+        KvLayerOptions { type_k: f32, type_v: f32, window, ..Default::default() },
+        KvLayerOptions::default(),
+    ];
     let mut kv = KvCache::new(&runtime(), KvOptions { layers: &layers, ..options() }).unwrap();
     append(&mut kv, 0, 0, 5, &numbers(320), &numbers(320)).unwrap();
     assert!((attend(&kv, 0)[0] - numbers(320)[256]).abs() < 1e-5); // the token itself

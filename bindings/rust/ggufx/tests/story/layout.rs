@@ -1,13 +1,13 @@
 //! Structs, names and codes agree with the library that is loaded.
 // SPDX-License-Identifier: MIT
 use crate::{fails, runtime};
-use ggufx::{kv_type_from_name, kv_type_info, sys, type_from_name, type_info, Status, TensorType};
+use ggufx::{kv_type_from_name, kv_type_info, sys, type_find, type_info, Status, TensorType};
 
 #[test]
 fn structs_have_the_library_s_sizes() {
     let _rt = runtime();
     for (name, size) in sys::SIZES {
-        let there = unsafe { sys::ggufx_abi_layout(name.as_ptr().cast()) };
+        let there = unsafe { sys::ggufx_struct_size(name.as_ptr().cast()) };
         assert_eq!(there, size, "{}", name);
     }
     assert_eq!(unsafe { sys::ggufx_abi_version() }, sys::GGUFX_ABI_VERSION);
@@ -24,15 +24,15 @@ fn type_ids_have_the_library_s_names() {
         (TensorType::MXFP4, "mxfp4"),
     ] {
         assert_eq!(type_info(kind).unwrap().name, name);
-        assert_eq!(type_from_name(name).unwrap(), kind);
+        assert_eq!(type_find(name).unwrap(), kind);
     }
     assert_eq!(kv_type_from_name("tq3_0").unwrap(), ggufx::KvType::TQ3_0);
     assert_eq!(kv_type_info(ggufx::KvType::Q8_0).unwrap().block_values, 32);
     assert_eq!(format!("{:?} {:?}", TensorType::Q4_K, TensorType(77)), "Q4_K TensorType(77)");
     assert!(ggufx::has("type:q4_K") && !ggufx::has("type:none") && !ggufx::has("a\0b"));
-    assert_eq!(ggufx::row_bytes(TensorType::Q4_K, 512).unwrap(), 288);
-    fails(type_from_name("Q4_Q"), Status::NOT_FOUND);
-    fails(type_from_name("a\0b"), Status::ARGUMENT);
+    assert_eq!(ggufx::type_row_bytes(TensorType::Q4_K, 512).unwrap(), 288);
+    fails(type_find("Q4_Q"), Status::NOT_FOUND);
+    fails(type_find("a\0b"), Status::ARGUMENT);
 }
 
 #[test]

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime};
 use ggufx::{
-    tokenizer_pre, tokenizer_pre_count, tokenizer_unicode, BatchFlags, BatchItem, BatchOptions,
+    pre_tokenizer_at, pre_tokenizer_count, tokenizer_unicode, DecodeFlags, DecodeItem, DecodeOptions,
     DetokenizeFlags, Detokenizer, EmbedFlags, EmbedOptions, Embedder, LayerKind, MatmulFlags,
-    MeasureOptions, Model, ModelFlags, ModelOptions, ModelOverride, Pooling, PreFlags, Sampler,
+    EvalOptions, Model, ModelFlags, ModelOptions, ModelOverride, Pooling, PreFlags, Sampler,
     Session, SessionOptions, SpecialToken, Status, TokenFlags, TokenizeFlags,
     Tokenizer, TokenizerFlags,
 };
@@ -23,10 +23,10 @@ fn story(rt: &ggufx::Runtime, top_k: u32, temperature: f32) -> String {
     let mut ids = tokenizer.tokenize("Once upon a time", TokenizeFlags::ADD_SPECIAL).unwrap();
     let mut next = ids.clone();
     while ids.len() < 40 {
-        let logits = session.batch_logits(&[BatchItem::new(0, &next, BatchFlags::LOGITS)]).unwrap();
+        let logits = session.batch_logits(&[DecodeItem::new(0, &next, DecodeFlags::LOGITS)]).unwrap();
         let (id, logprob) = sampler.sample(None, &logits).unwrap();
         assert!(logprob <= 0.0);
-        if tokenizer.token_info(id).unwrap().flags.contains(TokenFlags::END) {
+        if tokenizer.token_info(id).unwrap().flags.contains(TokenFlags::EOG) {
             break;
         }
         ids.push(id);
@@ -69,7 +69,7 @@ fn ids_one_by_one_give_whole_characters() {
     let tokenizer = Tokenizer::new(&demo(&runtime())).unwrap();
     let text = "The little dog, \u{e9}\u{1f600}!";
     let ids = tokenizer.tokenize(text, TokenizeFlags::NONE).unwrap();
-    let mut out = Detokenizer::new(&tokenizer, DetokenizeFlags::LAST); // which it takes out
+    let mut out = Detokenizer::new(&tokenizer, DetokenizeFlags::FLUSH); // which it takes out
     for _ in 0..2 {
         let parts: Vec<_> = ids.iter().map(|&id| out.push(&[id]).unwrap()).collect();
         assert!(parts.iter().all(|part| std::str::from_utf8(part).is_ok()));
@@ -94,7 +94,7 @@ fn special_tokens_and_pre_tokenizers() {
     assert_eq!(tokenizer.special(SpecialToken::EOS), 2);
     assert_eq!(tokenizer.special(SpecialToken::FIM_PREFIX), -1);
     assert_eq!(tokenizer.special(SpecialToken(99)), -1);
-    let all: Vec<_> = (0..tokenizer_pre_count()).map(|i| tokenizer_pre(i).unwrap()).collect();
+    let all: Vec<_> = (0..pre_tokenizer_count()).map(|i| pre_tokenizer_at(i).unwrap()).collect();
     let named = |name: &str| all.iter().find(|pre| pre.name == name).unwrap();
     assert!(all.len() > 70 && all.iter().all(|pre| !pre.rules.is_empty()));
     let llama = named("llama-bpe");
@@ -118,10 +118,10 @@ fn a_decode_can_be_cancelled_watched_and_taken_back() {
     let mut session = Session::new(&model, options).unwrap();
     let ids = [1, 300, 301, 302];
     let mut stop = |_: u64, _: u64| ControlFlow::Break(());
-    let stopping = BatchOptions { progress: Some(&mut stop), ..Default::default() };
-    let none = [BatchItem::new(0, &ids, BatchFlags::NONE)];
-    fails(session.decode_batch(&none, stopping), Status::CANCELLED);
-    assert_eq!(session.sequence_length(0), 0);
+    let stopping = DecodeOptions { progress: Some(&mut stop), ..Default::default() };
+    let none = [DecodeItem::new(0, &ids, DecodeFlags::NONE)];
+    fails(session.decode(&none, stopping), Status::CANCELLED);
+    assert_eq!(session.length(0), 0);
     let (mut layers, mut all) = (vec![], vec![0.0; 4 * 1024]);
     let mut look = |a: &ggufx::AttentionView<'_>| {
         assert_eq!((a.q.len(), a.k.len(), a.out.len()), (4 * 256, 4 * 128, 4 * 256));
@@ -129,18 +129,18 @@ fn a_decode_can_be_cancelled_watched_and_taken_back() {
         layers.push(a.layer);
         ControlFlow::Continue(())
     };
-    let every = [BatchItem::new(0, &ids, BatchFlags::ALL_LOGITS)];
-    let watched = BatchOptions { logits: Some(&mut all), ..Default::default() };
-    session.decode_batch_with(&every, watched, Some(&mut look)).unwrap();
+    let every = [DecodeItem::new(0, &ids, DecodeFlags::ALL_LOGITS)];
+    let watched = DecodeOptions { logits: Some(&mut all), ..Default::default() };
+    session.decode_with(&every, watched, Some(&mut look)).unwrap();
     assert_eq!(layers, [0, 1, 2, 3]);
-    session.sequence_truncate(0, 0).unwrap();
+    session.truncate(0, 0).unwrap();
     let mut last =
-        |ids: &[i32]| session.batch_logits(&[BatchItem::new(0, ids, BatchFlags::LOGITS)]);
+        |ids: &[i32]| session.batch_logits(&[DecodeItem::new(0, ids, DecodeFlags::LOGITS)]);
     assert_eq!(all[3 * 1024..], last(&ids).unwrap()[..]);
     fails(last(&[1; 15]), Status::CAPACITY);
     assert_eq!(fails(last(&[1, 4000]), Status::ARGUMENT).index(), Some(0));
-    session.sequence_truncate(0, 2).unwrap();
-    assert_eq!(session.sequence_length(0), 2);
+    session.truncate(0, 2).unwrap();
+    assert_eq!(session.length(0), 2);
 }
 
 #[test]
@@ -150,11 +150,11 @@ fn a_model_tells_its_layers_and_takes_other_keys() {
     let file = demo(&rt);
     let model = Model::new(&rt, &file, Default::default()).unwrap();
     let info = model.info().unwrap();
-    let layer = model.layer(1).unwrap();
+    let layer = model.layer_info(1).unwrap();
     assert_eq!((layer.kind, layer.reads_layer, layer.head_dim_k), (LayerKind::ATTENTION, 1, 64));
     assert!(layer.sinks.is_none() && info.architecture == "llama");
-    fails(model.layer(info.n_layers), Status::ARGUMENT);
-    assert!(file.graph().unwrap().contains("token_embd"), "{}", file.graph().unwrap());
+    fails(model.layer_info(info.n_layers), Status::ARGUMENT);
+    assert!(file.model_describe_graph().unwrap().contains("token_embd"), "{}", file.model_describe_graph().unwrap());
     let with = |key, value| {
         let overrides = &[ModelOverride { key, value }];
         Model::new(&rt, &file, ModelOptions { overrides, ..Default::default() })
@@ -193,7 +193,7 @@ fn texts_become_vectors() {
     for (i, text) in texts.iter().enumerate() {
         assert_eq!(embedder.embed_texts(&[text]).unwrap(), every[i * 256..(i + 1) * 256]);
     }
-    let (pooling, flags) = (Pooling::NONE, EmbedFlags::CUT);
+    let (pooling, flags) = (Pooling::NONE, EmbedFlags::TRUNCATE);
     let none = EmbedOptions { n_context: 4, pooling, flags, ..default };
     let rows = Embedder::new(&model, none).unwrap().embed_texts(&texts).unwrap();
     assert_eq!(rows.len(), (3 + 1 + 4) * 256);
@@ -216,17 +216,17 @@ fn perplexity_of_a_text() {
     let ids = tokenizer.tokenize(text, TokenizeFlags::NONE).unwrap();
     let mut session = Session::new(&model, SessionOptions::default()).unwrap();
     let mut running = 0;
-    let mut count = |_: &ggufx::MeasureFacts| {
+    let mut count = |_: &ggufx::EvalFacts| {
         running += 1;
         ControlFlow::Continue(())
     };
-    let options = MeasureOptions { report: Some(&mut count), ..Default::default() };
-    let result = session.measure(&ids, 32, 1, options).unwrap();
+    let options = EvalOptions { report: Some(&mut count), ..Default::default() };
+    let result = session.eval_perplexity(&ids, 32, 1, options).unwrap();
     assert!(result.perplexity > 1.0 && result.perplexity.is_finite(), "{:?}", result);
     assert!(running == result.n_chunks && running > 0, "{} of {:?}", running, result);
-    let mut stop = |_: &ggufx::MeasureFacts| ControlFlow::Break(());
-    let options = MeasureOptions { report: Some(&mut stop), ..Default::default() };
-    let stopped = session.measure(&ids, 32, -1, options);
+    let mut stop = |_: &ggufx::EvalFacts| ControlFlow::Break(());
+    let options = EvalOptions { report: Some(&mut stop), ..Default::default() };
+    let stopped = session.eval_perplexity(&ids, 32, -1, options);
     fails(stopped, Status::CANCELLED);
-    assert_eq!(session.measure(&ids, 32, 1, Default::default()).unwrap(), result);
+    assert_eq!(session.eval_perplexity(&ids, 32, 1, Default::default()).unwrap(), result);
 }

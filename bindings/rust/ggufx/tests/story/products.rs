@@ -65,7 +65,7 @@ fn blocks_there_and_back() {
     let rows = numbers(2 * 256);
     for kind in [TensorType::Q8_0, TensorType::Q4_K, TensorType::F16] {
         let blocks = quantize_blocks(&rt, kind, &rows, 256, QuantizeArgs::default()).unwrap();
-        assert_eq!(blocks.len() as u64, 2 * ggufx::row_bytes(kind, 256).unwrap());
+        assert_eq!(blocks.len() as u64, 2 * ggufx::type_row_bytes(kind, 256).unwrap());
         let mut back = vec![0.0; 512];
         dequantize_blocks(&rt, &mut back, kind, &blocks).unwrap();
         assert!(back.iter().zip(&rows).all(|(a, b)| (a - b).abs() < 0.1), "{:?}", kind);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime, scratch};
 use ggufx::{
-    BatchFlags, BatchItem, BatchOptions, BatchOptionsFlags, KvType, MatmulFlags, Model, Session,
-    SessionOptions, Status,
+    DecodeFlags, DecodeItem, DecodeOptions, KvType, MatmulFlags, Model, Session, SessionOptions,
+    Status,
 };
 use std::ops::ControlFlow;
 
@@ -26,20 +26,20 @@ fn session(options: SessionOptions) -> Session {
 /// Logits of each token in a separate session.
 fn alone(tokens: &[i32]) -> Vec<f32> {
     session(SessionOptions { n_sequences: 1, ..options() })
-        .batch_logits(&[BatchItem::new(0, tokens, BatchFlags::ALL_LOGITS)])
+        .batch_logits(&[DecodeItem::new(0, tokens, DecodeFlags::ALL_LOGITS)])
         .unwrap()
 }
 fn last(logits: &[f32]) -> &[f32] {
     &logits[logits.len() - ROW..]
 }
-fn item(sequence: u32, tokens: &[i32]) -> BatchItem<'_> {
-    BatchItem::new(sequence, tokens, BatchFlags::LOGITS)
+fn item(sequence: u32, tokens: &[i32]) -> DecodeItem<'_> {
+    DecodeItem::new(sequence, tokens, DecodeFlags::LOGITS)
 }
-fn into(logits: &mut [f32]) -> BatchOptions<'_> {
-    BatchOptions { logits: Some(logits), ..Default::default() }
+fn into(logits: &mut [f32]) -> DecodeOptions<'_> {
+    DecodeOptions { logits: Some(logits), ..Default::default() }
 }
 fn lengths(session: &Session) -> [u64; 3] {
-    [0, 1, 2].map(|sequence| session.sequence_length(sequence))
+    [0, 1, 2].map(|sequence| session.length(sequence))
 }
 
 #[test]
@@ -48,16 +48,16 @@ fn sequences_have_the_bits_of_sessions_of_their_own() {
     let (a, b, mut session) = (alone(&A), alone(&B), session(options()));
     assert_ne!(last(&a), last(&b));
     let items = [
-        BatchItem::new(2, &B[..2], BatchFlags::NONE),
-        BatchItem::new(0, &A[..3], BatchFlags::ALL_LOGITS),
+        DecodeItem::new(2, &B[..2], DecodeFlags::NONE),
+        DecodeItem::new(0, &A[..3], DecodeFlags::ALL_LOGITS),
     ];
     assert_eq!(session.batch_logits(&items).unwrap(), a[..3 * ROW]);
     let mut out = vec![0.0; 2 * ROW];
     let items = [item(0, &A[3..]), item(2, &B[2..])];
-    session.decode_batch(&items, into(&mut out)).unwrap();
+    session.decode(&items, into(&mut out)).unwrap();
     assert_eq!(out, [last(&a), last(&b)].concat());
-    assert_eq!((lengths(&session), session.sequence_length(9)), ([5, 0, 3], 0));
-    assert_eq!(session.memory().unwrap().n_tokens, 8);
+    assert_eq!((lengths(&session), session.length(9)), ([5, 0, 3], 0));
+    assert_eq!(session.memory_info().unwrap().n_tokens, 8);
 }
 
 #[test]
@@ -66,23 +66,23 @@ fn sequences_of_a_session_are_copied_and_cut() {
     let mut session = session(options());
     let prompt: Vec<i32> = std::iter::once(1).chain(300..370).collect();
     let long = alone(&[&prompt[..], &[9]].concat());
-    session.batch_logits(&[BatchItem::new(0, &prompt, BatchFlags::MARK)]).unwrap();
-    let before = session.memory().unwrap();
+    session.batch_logits(&[DecodeItem::new(0, &prompt, DecodeFlags::CHECKPOINT)]).unwrap();
+    let before = session.memory_info().unwrap();
     assert_eq!((before.n_tokens, before.n_shared_pages), (71, 0));
-    session.sequence_copy(0, 1, 71).unwrap();
-    let after = session.memory().unwrap();
+    session.copy(0, 1, 71).unwrap();
+    let after = session.memory_info().unwrap();
     assert!(after.n_tokens == 142 && after.n_shared_pages > 0 && after.cache_bytes > 0);
     let both = session.batch_logits(&[item(1, &[9]), item(0, &[9])]).unwrap();
     assert_eq!(both, [last(&long), last(&long)].concat());
-    session.sequence_truncate(1, 0).unwrap();
+    session.truncate(1, 0).unwrap();
     assert_eq!(lengths(&session), [72, 0, 0]);
-    session.batch_logits(&[BatchItem::new(1, &A, BatchFlags::NONE)]).unwrap();
-    session.sequence_truncate(1, 3).unwrap();
+    session.batch_logits(&[DecodeItem::new(1, &A, DecodeFlags::NONE)]).unwrap();
+    session.truncate(1, 3).unwrap();
     assert_eq!(session.batch_logits(&[item(1, &A[3..])]).unwrap(), last(&alone(&A)));
-    fails(session.sequence_copy(0, 1, 2), Status::STATE);
-    fails(session.sequence_copy(0, 3, 2), Status::ARGUMENT);
-    fails(session.sequence_copy(0, 2, 73), Status::ARGUMENT);
-    fails(session.sequence_truncate(1, 6), Status::ARGUMENT);
+    fails(session.copy(0, 1, 2), Status::STATE);
+    fails(session.copy(0, 3, 2), Status::ARGUMENT);
+    fails(session.copy(0, 2, 73), Status::ARGUMENT);
+    fails(session.truncate(1, 6), Status::ARGUMENT);
 }
 
 struct Broken;
@@ -104,13 +104,13 @@ impl std::io::Read for Broken {
 fn sequences_are_saved_and_loaded() {
     needs_model!();
     let (mut from, mut to, mut bytes) = (session(options()), session(options()), vec![]);
-    from.batch_logits(&[BatchItem::new(1, &A[..4], BatchFlags::NONE), item(0, &B)]).unwrap();
+    from.batch_logits(&[DecodeItem::new(1, &A[..4], DecodeFlags::NONE), item(0, &B)]).unwrap();
     from.save(1, &mut bytes).unwrap();
     let path = scratch("sequence");
-    from.save_path(1, &path).unwrap();
+    from.save_file(1, &path).unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
     to.load(2, &mut &bytes[..]).unwrap();
-    to.load_path(0, &path).unwrap();
+    to.load_file(0, &path).unwrap();
     std::fs::remove_file(&path).unwrap();
     let (one, want) = (alone(&A), to.batch_logits(&[item(2, &A[4..]), item(0, &A[4..])]).unwrap());
     assert_eq!(want, [last(&one), last(&one)].concat());
@@ -119,11 +119,11 @@ fn sequences_are_saved_and_loaded() {
     *wrong.last_mut().unwrap() ^= 1;
     fails(to.load(2, &mut &wrong[..]), Status::CHECKSUM);
     fails(to.load(3, &mut &bytes[..]), Status::ARGUMENT);
-    fails(to.load_path(0, "/nowhere/snapshot"), Status::IO);
+    fails(to.load_file(0, "/nowhere/snapshot"), Status::IO);
     fails(to.load(0, &mut Broken), Status::IO);
     fails(from.save(1, &mut Broken), Status::IO);
     fails(from.save(3, &mut vec![]), Status::ARGUMENT);
-    fails(from.save_path(1, "/nowhere/snapshot"), Status::IO);
+    fails(from.save_file(1, "/nowhere/snapshot"), Status::IO);
     assert_eq!(lengths(&to), [5, 0, 5]);
     let mut other = session(SessionOptions { type_k: KvType::F32, ..options() });
     fails(other.load(0, &mut &bytes[..]), Status::MISMATCH);
@@ -136,20 +136,20 @@ fn a_batch_fails_as_a_whole() {
     session.batch_logits(&[item(0, &A), item(1, &B)]).unwrap();
     let good = item(0, &[5]);
     let mut index =
-        |items: &[BatchItem<'_>], code| fails(session.batch_logits(items), code).index().unwrap();
+        |items: &[DecodeItem<'_>], code| fails(session.batch_logits(items), code).index().unwrap();
     assert_eq!(index(&[good, item(3, &[5])], Status::ARGUMENT), 1);
     assert_eq!(index(&[good, item(1, &[5]), good], Status::ARGUMENT), 2);
     assert_eq!(index(&[good, item(1, &[5, 4000])], Status::ARGUMENT), 1);
     assert_eq!(index(&[good, item(1, &[])], Status::ARGUMENT), 1);
     assert_eq!(index(&[good, item(1, &[5; 14])], Status::CAPACITY), 1);
-    fails(session.decode_batch(&[good], into(&mut [0.0; 1023])), Status::ARGUMENT);
+    fails(session.decode(&[good], into(&mut [0.0; 1023])), Status::ARGUMENT);
     let mut out = [0.0; ROW];
-    let matmul_flags = MatmulFlags::TILES | MatmulFlags::BATCH_INVARIANT;
-    let both = BatchOptions { matmul_flags, flags: BatchOptionsFlags::MATMUL, ..into(&mut out) };
-    fails(session.decode_batch(&[good], both), Status::ARGUMENT);
+    let matmul_flags = Some(MatmulFlags::TILED | MatmulFlags::BATCH_INVARIANT);
+    let both = DecodeOptions { matmul_flags, ..into(&mut out) };
+    fails(session.decode(&[good], both), Status::ARGUMENT);
     let mut stop = |_: u64, _: u64| ControlFlow::Break(());
-    let stopping = BatchOptions { progress: Some(&mut stop), ..into(&mut out) };
-    fails(session.decode_batch(&[good], stopping), Status::CANCELLED);
+    let stopping = DecodeOptions { progress: Some(&mut stop), ..into(&mut out) };
+    fails(session.decode(&[good], stopping), Status::CANCELLED);
     assert_eq!(lengths(&session), [5, 3, 0]);
 }
 
@@ -162,20 +162,21 @@ fn rows_replace_tokens() {
     let rows: Vec<f32> =
         A.iter().flat_map(|&id| table.dequantize(&rt, id as u64, 1).unwrap()).collect();
     let (embeddings, positions, width) = (&rows[..], &[0, 1, 2, 3, 4][..], rows.len() / A.len());
-    let flags = BatchFlags::LOGITS | BatchFlags::EMBED;
+    let flags = DecodeFlags::LOGITS | DecodeFlags::HIDDEN;
     let items = [
-        BatchItem::new(0, &A, BatchFlags::LOGITS | BatchFlags::ALL_EMBED),
-        BatchItem { embeddings, positions, ..BatchItem::new(1, &[], flags) },
+        DecodeItem::new(0, &A, DecodeFlags::LOGITS | DecodeFlags::ALL_HIDDEN),
+        DecodeItem { embeddings, positions, ..DecodeItem::new(1, &[], flags) },
     ];
     let (mut logits, mut hidden) = (vec![0.0; 2 * ROW], vec![0.0; 6 * width]);
-    let given = BatchOptions { embeddings: Some(&mut hidden), ..into(&mut logits) };
-    session.decode_batch(&items, given).unwrap();
+    let given = DecodeOptions { embeddings: Some(&mut hidden), ..into(&mut logits) };
+    session.decode(&items, given).unwrap();
     assert_eq!(logits[..ROW], logits[ROW..]);
     assert_eq!(hidden[4 * width..5 * width], hidden[5 * width..]);
-    session.sequence_remove(0, 1, 2).unwrap();
-    let (left, at) = session.sequence_tokens(0, 0, 3).unwrap();
+    session.remove(0, 1, 2).unwrap();
+    let (left, at) = session.tokens(0, 0, 3).unwrap();
     assert_eq!((left, at), (vec![1, 302, 303], vec![0, 3, 4]));
-    let short = BatchItem { positions: &positions[1..], ..BatchItem::new(2, &A, BatchFlags::NONE) };
+    let short =
+        DecodeItem { positions: &positions[1..], ..DecodeItem::new(2, &A, DecodeFlags::NONE) };
     fails(session.batch_logits(&[short]), Status::ARGUMENT);
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, numbers, runtime, scratch};
 use ggufx::{
-    File, MetaType, OpenOptions, Status, Tensor, TensorType, WriteOptions, Writer, WriterOptions,
+    File, OpenOptions, Status, Tensor, TensorType, ValueType, WriteOptions, Writer, WriterOptions,
 };
 use std::ops::ControlFlow;
 
@@ -14,9 +14,9 @@ fn small() -> Writer {
     let rt = runtime();
     let mut w = Writer::new(&rt, WriterOptions::default()).unwrap();
     w.set_string("general.architecture", "test").unwrap();
-    w.set_u64("a.u8", MetaType::U8, 200).unwrap();
-    w.set_i64("a.i32", MetaType::I32, -7).unwrap();
-    w.set_f64("a.f32", MetaType::F32, 0.5).unwrap();
+    w.set_u64("a.u8", ValueType::U8, 200).unwrap();
+    w.set_i64("a.i32", ValueType::I32, -7).unwrap();
+    w.set_f64("a.f32", ValueType::F32, 0.5).unwrap();
     w.set_bool("a.bool", true).unwrap();
     w.set_array("a.array", &[1i16, -2, 3]).unwrap();
     w.set_array_string("a.strings", &["one", "", "two\0"]).unwrap();
@@ -28,7 +28,7 @@ fn small() -> Writer {
             .collect(),
     ]
     .concat();
-    w.set_value("a.nested", MetaType::ARRAY, &nested).unwrap();
+    w.set_value("a.nested", ValueType::ARRAY, &nested).unwrap();
     let data = bytes_of(&numbers(64));
     let t = Tensor::wrap(&rt, TensorType::F32, &[32, 2], 0, data, "t0").unwrap();
     w.add_tensor(&t, None).unwrap();
@@ -75,9 +75,9 @@ fn keys_are_renamed_and_taken_away() {
     w.unset("a.bool").unwrap();
     fails(w.unset("a.bool"), Status::NOT_FOUND);
     fails(w.rename("b.u8", "a.f32"), Status::DUPLICATE);
-    fails(w.set_u64("a.u8", MetaType::U8, 256), Status::VALUE);
-    fails(w.set_u64("", MetaType::U8, 1), Status::KEY);
-    fails(w.set_value("x", MetaType::ARRAY, &[1]), Status::TRUNCATED);
+    fails(w.set_u64("a.u8", ValueType::U8, 256), Status::VALUE);
+    fails(w.set_u64("", ValueType::U8, 1), Status::KEY);
+    fails(w.set_value("x", ValueType::ARRAY, &[1]), Status::TRUNCATED);
     let rt = runtime();
     let t = Tensor::wrap(&rt, TensorType::F32, &[1], 0, vec![0; 4], "t0").unwrap();
     fails(w.add_tensor(&t, None), Status::DUPLICATE);

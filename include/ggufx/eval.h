@@ -1,9 +1,9 @@
 /*
- * ggufx/measure.h: perplexity, KL divergence from saved logits, multiple-choice continuations.
+ * ggufx/eval.h: perplexity, KL divergence from saved logits, multiple-choice continuations.
  * SPDX-License-Identifier: MIT
  */
-#ifndef GGUFX_MEASURE_H
-#define GGUFX_MEASURE_H
+#ifndef GGUFX_EVAL_H
+#define GGUFX_EVAL_H
 
 #include "model.h"
 
@@ -12,28 +12,28 @@ extern "C" {
 #endif
 
 /* Flags of a measurement and of its rows. */
-typedef uint32_t ggufx_measure_flags;
-#define GGUFX_MEASURE_COMPARED 1u /* facts: saved logits were read, the fields about them are set */
-#define GGUFX_MEASURE_SAME_MODEL 2u /* facts: these logits are of the same model and adapters */
-#define GGUFX_MEASURE_SAME_TOP 4u   /* row: the likeliest token is that of the saved logits */
+typedef uint32_t ggufx_eval_flags;
+#define GGUFX_EVAL_COMPARED 1u   /* facts: saved logits were read, the fields about them are set */
+#define GGUFX_EVAL_SAME_MODEL 2u /* facts: these logits are of the same model and adapters */
+#define GGUFX_EVAL_SAME_TOP 4u   /* row: the likeliest token is that of the saved logits */
 
 /* A prediction that was scored. */
-typedef struct ggufx_measure_row {
+typedef struct ggufx_eval_row {
     double loss;       /* negative log-likelihood of the token in the text */
     double base_loss;  /* the same for the saved logits; 0 without them, as are the next two */
     double divergence; /* KL divergence: sum p log(p / q), p of the saved logits, q of the model */
-    ggufx_measure_flags flags; /* GGUFX_MEASURE_SAME_TOP */
-    int32_t token;             /* token in the text */
-} ggufx_measure_row;
+    ggufx_eval_flags flags; /* GGUFX_EVAL_SAME_TOP */
+    int32_t token;          /* token in the text */
+} ggufx_eval_row;
 
 /* Results of a measurement. Errors are standard errors. The error of a quantile is half the
  * distance between the values one standard error of its rank below and above it. Logarithms are
  * natural. */
-typedef struct ggufx_measure_facts {
-    uint32_t struct_size;      /* set by the caller */
-    ggufx_measure_flags flags; /* GGUFX_MEASURE_COMPARED, _SAME_MODEL */
-    double perplexity;         /* exp of the mean negative log-likelihood */
-    double standard_error;     /* standard error of the perplexity */
+typedef struct ggufx_eval_facts {
+    uint32_t struct_size;   /* set by the caller */
+    ggufx_eval_flags flags; /* GGUFX_EVAL_COMPARED, _SAME_MODEL */
+    double perplexity;      /* exp of the mean negative log-likelihood */
+    double standard_error;  /* standard error of the perplexity */
     uint64_t n_chunks;
     uint64_t n_tokens; /* tokens of all chunks; overlaps count repeatedly */
     uint64_t n_scored; /* predictions scored */
@@ -54,10 +54,10 @@ typedef struct ggufx_measure_facts {
     double same_top_error;  /* standard error of same_top */
     double rms_dp;          /* root mean square of q - p of the token in the text, 0 .. 1 */
     double rms_dp_error;    /* standard error of rms_dp */
-} ggufx_measure_facts;
+} ggufx_eval_facts;
 
 /* Options of a measurement. All zero means default. */
-typedef struct ggufx_measure_options {
+typedef struct ggufx_eval_options {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
     /* 0: separate chunks, whose second half is scored. Otherwise each chunk begins `stride` tokens
@@ -79,25 +79,25 @@ typedef struct ggufx_measure_options {
     void *read_user; /* first argument of read */
     /* Gets the running result after each chunk. A result other than GGUFX_OK ends the call with it.
      * NULL: none. */
-    ggufx_status (*report)(void *user, const ggufx_measure_facts *running);
+    ggufx_status (*report)(void *user, const ggufx_eval_facts *running);
     void *report_user;              /* first argument of report */
     const ggufx_progress *progress; /* counts tokens; NULL: none */
     /* Gets the scored predictions in the order of the text, in pieces. A result other than GGUFX_OK
-     * ends the call with it. ggufx_measure_total computes the results of a text that is measured in
+     * ends the call with it. ggufx_eval_merge computes the results of a text that is measured in
      * parts, cut between chunks. NULL: none. */
-    ggufx_status (*rows)(void *user, const ggufx_measure_row *rows, size_t n);
+    ggufx_status (*rows)(void *user, const ggufx_eval_row *rows, size_t n);
     void *rows_user; /* first argument of rows */
     /* First chunk of the saved logits that belongs to these tokens. Earlier chunks are read and
      * checked. */
     uint64_t base_chunk;
-} ggufx_measure_options;
+} ggufx_eval_options;
 
 /*
  * Measures the perplexity of a model over token ids, and its KL divergence from saved logits.
  *
  * The ids are processed in independent chunks of n_context tokens. Token 0 of each is replaced by
  * the id `bos` unless that is -1. Tokens that fill no chunk are dropped. Logits can be saved for a
- * later comparison. With GGUFX_MATMUL_BATCH_INVARIANT or GGUFX_MATMUL_TILES the results are
+ * later comparison. With GGUFX_MATMUL_BATCH_INVARIANT or GGUFX_MATMUL_TILED the results are
  * independent of n_batch and threads.
  *
  * Saved logits take 16 + 2 * vocabulary bytes per prediction, in steps of (largest - least) /
@@ -117,10 +117,10 @@ typedef struct ggufx_measure_options {
  *
  * Threads: exclusive on session; uses the runtime's executor.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_measure(ggufx_measure_facts *out, ggufx_session *session,
-                                     const int32_t *tokens, size_t n_tokens, uint32_t n_context,
-                                     int32_t bos, const ggufx_measure_options *options,
-                                     ggufx_error *error);
+GGUFX_API ggufx_status ggufx_eval_perplexity(ggufx_eval_facts *out, ggufx_session *session,
+                                             const int32_t *tokens, size_t n_tokens,
+                                             uint32_t n_context, int32_t bos,
+                                             const ggufx_eval_options *options, ggufx_error *error);
 
 /*
  * Computes the results of predictions that were measured in several runs.
@@ -128,9 +128,9 @@ GGUFX_API ggufx_status ggufx_measure(ggufx_measure_facts *out, ggufx_session *se
  * They have the bits of one run over the whole text if the rows are all of its rows in the order of
  * the text.
  *
- * rows      [n_rows] as `rows` of ggufx_measure_options got them.
+ * rows      [n_rows] as `rows` of ggufx_eval_options got them.
  * n_chunks  number of their chunks, of n_context tokens each; copied to the facts.
- * flags     GGUFX_MEASURE_COMPARED with saved logits; _SAME_MODEL is copied to the facts.
+ * flags     GGUFX_EVAL_COMPARED with saved logits; _SAME_MODEL is copied to the facts.
  *
  * After a failure *out is as before.
  *
@@ -138,10 +138,10 @@ GGUFX_API ggufx_status ggufx_measure(ggufx_measure_facts *out, ggufx_session *se
  * with saved logits).
  * Threads: any number at once.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_measure_total(ggufx_measure_facts *out, const ggufx_runtime *rt,
-                                           const ggufx_measure_row *rows, size_t n_rows,
-                                           uint64_t n_chunks, uint32_t n_context,
-                                           ggufx_measure_flags flags, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_eval_merge(ggufx_eval_facts *out, const ggufx_runtime *rt,
+                                        const ggufx_eval_row *rows, size_t n_rows,
+                                        uint64_t n_chunks, uint32_t n_context,
+                                        ggufx_eval_flags flags, ggufx_error *error);
 
 /*
  * Computes the log-probabilities of several continuations of one context: a multiple-choice
@@ -159,10 +159,10 @@ GGUFX_API ggufx_status ggufx_measure_total(ggufx_measure_facts *out, const ggufx
  * of a failed executor.
  * Threads: exclusive on session; uses the runtime's executor.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_measure_endings(double *out, ggufx_session *session,
-                                             const int32_t *context, size_t n_context,
-                                             const ggufx_token_list *endings, size_t n_endings,
-                                             const ggufx_progress *progress, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_eval_continuations(double *out, ggufx_session *session,
+                                                const int32_t *context, size_t n_context,
+                                                const ggufx_token_list *endings, size_t n_endings,
+                                                const ggufx_progress *progress, ggufx_error *error);
 
 #ifdef __cplusplus
 }
