@@ -189,7 +189,7 @@ void parts_of_pages_count_once() {
     for (const uint32_t type : {kF16, kQ8_0}) {
         World w(type, 8);
         CHECK(w.append(0, 64 * 4) == Status::ok && w.append(1, 64 * 3) == Status::ok);
-        for (const uint64_t first : {20, 25, 90, 95, 200})
+        for (const uint64_t first : {20u, 25u, 90u, 95u, 200u})
             CHECK(w.cache->remove(0, {first, 5}, nullptr) == Status::ok);
         CHECK(w.cache->commit(0, nullptr) == Status::ok);
         const uint64_t n = w.counted(0);

@@ -23,8 +23,6 @@ uint32_t SamplingOptions::given() const {
 
 namespace {
 
-constexpr uint32_t GGUFX_SAMPLING_NONE = 0; // KEY of an option without a key
-
 template <class T> std::string with_default(const char *help, T value, uint32_t key) {
     return fmt::format("{} (default {}{})", help, key ? "that of the model, else " : "", value);
 }

@@ -7,6 +7,8 @@
 
 namespace ggufx::cli {
 
+constexpr uint32_t GGUFX_SAMPLING_NONE = 0; // KEY of an option without a key, in samplers.def
+
 // Numbers of samplers.def, and others.
 struct SamplingOptions {
 #define FLOAT(id, member, least, most, instead_of_0, field, value, KEY, long_name, help)           \

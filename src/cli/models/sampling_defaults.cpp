@@ -44,7 +44,7 @@ const Key kKeys[] = {
 // Returns the samplers that the user's options need, as bits 1u << GGUFX_SAMPLER_*: a key was given,
 // or an option without a key differs from its default.
 uint32_t samplers_asked(const SamplingOptions &o) {
-    constexpr uint32_t GGUFX_SAMPLING_NONE = 0, mirostat = 0;
+    constexpr uint32_t mirostat = 0;
     uint32_t out = 0;
     const uint32_t given = o.given();
 #define EACH(id, ID, Type, name, order) constexpr uint32_t id = 1u << GGUFX_SAMPLER_##ID;
