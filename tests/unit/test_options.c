@@ -41,7 +41,7 @@ static void prepare_ggufx_estimate_options(ggufx_estimate_options *o) {
 static void prepare_ggufx_runtime_options(ggufx_runtime_options *o) {
     (void)o;
 }
-static void prepare_ggufx_batch_options(ggufx_decode_options *o) {
+static void prepare_ggufx_decode_options(ggufx_decode_options *o) {
     (void)o;
 }
 static void prepare_ggufx_kv_options(ggufx_kv_options *o) {
