@@ -16,6 +16,8 @@ TOOL = os.environ["GGUFX_TOOL"]
 DATA = os.environ.get("GGUFX_TEST_DATA", "")
 MODELS = os.environ.get("GGUFX_TEST_MODELS", "")
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.append(os.path.join(SOURCE, "tests", "gguf"))
+from data_folders import codes_of  # noqa: E402
 MODEL = os.path.join(SOURCE, "tests", "data", "tiny-stories-Q8_0.gguf")
 STEP = int(os.environ.get("GGUFX_TEST_CLI_STEP", "1"))
 SANITIZED = STEP >= 6  # as set by .ci/run
@@ -98,7 +100,8 @@ def hostile_files():
 
 def hostile_cases():
     """Returns {path: expected result} of the hostile files."""
-    return {os.path.join(folder, case["file"]): case for folder in folders("data", "malformed")
+    return {os.path.join(folder, case["file"]): {**case, "code": "|".join(codes_of(case))}
+            for folder in folders("data", "malformed")
             for case in read_json(os.path.join(folder, "expected.json"))["cases"]}
 
 

@@ -3,6 +3,15 @@
 import os
 
 
+# Stored files of earlier snapshots name statuses as they were called then.
+RENAMED = {"KVTYPE": "VALUE_TYPE", "HPARAM": "HYPERPARAMETER"}
+
+
+def codes_of(case):
+    """Returns the names of the statuses that a file may be refused with."""
+    return [RENAMED.get(code, code) for code in case["code"].split("|")]
+
+
 def data_folders(made_index, *parts):
     """Returns `parts` below the folder of the generated files' index, and below GGUFX_TEST_DATA if that exists."""
     made, stored = (os.path.join(root, *parts) for root in (os.path.dirname(made_index), os.environ.get("GGUFX_TEST_DATA", "")))

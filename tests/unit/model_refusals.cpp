@@ -29,8 +29,10 @@ void test_hostile_models() {
         std::string codes = "|"; // gcc 12 warns about "|" + codes
         codes += c["code"].get<std::string>() + "|";
         const auto listed = [&](ggufx_status status) {
-            return codes.find(std::string("|") + ggufx_status_name(status) + "|") !=
-                   std::string::npos;
+            std::string code = ggufx_status_name(status);
+            if (status == GGUFX_E_HYPERPARAMETER) code = "HPARAM"; // the name in earlier snapshots
+            if (status == GGUFX_E_VALUE_TYPE) code = "KVTYPE";
+            return codes.find("|" + code + "|") != std::string::npos;
         };
         const bool either = expect == "open_ok_model_either";
         const ggufx_status opened = ggufx_open(&file, g_runtime, path.c_str(), nullptr, &error);
