@@ -275,11 +275,11 @@ def of_jinja(env, text):
 
 def of_ours(rt, text):
     try:
-        chat = ggufx.Chat(rt, text=text)
+        chat = ggufx.ChatTemplate(rt, text=text)
         variables = {name: value for name, value in VARIABLES.items() if name != "messages"}
         request = ggufx.ChatRequest(messages_json=VARIABLES["messages"], variables=variables, flags=ggufx.ChatFlags.CLOCK,
                                     clock=CLOCK)
-        return chat.render(request)[0]
+        return chat.render(request)
     except ggufx.Error:
         return None
 

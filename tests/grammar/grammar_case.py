@@ -62,7 +62,7 @@ class Case(unittest.TestCase):
             matcher.accept([self.FIRST_BYTE + byte for byte in text.encode()])
         except ValueError:
             return False
-        return bool(matcher.info.flags & ggufx.MatcherFlags.WHOLE)
+        return bool(matcher.info.flags & ggufx.MatcherFlags.COMPLETE)
 
 
 def text_of(value, **options):
