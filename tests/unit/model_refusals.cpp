@@ -28,11 +28,13 @@ void test_hostile_models() {
         ggufx_tokenizer *tokenizer = nullptr;
         std::string codes = "|"; // gcc 12 warns about "|" + codes
         codes += c["code"].get<std::string>() + "|";
-        const auto listed = [&](ggufx_status status) {
-            std::string code = ggufx_status_name(status);
-            if (status == GGUFX_E_HYPERPARAMETER) code = "HPARAM"; // the name in earlier snapshots
-            if (status == GGUFX_E_VALUE_TYPE) code = "KVTYPE";
+        const auto names = [&](const std::string &code) {
             return codes.find("|" + code + "|") != std::string::npos;
+        };
+        const auto listed = [&](ggufx_status status) {
+            // Stored files of earlier snapshots have another name of this status.
+            return names(ggufx_status_name(status)) ||
+                   (status == GGUFX_E_HYPERPARAMETER && names("HPARAM"));
         };
         const bool either = expect == "open_ok_model_either";
         const ggufx_status opened = ggufx_open(&file, g_runtime, path.c_str(), nullptr, &error);
