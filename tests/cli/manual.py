@@ -117,7 +117,7 @@ class Manual(tool.Case):
         with open(man3["ggufx_kv_attend.3"], encoding="utf-8") as file:
             page = file.read()
         for part in (".I lse\nMay be NULL. f32, [n_queries][n_q_heads]", ".SS ggufx_attend_options\n",
-                     ".SH ERRORS\n.IP \\(bu 2\nARGUMENT, CANCELLED.\n", ".SH THREADS\nany number at once"):
+                     ".SH ERRORS\n.IP \\(bu 2\nARGUMENT (index: the query, ", ".SH THREADS\nany number at once"):
             self.assertIn(part, page)
 
     def test_pages_of_functions_have_no_complaint(self):
