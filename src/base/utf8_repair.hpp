@@ -4,7 +4,7 @@
 
 #include "base/utf8.hpp"
 
-namespace ggufx::generate {
+namespace ggufx {
 
 class Utf8Repair {
 public:
@@ -60,4 +60,4 @@ private:
     uint32_t n_ = 0;
 };
 
-} // namespace ggufx::generate
+} // namespace ggufx

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/utf8_repair.hpp"
 #include "generate/events.hpp"
 #include "generate/parts.hpp"
 #include "generate/stray_markers.hpp"
-#include "generate/utf8.hpp"
 #include "model/sampling/stop.hpp"
 #include "model/tokenizer/tokenizer.hpp"
 

@@ -116,7 +116,7 @@ class Scripted(Served):
                     (_, arguments), = found(choice["message"])[2]
                     self.assertEqual((choice["finish_reason"], set(arguments)), ("tool_calls", set(properties)))
                     self.assertIn(arguments["city"], ("Rome", "Oslo"))
-                    self.assertLessEqual(len(arguments["note"]), 5)
+                    self.assertLessEqual(len(arguments["note"]), 5, (seed, choice["message"]))
                     self.assertIn(arguments["days"], (3, 4))
                     self.assertIn(arguments["exact"], (True, False))
                     self.assertIn(arguments["list"], (["x"], ["x", "x"]))

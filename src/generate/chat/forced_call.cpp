@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "generate/chat/forced_call.hpp"
 
+#include "base/utf8_repair.hpp"
 #include "chat/json.hpp"
 #include "generate/events.hpp"
-#include "generate/utf8.hpp"
 
 #include <algorithm>
 
@@ -54,15 +54,8 @@ void ForcedCall::put(std::string_view json) {
 }
 
 void ForcedCall::put_string(std::string_view text) {
-    Vector<char> whole{HostAllocator<char>(plan_.host())};
-    const auto add = [&](std::string_view part) {
-        whole.insert(whole.end(), part.begin(), part.end());
-    };
-    Utf8Repair repair;
-    repair.feed(text, add);
-    repair.finish(add);
-    chat::Meter meter(plan_.host(), {UINT64_MAX, 4096 + 32 * uint64_t{whole.size()}, 0});
-    put(chat::schema_text(meter, chat::text_value(meter, {whole.data(), whole.size()})));
+    chat::Meter meter(plan_.host(), {UINT64_MAX, 4096 + 32 * uint64_t{text.size()}, 0});
+    put(chat::schema_text(meter, chat::text_value(meter, text)));
 }
 
 // ---- arguments
@@ -132,7 +125,8 @@ void ForcedCall::begin_value() {
     n_written_++;
     choice_.clear();
     text_.clear();
-    n_chars_ = n_wanted_ = 0;
+    n_chars_ = 0;
+    repair_ = {};
     const chat::CallSyntax &syntax = call_.syntax;
     if (!parameter_->is_string) {
         matcher_ = parameter_->grammar->matcher();
@@ -164,12 +158,14 @@ void ForcedCall::end_string(size_t length) {
     put_string({text_.data(), text_.size()});
 }
 
-// Appends bytes up to the marker that ends the string, or up to its maximum length.
+// Appends text up to the marker that ends the string, or up to its maximum length.
 void ForcedCall::add_to_string(std::string_view bytes) {
-    const std::string_view end = chat::trimmed(call_.syntax.string_end);
-    const size_t from = text_.size() > end.size() ? text_.size() - end.size() : 0;
-    text_.insert(text_.end(), bytes.begin(), bytes.end());
+    const size_t old_size = text_.size();
+    repair_.feed(
+        bytes, [&](std::string_view part) { text_.insert(text_.end(), part.begin(), part.end()); });
     const std::string_view text(text_.data(), text_.size());
+    const std::string_view end = chat::trimmed(call_.syntax.string_end);
+    const size_t from = old_size > end.size() ? old_size - end.size() : 0;
     if (const size_t at = text.find(end, from); at != text.npos) {
         const bool has_break =
             call_.syntax.string_end.starts_with('\n') && text.substr(0, at).ends_with('\n');
@@ -177,17 +173,11 @@ void ForcedCall::add_to_string(std::string_view bytes) {
         return end_value();
     }
     size_t cut = text.size(); // end of the last character that fits
-    for (size_t i = text.size() - bytes.size(); i < text.size(); i++) {
-        const auto c = static_cast<uint8_t>(text[i]);
-        if ((c & 0xc0) == 0x80 && n_wanted_ > 0) {
-            n_wanted_--;
-            continue;
-        }
-        n_wanted_ = c < 0xc0 ? 0 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
-        if (n_chars_++ == parameter_->max_length) cut = i;
+    for (size_t i = old_size; i < text.size(); i++) {
+        const bool begins = (static_cast<uint8_t>(text[i]) & 0xc0) != 0x80;
+        if (begins && n_chars_++ == parameter_->max_length) cut = i;
     }
     if (n_chars_ < parameter_->max_length) return;
-    if (n_chars_ == parameter_->max_length && n_wanted_ > 0) return;
     end_string(cut);
     choice_.clear();
     choice_.add(plan_.marker_ids(call_.syntax.string_end));

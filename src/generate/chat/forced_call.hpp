@@ -47,9 +47,9 @@ private:
     TokenChoice choice_;
     TokenSet allowed_;
     Owned<Matcher> matcher_;
-    Vector<char> text_;     // text of the string being written
-    size_t n_chars_ = 0;    // characters of text_; invalid bytes count as one each
-    unsigned n_wanted_ = 0; // missing continuation bytes of the last character
+    Vector<char> text_;  // whole characters of the string being written
+    size_t n_chars_ = 0; // characters of text_
+    Utf8Repair repair_;  // of text_
     bool has_begun_ = false;
 };
 
