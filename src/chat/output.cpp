@@ -11,22 +11,6 @@ namespace ggufx::chat {
 
 namespace {
 
-// Length of the UTF-8 character that starts with `begun`: its size if it is complete, more if bytes
-// are missing, 0 if no character starts with it.
-size_t wanted_bytes(std::string_view begun) {
-    if (first_invalid(begun) == begun.size()) return begun.size();
-    char whole[4];
-    memcpy(whole, begun.data(), begun.size());
-    for (size_t n = begun.size() + 1; n <= 4; n++) { // limits of continuation bytes
-        for (const unsigned tail : {0x80u, 0x9fu, 0xa0u, 0xbfu}) {
-            memset(whole + begun.size(), 0x80, n - begun.size());
-            whole[begun.size()] = static_cast<char>(tail);
-            if (first_invalid({whole, n}) == n) return n;
-        }
-    }
-    return 0;
-}
-
 bool ends_with(std::string_view text, std::string_view end) {
     return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
@@ -99,7 +83,7 @@ void OutputParser::open_with_prompt(std::string_view prompt) {
         const Marker &marker = markers_[i];
         const bool calls = marker.kind == Kind::section || marker.kind == Kind::open;
         if (!calls || !ends_with(prompt, marker.text)) continue;
-        take(marker.text.data(), marker.text.size());
+        hold(marker.text);
         preset_ = marker.text.size();
         return;
     }
@@ -169,29 +153,7 @@ void OutputParser::feed(std::string_view bytes) {
     if (ended_) fail(Status::state, {}, "the output has ended");
     const CanonicalFp fp; // for numbers in arguments
     ended_ = true;        // until this call completes without an exception
-    size_t i = 0;
-    static const char replacement[] = "\xef\xbf\xbd";
-    while (i < bytes.size()) {
-        if (n_partial_ == 0) { // as many whole characters as possible
-            const std::string_view more = bytes.substr(i);
-            const size_t n = first_invalid(more);
-            take(more.data(), n);
-            i += n;
-            if (i == bytes.size()) break;
-        }
-        partial_[n_partial_++] = bytes[i++];
-        const std::string_view begun(partial_, n_partial_);
-        const size_t wanted = wanted_bytes(begun);
-        if (wanted == n_partial_) {
-            take(partial_, n_partial_);
-            n_partial_ = 0;
-        } else if (wanted == 0) { // invalid: replace the incomplete character as one error
-            const bool again = n_partial_ > 1;
-            take(replacement, 3);
-            n_partial_ = 0;
-            i -= again;
-        }
-    }
+    repair_.feed(bytes, [this](std::string_view part) { hold(part); });
     run(false);
     flush();
     ended_ = false;
@@ -201,16 +163,15 @@ void OutputParser::finish() {
     if (ended_) fail(Status::state, {}, "the output has ended");
     const CanonicalFp fp; // for numbers in arguments
     ended_ = true;
-    if (n_partial_ > 0) take("\xef\xbf\xbd", 3);
-    n_partial_ = 0;
+    repair_.finish([this](std::string_view part) { hold(part); });
     run(true);
     newlines();
     flush();
     if (in_call_ && !has_body_) tell(EventKind::arguments, "{}");
 }
 
-void OutputParser::take(const char *bytes, size_t n) {
-    held_.insert(held_.end(), bytes, bytes + n);
+void OutputParser::hold(std::string_view text) {
+    held_.insert(held_.end(), text.begin(), text.end());
 }
 
 void OutputParser::run(bool last) {
@@ -282,7 +243,6 @@ bool OutputParser::step_text(bool last) {
 }
 
 void OutputParser::open(const Marker &marker) {
-    using Entry = CallScanner::Entry;
     const size_t length = marker.text.size();
     switch (marker.kind) {
     case Kind::reasoning_open:
@@ -304,11 +264,11 @@ void OutputParser::open(const Marker &marker) {
         flush();
         return drop(length);
     case Kind::section:
-        return begin_call(Entry::section, length);
+        return begin_call(CallScanner::Entry::section, length);
     case Kind::open:
-        return begin_call(Entry::open, length);
+        return begin_call(CallScanner::Entry::open, length);
     case Kind::name:
-        return begin_call(Entry::name, length);
+        return begin_call(CallScanner::Entry::name, length);
     default:
         if (is_raw_) text(marker.text);
         is_raw_ = false;

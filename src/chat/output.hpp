@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/utf8_repair.hpp"
 #include "chat/call_scanner.hpp"
 
 namespace ggufx::chat {
@@ -29,8 +30,7 @@ public:
     // Throws the errors of read_json for tools, and std::bad_alloc.
     OutputParser(const Ref<Host> &host, Ref<OutputFormat> format, const ParserOptions &options,
                  const Sink &sink);
-    // Parses bytes, split anywhere. Throws std::bad_alloc; the parser then
-    // accepts no more input.
+    // Parses bytes, split anywhere. Throws std::bad_alloc; the parser then accepts no more input.
     void feed(std::string_view bytes);
     void finish(); // end of the output: held bytes become events
     const Ref<Host> &host() const { return host_; }
@@ -70,7 +70,7 @@ private:
     void add_marker(std::string_view text, Kind kind, size_t index = 0);
     void add_markers();
     void open_with_prompt(std::string_view prompt);
-    void take(const char *bytes, size_t n); // valid UTF-8
+    void hold(std::string_view text); // valid UTF-8
     void run(bool last);
     bool step(bool last);
     bool step_text(bool last);
@@ -110,11 +110,10 @@ private:
     MarkerTokens closers_;         // markers after a call
     Vector<char> held_;            // bytes from at_ on have no event yet
     size_t at_ = 0;
-    size_t seen_ = 0;      // bytes of rest() already scanned, in a header
-    size_t preset_ = 0;    // bytes of rest() that are a marker at the end of the prompt
-    Vector<char> out_;     // pending text of one kind
-    char partial_[4] = {}; // incomplete UTF-8 character
-    size_t n_partial_ = 0;
+    size_t seen_ = 0;   // bytes of rest() already scanned, in a header
+    size_t preset_ = 0; // bytes of rest() that are a marker at the end of the prompt
+    Vector<char> out_;  // pending text of one kind
+    Utf8Repair repair_; // of the bytes of feed()
     State state_ = State::answer;
     State origin_ = State::answer; // state before the call
     bool calls_ = true;

@@ -463,9 +463,9 @@ private:
 // ---- verification ----
 
 struct Seen {
-    explicit Seen(const Host *host)
-        : name(HostAllocator<char>(host)), arguments(HostAllocator<char>(host)),
-          answer(HostAllocator<char>(host)), host(host) {}
+    explicit Seen(const Host *of)
+        : name(HostAllocator<char>(of)), arguments(HostAllocator<char>(of)),
+          answer(HostAllocator<char>(of)), host(of) {}
     Vector<char> name, arguments, answer; // data of the last call
     const Host *host;
     unsigned n = 0;
