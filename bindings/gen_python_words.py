@@ -24,9 +24,9 @@ VIEWS = {
         "logits": "(rows_of(items, DecodeFlags.LOGITS, DecodeFlags.ALL_LOGITS), self.n_vocab)",
         "embeddings": "rows_of(items, DecodeFlags.HIDDEN, DecodeFlags.ALL_HIDDEN) * self.n_embedding"},
 }
-# Structs whose fields are arguments of the call, as those of options.
+# Structs whose fields are arguments of the call, like fields of options.
 FLAT = {"ggufx_kv_tokens", "ggufx_kv_queries", "ggufx_kv_range"}
-# Those of them that each call gives.
+# Fields without a default.
 ALWAYS = {"layer", "sequence", "k", "q", "first", "n_tokens"}
 # Hooks of one call: the type of the function, and the address of the struct.
 HOOKS = {"ggufx_attention_hook": ("AttentionHook", "self._attention({}, call_)")}

@@ -3438,26 +3438,27 @@ func (s *Session) EvalPerplexity(tokens []int32, nContext uint32, bos int32,
 //
 //   - result: sum over the tokens of a continuation.
 //   - context: [len(context)] token ids, at least one.
-//   - endings: ids of the continuations, at least one each.
+//   - continuations: at least one id each.
 //   - watch: counts tokens; nil: none.
 //
 // session must be empty and hold the context and the longest continuation; it is empty again
 // afterwards. The context is computed once.
 //
 // Errors: StatusArgument, StatusMemory, StatusCapacity, StatusCancelled, StatusState, StatusValue.
-func (s *Session) EvalContinuations(context []int32, endings []TokenList, watch *Watch) ([]float64, error) {
+func (s *Session) EvalContinuations(context []int32, continuations []TokenList, watch *Watch) ([]float64,
+	error) {
 	run := begin()
 	defer run.end()
 	cSession := s.enter(run, alone)
-	cEndings := list[C.ggufx_token_list](run, endings)
+	cContinuations := list[C.ggufx_token_list](run, continuations)
 	progress := run.watch(watch)
 	if run.err != nil {
 		return nil, run.err
 	}
-	out := make([]float64, len(endings))
+	out := make([]float64, len(continuations))
 	err := run.done(C.ggufx_eval_continuations((*C.double)(address(out)), cSession,
-		(*C.int32_t)(address(context)), C.size_t(len(context)), cEndings, C.size_t(len(endings)), progress,
-		run.e))
+		(*C.int32_t)(address(context)), C.size_t(len(context)), cContinuations,
+		C.size_t(len(continuations)), progress, run.e))
 	if err != nil {
 		return nil, err
 	}

@@ -65,15 +65,15 @@ typedef struct ggufx_decode_item {
  * q, out  f32 [n_tokens][n_heads][head_dim].
  * k, v    f32 [n_tokens][n_kv_heads][head_dim].
  *
- * q and k include RoPE of their positions, from first_token on. A non-zero result ends the decode
- * with CANCELLED. The hook must not call back into the session.
+ * q and k include RoPE of their positions, from first_token on. A result other than GGUFX_OK ends
+ * the decode with it. The hook must not call back into the session.
  */
 typedef struct ggufx_attention_hook {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
     void *user;
-    int32_t (*layer)(void *user, uint32_t layer, uint64_t first_token, size_t n_tokens,
-                     const float *q, const float *k, const float *v, const float *out);
+    ggufx_status (*layer)(void *user, uint32_t layer, uint64_t first_token, size_t n_tokens,
+                          const float *q, const float *k, const float *v, const float *out);
 } ggufx_attention_hook;
 
 /* Flags of a batch. */
@@ -96,7 +96,7 @@ typedef struct ggufx_decode_options {
     size_t n_logits;                 /* floats of logits: n_rows * n_vocab */
     ggufx_matmul_flags matmul_flags; /* GGUFX_MATMUL_* with GGUFX_DECODE_HAS_MATMUL_FLAGS, else 0 */
     uint32_t reserved;
-    /* f32 [n_rows][n_embedding]: rows of EMBED and ALL_EMBED, in the order of logits */
+    /* f32 [n_rows][n_embedding]: rows of HIDDEN and ALL_HIDDEN, in the order of logits */
     float *embeddings;
     size_t n_embeddings;                   /* floats of embeddings: n_rows * n_embedding */
     const ggufx_attention_hook *attention; /* needs a batch of one item; NULL: none */
@@ -108,9 +108,8 @@ typedef struct ggufx_decode_options {
  * Each of the n_items items belongs to another sequence. At most n_batch tokens of all items are
  * computed at once. After a failure every sequence is as before, and the content of `logits` and
  * `embeddings` is undefined. The order of items decides the order of rows and changes no value.
- * After ggufx_session_truncate the call may first recompute earlier tokens. These give no
- * rows, are not passed to the attention hook, and are not counted by progress, which is polled
- * meanwhile.
+ * After ggufx_session_truncate the call may first recompute earlier tokens. These give no rows, are
+ * not passed to the attention hook, and are not counted by progress, which is polled meanwhile.
  *
  * Errors:
  * - ARGUMENT: an id outside of the vocabulary, a position, lengths, no such sequence, a sequence
@@ -168,8 +167,8 @@ GGUFX_API ggufx_status ggufx_session_truncate(ggufx_session *session, uint32_t s
  *
  * Later tokens keep their positions, keys and values, which were computed with the removed tokens.
  * The call is therefore cheap, but the result differs from a sequence that never had them. For
- * that, call ggufx_session_truncate and decode the rest again. Later truncations recompute
- * only the tokens that they must, without the removed ones.
+ * that, call ggufx_session_truncate and decode the rest again. Later truncations recompute only the
+ * tokens that they must, without the removed ones.
  *
  * To continue in a full context, remove the oldest tokens and close the gap with
  * ggufx_session_shift.

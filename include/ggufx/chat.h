@@ -94,8 +94,8 @@ typedef uint32_t ggufx_chat_flags;
 /* the model continues the last message; the prompt ends with its content */
 #define GGUFX_CHAT_CONTINUE 16u
 
-/* Input of a chat template. Texts are UTF-8; absent: the variable is undefined. A step takes about 20 ns, and a function of the template takes steps by the bytes that
- * it reads and writes. */
+/* Input of a chat template. Texts are UTF-8; absent: the variable is undefined. A step takes about
+ * 20 ns, and a function of the template takes steps by the bytes that it reads and writes. */
 typedef struct ggufx_chat_request {
     uint32_t struct_size;
     ggufx_chat_flags flags;
@@ -140,9 +140,9 @@ typedef struct ggufx_chat_span {
  * - Calls that a template leaves out become a part of the content, in the form that its models
  *   write (ggufx_chat_template_info). Results that a template leaves out stay left out.
  *
- * If a template fails, it is run a second time, with the same limits. That run fills in missing descriptions, parameters,
- * call ids (nine letters and digits) and names of results. It merges system messages into one at
- * the start. A third run has one call per message.
+ * If a template fails, it is run a second time, with the same limits. That run fills in missing
+ * descriptions, parameters, call ids (nine letters and digits) and names of results. It merges
+ * system messages into one at the start. A third run has one call per message.
  *
  * With GGUFX_CHAT_CONTINUE, and without GGUFX_CHAT_GENERATE, the prompt ends after the content of
  * the last message, so that the model continues it. If it only has reasoning_content, the prompt
@@ -308,9 +308,9 @@ GGUFX_API void ggufx_chat_parser_destroy(ggufx_chat_parser *parser);
  * (GGUFX_DETOKENIZE_KEEP_SPECIAL).
  *
  * The events wait for ggufx_chat_parser_poll. The pieces into which the output is split do not
- * change the text of a kind or call. Bytes that may become a marker are held back, and a call until it is
- * complete (at most 16 MiB). Invalid UTF-8 becomes U+FFFD. Line breaks beside markers are dropped.
- * An incomplete call is text of the answer.
+ * change the text of a kind or call. Bytes that may become a marker are held back, and a call until
+ * it is complete (at most 16 MiB). Invalid UTF-8 becomes U+FFFD. Line breaks beside markers are
+ * dropped. An incomplete call is text of the answer.
  *
  * Arguments become a JSON object:
  *

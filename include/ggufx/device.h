@@ -6,8 +6,8 @@
  * when it is opened. It counts as exact if every operation that products use follows IEEE 754.
  * Every result is then bit-identical to that of the same call on the CPU.
  *
- * Uploaded weights are tensors like others. ggufx_matvec and ggufx_matmul accept them, with x and y in CPU memory. ggufx_model_options.device offloads the
- * last layers of a model.
+ * Uploaded weights are tensors like others. ggufx_matvec and ggufx_matmul accept them, with x and y
+ * in CPU memory. ggufx_model_options.device offloads the last layers of a model.
  *
  * A device runs one call at a time: uploads, downloads and products wait for each other. A progress
  * callback of one must therefore not call anything on the same device.

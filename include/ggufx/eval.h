@@ -147,10 +147,10 @@ GGUFX_API ggufx_status ggufx_eval_merge(ggufx_eval_facts *out, const ggufx_runti
  * Computes the log-probabilities of several continuations of one context: a multiple-choice
  * question.
  *
- * out         {len: n_endings} sum over the tokens of a continuation.
- * context     [n_context] token ids, at least one.
- * `endings`   ids of the continuations, at least one each.
- * progress    counts tokens; NULL: none.
+ * out            {len: n_continuations} sum over the tokens of a continuation.
+ * context        [n_context] token ids, at least one.
+ * continuations  at least one id each.
+ * progress       counts tokens; NULL: none.
  *
  * session must be empty and hold the context and the longest continuation; it is empty again
  * afterwards. The context is computed once. After a failure `out` is as before.
@@ -161,7 +161,8 @@ GGUFX_API ggufx_status ggufx_eval_merge(ggufx_eval_facts *out, const ggufx_runti
  */
 GGUFX_API ggufx_status ggufx_eval_continuations(double *out, ggufx_session *session,
                                                 const int32_t *context, size_t n_context,
-                                                const ggufx_token_list *endings, size_t n_endings,
+                                                const ggufx_token_list *continuations,
+                                                size_t n_continuations,
                                                 const ggufx_progress *progress, ggufx_error *error);
 
 #ifdef __cplusplus

@@ -331,9 +331,9 @@ GGUFX_API ggufx_status ggufx_session_step(int32_t *out_complete, ggufx_session *
 /*
  * Takes the next event: a queued one, else that of the next steps of this generator alone.
  *
- * GGUFX_EVENT_NONE means that a budget is used up. After END it is END again. PROMPT events are left
- * out without GGUFX_GENERATOR_SCORE_PROMPT.
- * A suspended generator that is cancelled gives its END, without a step.
+ * GGUFX_EVENT_NONE means that a budget is used up. After END it is END again. PROMPT events are
+ * left out without GGUFX_GENERATOR_SCORE_PROMPT. A suspended generator that is cancelled gives its
+ * END, without a step.
  * out->struct_size must be set.
  *
  * Errors: as ggufx_session_step; STATE (it has no prompt).

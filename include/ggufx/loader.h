@@ -321,7 +321,7 @@ typedef struct ggufx_functions {
     ggufx_status (*recommend)(ggufx_estimate_facts *out, const ggufx_runtime *rt, const ggufx_file *file, const ggufx_estimate_options *options, ggufx_error *error);
     ggufx_status (*eval_perplexity)(ggufx_eval_facts *out, ggufx_session *session, const int32_t *tokens, size_t n_tokens, uint32_t n_context, int32_t bos, const ggufx_eval_options *options, ggufx_error *error);
     ggufx_status (*eval_merge)(ggufx_eval_facts *out, const ggufx_runtime *rt, const ggufx_eval_row *rows, size_t n_rows, uint64_t n_chunks, uint32_t n_context, ggufx_eval_flags flags, ggufx_error *error);
-    ggufx_status (*eval_continuations)(double *out, ggufx_session *session, const int32_t *context, size_t n_context, const ggufx_token_list *endings, size_t n_endings, const ggufx_progress *progress, ggufx_error *error);
+    ggufx_status (*eval_continuations)(double *out, ggufx_session *session, const int32_t *context, size_t n_context, const ggufx_token_list *continuations, size_t n_continuations, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*open)(ggufx_file **out, const ggufx_runtime *rt, const char *path, const ggufx_open_options *options, ggufx_error *error);
     ggufx_status (*open_fd)(ggufx_file **out, const ggufx_runtime *rt, int32_t fd, uint64_t offset, uint64_t length, const ggufx_open_options *options, ggufx_error *error);
     ggufx_status (*open_memory)(ggufx_file **out, const ggufx_runtime *rt, const void *data, size_t size, void (*destroy)(void *user), void *user, const ggufx_open_options *options, ggufx_error *error);

@@ -222,8 +222,7 @@ typedef struct ggufx_dry_options {
  *
  * If the last L of last_n accepted tokens occurred before, L >= allowed_length, the token that
  * followed loses multiplier * base^(L - allowed_length), rounded once. The largest L of each token
- * counts.
- * Repeats do not cross a sequence breaker, and sequence breakers are not penalized.
+ * counts. Repeats do not cross a sequence breaker, and sequence breakers are not penalized.
  *
  * Errors: as ggufx_sampler_add_top_k; ARGUMENT (index: an id outside of the vocabulary); LIMIT
  * (last_n).

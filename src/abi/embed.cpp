@@ -46,13 +46,9 @@ uint32_t public_pooling(model::Pooling pooling) {
                                            : static_cast<uint32_t>(pooling);
 }
 
-// Checks that all inputs have tokens, and that the rows add up to the floats.
+// Checks that the rows add up to the floats.
 Status check_sizes(const model::Embedder &embedder, const model::EmbedInputs &inputs, size_t n_out,
                    Failure *failure) {
-    for (size_t i = 0; i < inputs.n; i++)
-        if (!inputs.texts[i].tokens && inputs.texts[i].n)
-            return set_failure(failure, Status::argument, {kNone, i},
-                               "tokens of text %zu must be set", i);
     uint64_t floats = 0;
     const uint64_t rows = embedder.rows_of(inputs);
     if (!checked::mul(&floats, rows, embedder.plan().dimensions)) floats = UINT64_MAX;
@@ -122,7 +118,7 @@ extern "C" ggufx_status ggufx_embed(float *out, size_t n_out, ggufx_embedder *em
             return set_failure(failure, Status::argument, {},
                                "out, embedder and texts must be set, n_texts >= 1");
         const Progress imported = import_progress(progress);
-        const model::EmbedInputs inputs = {import_lists(texts), n_texts};
+        const model::EmbedInputs inputs = {import_lists(texts, n_texts, "text"), n_texts};
         const Status status = check_sizes(embedder->embedder, inputs, n_out, failure);
         if (status != Status::ok) return status;
         return embedder->embedder.embed(out, inputs, imported, failure);

@@ -245,11 +245,9 @@ extern "C" ggufx_status ggufx_eval_continuations(double *out, ggufx_session *ses
         require(out && alive(session, Tag::session), "out and session must be set");
         require(context && n_context > 0, "context must hold at least one id");
         require(continuations && n_continuations > 0, "there must be at least one continuation");
-        for (size_t i = 0; i < n_continuations; i++)
-            if (!continuations[i].tokens && continuations[i].n_tokens)
-                fail(Status::argument, {kNone, i}, "tokens of continuation %zu must be set", i);
-        const model::ChoicesTask task = {context, n_context, import_lists(continuations),
-                                         n_continuations, import_progress(progress)};
+        const model::ChoicesTask task = {
+            context, n_context, import_lists(continuations, n_continuations, "continuation"),
+            n_continuations, import_progress(progress)};
         return ends_group(session->session.model().ranks(), [&] {
             return model::score_continuations(out, session->session, task, failure_of(error));
         });

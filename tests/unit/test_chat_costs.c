@@ -59,7 +59,7 @@ static void render(void *work) {
     ggufx_chat_request request = {.struct_size = sizeof request};
     ggufx_error error;
     size_t n = 0;
-    request.messages_json = (ggufx_text){j->json, j->json ? strlen(j->json) : 0};
+    request.messages_json = text_of(j->json);
     if (ggufx_chat_template_render(j->out, j->capacity, &n, j->chat, &request, &error))
         fail_msg("%s", error.message);
 }

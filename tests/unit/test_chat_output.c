@@ -105,8 +105,7 @@ static void test_reasoning_may_stay_in_the_answer(void **state) {
             OK(ggufx_chat_template_create(&chat, chat_rt, NULL, &of, ok_error()));
             options.flags = GGUFX_CHAT_PARSER_KEEP_REASONING;
             options.chat = chat;
-            options.prompt =
-                (ggufx_text){rows[i].prompt, rows[i].prompt ? strlen(rows[i].prompt) : 0};
+            options.prompt = text_of(rows[i].prompt);
             OK(ggufx_chat_parser_create(&parser, chat_rt, &options, ok_error()));
             ggufx_chat_template_destroy(chat);
             for (size_t at = 0; at < length; at += step)

@@ -2665,7 +2665,7 @@ namespace Ggufx
 
         /// <summary>Computes the log-probabilities of several continuations of one context: a multiple-choice question.</summary>
         /// <param name="context">[nContext] token ids, at least one.</param>
-        /// <param name="endings">Ids of the continuations, at least one each.</param>
+        /// <param name="continuations">At least one id each.</param>
         /// <param name="token">Cancels the call.</param>
         /// <param name="progress">Counts tokens; null: none.</param>
         /// <returns>Sum over the tokens of a continuation.</returns>
@@ -2674,18 +2674,19 @@ namespace Ggufx
         /// <para>session must be empty and hold the context and the longest continuation; it is empty again afterwards. The
         /// context is computed once.</para>
         /// </remarks>
-        public double[] EvalContinuations(ReadOnlySpan<int> context, IReadOnlyList<TokenList> endings,
+        public double[] EvalContinuations(ReadOnlySpan<int> context, IReadOnlyList<TokenList> continuations,
             CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
         {
             NativeError e;
             using (Handle.Changing())
             using (var scope = Scope.New())
             {
-                var result = new double[endings.Count];
+                var result = new double[continuations.Count];
                 fixed (int* pContext = &Native.First(context))
                 fixed (double* pResult = &Native.First(result))
                     scope.End(NativeMethods.ggufx_eval_continuations(pResult, Handle, pContext, Native.Size(context.Length),
-                        TokenList.Of(endings, scope), Native.Size(endings.Count), scope.Follow(token, progress), &e), &e);
+                        TokenList.Of(continuations, scope), Native.Size(continuations.Count), scope.Follow(token, progress), &e),
+                        &e);
                 return result;
             }
         }

@@ -175,8 +175,8 @@ namespace Ggufx
             NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_eval_continuations(double* out_, SessionHandle session,
-            int* context, UIntPtr n_context, NativeTokenList* endings, UIntPtr n_endings,
-            NativeProgress* progress, NativeError* error);
+            int* context, UIntPtr n_context, NativeTokenList* continuations, UIntPtr
+            n_continuations, NativeProgress* progress, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_open(out FileHandle out_, RuntimeHandle rt, byte* path,
             NativeOpenOptions* options, NativeError* error);

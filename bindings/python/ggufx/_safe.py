@@ -676,8 +676,8 @@ class ChatTemplateOptions:
 
 @dataclass
 class ChatRequest:
-    """Input of a chat template. Texts are UTF-8; absent: the variable is undefined. A step takes about 20 ns, and a function of the template takes steps by the bytes that
-    it reads and writes.
+    """Input of a chat template. Texts are UTF-8; absent: the variable is undefined. A step takes about
+    20 ns, and a function of the template takes steps by the bytes that it reads and writes.
     """
 
     messages: Sequence[ChatMessage] | None = None
@@ -2589,9 +2589,9 @@ class ChatTemplate(Object):
         - Calls that a template leaves out become a part of the content, in the form that its models
           write (ChatTemplate.info). Results that a template leaves out stay left out.
 
-        If a template fails, it is run a second time, with the same limits. That run fills in missing descriptions, parameters,
-        call ids (nine letters and digits) and names of results. It merges system messages into one at
-        the start. A third run has one call per message.
+        If a template fails, it is run a second time, with the same limits. That run fills in missing
+        descriptions, parameters, call ids (nine letters and digits) and names of results. It merges
+        system messages into one at the start. A third run has one call per message.
 
         With ChatFlags.CONTINUE, and without ChatFlags.GENERATE, the prompt ends after the content of
         the last message, so that the model continues it. If it only has reasoning_content, the prompt
@@ -2684,9 +2684,9 @@ class ChatParser(Object):
         (DetokenizeFlags.KEEP_SPECIAL).
 
         The events wait for ChatParser.poll. The pieces into which the output is split do not
-        change the text of a kind or call. Bytes that may become a marker are held back, and a call until it is
-        complete (at most 16 MiB). Invalid UTF-8 becomes U+FFFD. Line breaks beside markers are dropped.
-        An incomplete call is text of the answer.
+        change the text of a kind or call. Bytes that may become a marker are held back, and a call until
+        it is complete (at most 16 MiB). Invalid UTF-8 becomes U+FFFD. Line breaks beside markers are
+        dropped. An incomplete call is text of the answer.
 
         Arguments become a JSON object:
 
@@ -3148,9 +3148,9 @@ class Generator(Object):
     def next(self, *, budget_us: int = 0, progress: Progress | None = None) -> Event:
         """Takes the next event: a queued one, else that of the next steps of this generator alone.
 
-        EventKind.NONE means that a budget is used up. After END it is END again. PROMPT events are left
-        out without GeneratorFlags.SCORE_PROMPT.
-        A suspended generator that is cancelled gives its END, without a step.
+        EventKind.NONE means that a budget is used up. After END it is END again. PROMPT events are
+        left out without GeneratorFlags.SCORE_PROMPT. A suspended generator that is cancelled gives its
+        END, without a step.
         """
         e = _raw.ggufx_error()
         with self._turns.changing, Following() as call_:
@@ -4029,9 +4029,8 @@ class Session(SessionShapes):
         Each of the n_items items belongs to another sequence. At most n_batch tokens of all items are
         computed at once. After a failure every sequence is as before, and the content of `logits` and
         `embeddings` is undefined. The order of items decides the order of rows and changes no value.
-        After Session.truncate the call may first recompute earlier tokens. These give no
-        rows, are not passed to the attention hook, and are not counted by progress, which is polled
-        meanwhile.
+        After Session.truncate the call may first recompute earlier tokens. These give no rows, are
+        not passed to the attention hook, and are not counted by progress, which is polled meanwhile.
         """
         e = _raw.ggufx_error()
         with self._turns.changing, Following() as call_:
@@ -4086,8 +4085,8 @@ class Session(SessionShapes):
 
         Later tokens keep their positions, keys and values, which were computed with the removed tokens.
         The call is therefore cheap, but the result differs from a sequence that never had them. For
-        that, call Session.truncate and decode the rest again. Later truncations recompute
-        only the tokens that they must, without the removed ones.
+        that, call Session.truncate and decode the rest again. Later truncations recompute only the
+        tokens that they must, without the removed ones.
 
         To continue in a full context, remove the oldest tokens and close the gap with
         Session.shift.
@@ -4232,15 +4231,15 @@ class Session(SessionShapes):
                 bos, options_, byref(e)), e, call_)
             return EvalFacts._of(out)
 
-    def eval_continuations(self, context: Ints, endings: Sequence[TokenList], *,
+    def eval_continuations(self, context: Ints, continuations: Sequence[TokenList], *,
             progress: Progress | None = None) -> Doubles:
         """Computes the log-probabilities of several continuations of one context: a multiple-choice
         question.
 
-        out         sum over the tokens of a continuation.
-        context     [n_context] token ids, at least one.
-        `endings`   ids of the continuations, at least one each.
-        progress    counts tokens; None: none.
+        out            sum over the tokens of a continuation.
+        context        [n_context] token ids, at least one.
+        continuations  at least one id each.
+        progress       counts tokens; None: none.
 
         session must be empty and hold the context and the longest continuation; it is empty again
         afterwards. The context is computed once. After a failure `out` is as before.
@@ -4248,10 +4247,10 @@ class Session(SessionShapes):
         e = _raw.ggufx_error()
         with self._turns.changing, Following() as call_:
             context_ = numbers(context, I32, "context")
-            endings_ = call_.structs(_raw.ggufx_token_list, endings)[0]
-            out = fresh(len(endings), F64)
+            continuations_ = call_.structs(_raw.ggufx_token_list, continuations)[0]
+            out = fresh(len(continuations), F64)
             self._check(lib.ggufx_eval_continuations(address(out), self._handle, address(context_), context_.size,
-                endings_, len(endings), call_.follow(progress), byref(e)), e, call_)
+                continuations_, len(continuations), call_.follow(progress), byref(e)), e, call_)
             return out
 
     def step(self, items: Sequence[StepItem], *, budget_us: int = 0, progress: Progress | None = None) -> bool:
@@ -4562,8 +4561,7 @@ class Sampler(Object):
 
         If the last L of last_n accepted tokens occurred before, L >= allowed_length, the token that
         followed loses multiplier * base^(L - allowed_length), rounded once. The largest L of each token
-        counts.
-        Repeats do not cross a sequence breaker, and sequence breakers are not penalized.
+        counts. Repeats do not cross a sequence breaker, and sequence breakers are not penalized.
         """
         e = _raw.ggufx_error()
         with self._turns.changing, Keep() as call_:

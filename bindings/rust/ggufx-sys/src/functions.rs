@@ -119,8 +119,8 @@ functions! {
         ggufx_eval_row, n_rows: usize, n_chunks: u64, n_context: u32, flags: u32, error: *mut
         ggufx_error) -> ggufx_status;
     fn ggufx_eval_continuations(out: *mut f64, session: *mut ggufx_session, context: *const i32,
-        n_context: usize, endings: *const ggufx_token_list, n_endings: usize, progress: *const
-        ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
+        n_context: usize, continuations: *const ggufx_token_list, n_continuations: usize, progress:
+        *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_open(out: *mut *mut ggufx_file, rt: *const ggufx_runtime, path: *const c_char, options:
         *const ggufx_open_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_open_fd(out: *mut *mut ggufx_file, rt: *const ggufx_runtime, fd: i32, offset: u64,

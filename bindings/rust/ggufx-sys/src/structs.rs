@@ -269,7 +269,8 @@ pub struct ggufx_attention_hook {
     pub flags: u32,
     pub user: *mut c_void,
     pub layer: Option<unsafe extern "C" fn(user: *mut c_void, layer: u32, first_token: u64,
-        n_tokens: usize, q: *const f32, k: *const f32, v: *const f32, out: *const f32) -> i32>,
+        n_tokens: usize, q: *const f32, k: *const f32, v: *const f32, out: *const f32) ->
+        ggufx_status>,
 }
 
 #[repr(C)]

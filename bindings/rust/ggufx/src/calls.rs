@@ -2532,7 +2532,7 @@ impl Session {
     ///
     /// - `out`: sum over the tokens of a continuation.
     /// - `context`: `[n_context]` token ids, at least one.
-    /// - `endings`: ids of the continuations, at least one each.
+    /// - `continuations`: at least one id each.
     /// - `progress`: counts tokens; `None`: none.
     ///
     /// session must be empty and hold the context and the longest continuation; it is empty again
@@ -2542,20 +2542,20 @@ impl Session {
     pub fn eval_continuations(
         &mut self,
         context: &[i32],
-        endings: &[TokenList<'_>],
+        continuations: &[TokenList<'_>],
         progress: Option<&mut Progress<'_>>,
     ) -> Result<Vec<f64>> {
         let held = Keep::new();
-        let endings = unsafe { List::of(endings.iter().map(|x| Ok(x.raw()))) }?;
-        let mut out = zeros::<f64>(endings.len() as u64)?;
+        let continuations = unsafe { List::of(continuations.iter().map(|x| Ok(x.raw()))) }?;
+        let mut out = zeros::<f64>(continuations.len() as u64)?;
         watched(|e| unsafe {
             sys::ggufx_eval_continuations(
                 out.as_mut_ptr(),
                 self.as_raw(),
                 context.as_ptr(),
                 context.len(),
-                endings.at(),
-                endings.len(),
+                continuations.at(),
+                continuations.len(),
                 held.progress(progress),
                 e,
             )

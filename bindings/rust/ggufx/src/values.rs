@@ -2175,7 +2175,7 @@ pub struct DecodeOptions<'a> {
     pub logits: Option<&'a mut [f32]>,
     /// [`MatmulFlags`] with [`DecodeOptionsFlags::HAS_MATMUL_FLAGS`], else 0
     pub matmul_flags: Option<MatmulFlags>,
-    /// f32 `[n_rows][n_embedding]`: rows of EMBED and ALL_EMBED, in the order of logits
+    /// f32 `[n_rows][n_embedding]`: rows of HIDDEN and ALL_HIDDEN, in the order of logits
     pub embeddings: Option<&'a mut [f32]>,
 }
 
