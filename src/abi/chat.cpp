@@ -196,10 +196,7 @@ void put(To *out, size_t capacity, size_t *out_needed, const From &from, const c
     const size_t n = from.size();
     *out_needed = n;
     for (size_t i = 0; i < n && i < capacity; i++) out[i] = convert(from[i]);
-    if (n > capacity)
-        fail(Status::capacity, {.value = n, .limit = capacity},
-             "the text has %" PRIu64 " %s, the buffer holds %" PRIu64, static_cast<uint64_t>(n),
-             what, static_cast<uint64_t>(capacity));
+    check_capacity(n, capacity, "the text", what);
 }
 
 } // namespace
@@ -292,10 +289,6 @@ extern "C" ggufx_status ggufx_chat_template_tokenize(int32_t *out_ids, size_t ca
         const size_t n = ids.size() - first;
         *out_needed = n;
         ids.copy(out_ids, first, std::min(n, capacity));
-        if (n > capacity) {
-            fail(Status::capacity, {.value = n, .limit = capacity},
-                 "the text has %" PRIu64 " tokens, the buffer holds %" PRIu64,
-                 static_cast<uint64_t>(n), static_cast<uint64_t>(capacity));
-        }
+        check_capacity(n, capacity, "the text", "tokens");
     });
 }

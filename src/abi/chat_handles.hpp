@@ -33,7 +33,7 @@ struct ggufx_chat_template {
     ggufx::RefCount refs;
     ggufx::chat::Template program;
     ggufx::Ref<ggufx::chat::OutputFormat> format; // output format of the template's models
-    // Those of the first tokenizer that a generator uses with the template.
+    // Special tokens of the first tokenizer that a generator uses with the template.
     ggufx::Atomic<ggufx::abi::ChatTokens *> tokens{nullptr};
     ggufx_chat_template(const ggufx::Ref<ggufx::Host> &host, std::string_view source,
                         std::string_view bos, std::string_view eos)

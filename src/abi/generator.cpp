@@ -431,10 +431,7 @@ extern "C" ggufx_status ggufx_generator_tokens(int32_t *out_ids, size_t capacity
         require(out_needed && (out_ids || capacity == 0), "out_ids and out_needed must be set");
         const Vector<int32_t> &ids = generator->generator.ids();
         *out_needed = ids.size();
-        if (ids.size() > capacity)
-            fail(Status::capacity, {.value = ids.size(), .limit = capacity},
-                 "the generator has %" PRIu64 " tokens, the buffer holds %" PRIu64,
-                 static_cast<uint64_t>(ids.size()), static_cast<uint64_t>(capacity));
+        check_capacity(ids.size(), capacity, "the generator", "tokens");
         if (!ids.empty()) memcpy(out_ids, ids.data(), ids.size() * sizeof(int32_t));
     });
 }

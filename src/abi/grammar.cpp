@@ -222,12 +222,7 @@ extern "C" ggufx_status ggufx_matcher_mask(uint32_t *out_bits, size_t n_words,
         const Status status = check_matcher(matcher, out_bits != nullptr, failure_of(error));
         if (status != Status::ok) return status;
         const size_t needed = matcher->matcher.n_words();
-        if (n_words < needed) {
-            return set_failure(failure_of(error), Status::capacity,
-                               {.value = needed, .limit = n_words},
-                               "the mask has %" PRIu64 " words, the buffer holds %" PRIu64,
-                               static_cast<uint64_t>(needed), static_cast<uint64_t>(n_words));
-        }
+        check_capacity(needed, n_words, "the mask", "words");
         matcher->matcher.fill(matcher->bits.data());
         // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): set, as checked above
         for (size_t i = 0; i < n_words; i++) out_bits[i] = i < needed ? matcher->bits[i] : 0;

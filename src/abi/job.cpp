@@ -34,7 +34,7 @@ static_assert(GGUFX_QUANTIZER_REASON_FALLBACK == static_cast<int>(quant::Reason:
 static_assert(GGUFX_QUANTIZER_REASON_KEPT == static_cast<int>(quant::Reason::kept));
 
 const job::Quantization &quantization_of(const ggufx_quantizer *handle) {
-    require(alive(handle, Tag::job), "job must be set");
+    require(alive(handle, Tag::job), "quantizer must be set");
     return handle->quantization;
 }
 
@@ -129,18 +129,18 @@ extern "C" ggufx_status ggufx_quantizer_create(ggufx_quantizer **out, const gguf
     });
 }
 
-extern "C" void ggufx_quantizer_destroy(ggufx_quantizer *job) {
+extern "C" void ggufx_quantizer_destroy(ggufx_quantizer *quantizer) {
     const NoCancel whole;
-    if (!alive(job, Tag::job)) return;
-    job->tag = Tag::dead;
-    const RuntimeRef rt = job->rt;
-    unmake(*rt->host, job);
+    if (!alive(quantizer, Tag::job)) return;
+    quantizer->tag = Tag::dead;
+    const RuntimeRef rt = quantizer->rt;
+    unmake(*rt->host, quantizer);
 }
 
-extern "C" ggufx_status ggufx_quantizer_info(ggufx_quantizer_facts *out, const ggufx_quantizer *job,
-                                             ggufx_error *error) {
+extern "C" ggufx_status ggufx_quantizer_info(ggufx_quantizer_facts *out,
+                                             const ggufx_quantizer *quantizer, ggufx_error *error) {
     return guard(error, [&] {
-        const job::Quantization &from = quantization_of(job);
+        const job::Quantization &from = quantization_of(quantizer);
         require(out, "out must be set");
         ggufx_quantizer_facts facts = {};
         facts.n_tensors = from.plan().tensors().size();
@@ -158,10 +158,10 @@ extern "C" ggufx_status ggufx_quantizer_info(ggufx_quantizer_facts *out, const g
 }
 
 extern "C" ggufx_status ggufx_quantizer_tensor_at(ggufx_quantizer_tensor_facts *out,
-                                                  const ggufx_quantizer *job, size_t index,
+                                                  const ggufx_quantizer *quantizer, size_t index,
                                                   ggufx_error *error) {
     return guard(error, [&] {
-        const job::Quantization &from = quantization_of(job);
+        const job::Quantization &from = quantization_of(quantizer);
         require(out, "out must be set");
         const size_t n = from.plan().tensors().size();
         if (index >= n)
@@ -171,23 +171,24 @@ extern "C" ggufx_status ggufx_quantizer_tensor_at(ggufx_quantizer_tensor_facts *
     });
 }
 
-extern "C" ggufx_status ggufx_quantizer_override_types(ggufx_quantizer *job, const uint32_t *types,
-                                                       size_t n, ggufx_error *error) {
+extern "C" ggufx_status ggufx_quantizer_override_types(ggufx_quantizer *quantizer,
+                                                       const uint32_t *types, size_t n,
+                                                       ggufx_error *error) {
     return guard(error, [&] {
-        const size_t wanted = quantization_of(job).plan().tensors().size();
+        const size_t wanted = quantization_of(quantizer).plan().tensors().size();
         require(types || n == 0, "types must be set");
         if (n != wanted) fail(Status::argument, {}, "%zu types for %zu tensors", n, wanted);
-        job->quantization.choose(types);
+        quantizer->quantization.choose(types);
     });
 }
 
-extern "C" ggufx_status ggufx_quantizer_tensor_error(double *out, const ggufx_quantizer *job,
+extern "C" ggufx_status ggufx_quantizer_tensor_error(double *out, const ggufx_quantizer *quantizer,
                                                      size_t index, uint32_t type,
                                                      uint64_t max_values,
                                                      const ggufx_progress *progress,
                                                      ggufx_error *error) {
     return guard(error, [&] {
-        const job::Quantization &from = quantization_of(job);
+        const job::Quantization &from = quantization_of(quantizer);
         require(out, "out must be set");
         const size_t n = from.plan().tensors().size();
         if (index >= n)
@@ -197,21 +198,21 @@ extern "C" ggufx_status ggufx_quantizer_tensor_error(double *out, const ggufx_qu
             fail(Status::unsupported, {}, "there is no encoder for type %" PRIu32, type);
         from.plan().require_weights(index, type);
         *out =
-            job::measure(*job->rt->engine, job->rt->host, from.plan().tensors()[index],
+            job::measure(*quantizer->rt->engine, quantizer->rt->host, from.plan().tensors()[index],
                          from.plan().options().best, type, max_values, import_progress(progress));
     });
 }
 
-extern "C" ggufx_status ggufx_quantizer_run(ggufx_quantizer *job, const char *path,
+extern "C" ggufx_status ggufx_quantizer_run(ggufx_quantizer *quantizer, const char *path,
                                             const ggufx_quantizer_run_options *options,
                                             ggufx_error *error) {
     return guard(error, [&] {
-        quantization_of(job);
+        quantization_of(quantizer);
         require(path && path[0], "path must be set");
         const auto in = import_options(options, kRunFlags, "ggufx_quantizer_run_options");
         require(in.shard <= in.n_shards && (in.shard > 0) == (in.n_shards > 0),
                 "shard must be 1..n_shards, or both 0");
-        Relay relay = {&job->quantization, in.user, in.tensor_done};
+        Relay relay = {&quantizer->quantization, in.user, in.tensor_done};
         job::RunOptions run;
         run.resume = (in.flags & GGUFX_QUANTIZER_RESUME) != 0;
         run.keep = (in.flags & GGUFX_QUANTIZER_KEEP) != 0;
@@ -221,15 +222,15 @@ extern "C" ggufx_status ggufx_quantizer_run(ggufx_quantizer *job, const char *pa
         run.progress = import_progress(in.progress);
         run.user = &relay;
         run.tensor_done = in.tensor_done ? Relay::call : nullptr;
-        job->quantization.run(*job->rt->engine, path, run);
+        quantizer->quantization.run(*quantizer->rt->engine, path, run);
     });
 }
 
-extern "C" ggufx_status ggufx_quantizer_finish(ggufx_quantizer *job, const char *path,
+extern "C" ggufx_status ggufx_quantizer_finish(ggufx_quantizer *quantizer, const char *path,
                                                const ggufx_progress *progress, ggufx_error *error) {
     return guard(error, [&] {
-        quantization_of(job);
+        quantization_of(quantizer);
         require(path && path[0], "path must be set");
-        job->quantization.finish(*job->rt->engine, path, import_progress(progress));
+        quantizer->quantization.finish(*quantizer->rt->engine, path, import_progress(progress));
     });
 }

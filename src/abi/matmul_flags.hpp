@@ -19,10 +19,10 @@ inline matmul::Options matmul_options(uint32_t flags, const char *name) {
     options.tiles = (flags & GGUFX_MATMUL_TILED) != 0;
     options.precise = (flags & GGUFX_MATMUL_INT16) != 0;
     if (options.f32_activations && options.precise) {
-        fail(Status::argument, {}, "%s: F32 and PRECISE exclude each other", name);
+        fail(Status::argument, {}, "%s: F32 and INT16 exclude each other", name);
     }
     if (options.batch_invariant && options.tiles)
-        fail(Status::argument, {}, "%s: BATCH_INVARIANT and TILES exclude each other", name);
+        fail(Status::argument, {}, "%s: BATCH_INVARIANT and TILED exclude each other", name);
     return options;
 }
 

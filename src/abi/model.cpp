@@ -243,10 +243,7 @@ extern "C" ggufx_status ggufx_model_describe_graph(char *out, size_t capacity, s
         const model::Text text = model::print(model::build_graph(*file->file, look), *file->file);
         *out_needed = text.size();
         if (out) memcpy(out, text.data(), std::min(capacity, text.size()));
-        if (text.size() > capacity)
-            fail(Status::capacity, {.value = text.size(), .limit = capacity},
-                 "the text has %" PRIu64 " bytes, the buffer holds %" PRIu64,
-                 static_cast<uint64_t>(text.size()), static_cast<uint64_t>(capacity));
+        check_capacity(text.size(), capacity, "the text", "bytes");
     });
 }
 

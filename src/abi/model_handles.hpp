@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <ggufx/model.h>
 #include <stddef.h>
-#include <variant>
 
 struct ggufx_tokenizer {
     ggufx::abi::Tag tag = ggufx::abi::Tag::tokenizer;
@@ -35,9 +34,9 @@ struct ggufx_tokenizer {
 struct ggufx_chat_template;
 
 namespace ggufx::abi {
-void release_chat(
-    ggufx_chat_template *chat); // null: nothing (generator_chat.cpp, without_chat.cpp)
-}
+// Does nothing for null. (generator_chat.cpp, without_chat.cpp)
+void release_chat(ggufx_chat_template *chat);
+} // namespace ggufx::abi
 
 struct ggufx_model {
     ggufx::abi::Tag tag = ggufx::abi::Tag::model;
@@ -47,7 +46,7 @@ struct ggufx_model {
     ggufx::model::Model model;
     ggufx::abi::HostGroup *group; // ranks that run the model together; null for one process
     uint32_t n_device_layers;     // number of layers with products on the device
-    // Those of the file, created by the first generator that needs them.
+    // Tokenizer and template of the file, created by the first generator that needs them.
     ggufx::Atomic<ggufx_tokenizer *> tokenizer{nullptr};
     ggufx::Atomic<ggufx_chat_template *> chat{nullptr};
     // device may be null.
@@ -138,7 +137,12 @@ template <class T> void destroy_object(Ref<Host> host, T *object) {
 
 static_assert(sizeof(model::TokenList) == sizeof(ggufx_token_list) &&
               offsetof(model::TokenList, n) == offsetof(ggufx_token_list, n_tokens));
-inline const model::TokenList *import_lists(const ggufx_token_list *lists) {
+// Throws argument if one has a length and no tokens; `what` names it in the message.
+inline const model::TokenList *import_lists(const ggufx_token_list *lists, size_t n,
+                                            const char *what) {
+    for (size_t i = 0; i < n; i++)
+        if (!lists[i].tokens && lists[i].n_tokens)
+            fail(Status::argument, {kNone, i}, "tokens of %s %zu must be set", what, i);
     return reinterpret_cast<const model::TokenList *>(lists);
 }
 

@@ -9,6 +9,13 @@ std::string_view import_text(const ggufx_text &text, const char *name) {
     return {text.data ? text.data : "", text.size};
 }
 
+void check_capacity(size_t needed, size_t capacity, const char *owner, const char *elements) {
+    if (needed <= capacity) return;
+    fail(Status::capacity, {.value = needed, .limit = capacity},
+         "%s has %" PRIu64 " %s, the buffer holds %" PRIu64, owner, static_cast<uint64_t>(needed),
+         elements, static_cast<uint64_t>(capacity));
+}
+
 Progress import_progress(const ggufx_progress *given) {
     return given ? Progress{given->user, given->report} : Progress{};
 }

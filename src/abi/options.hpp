@@ -91,6 +91,9 @@ template <class T> void export_struct(T *out, T value, const char *name) {
 // and no bytes.
 std::string_view import_text(const ggufx_text &text, const char *name);
 
+// Throws capacity if an output needs more elements than its buffer holds: "the text has 7 bytes".
+void check_capacity(size_t needed, size_t capacity, const char *owner, const char *elements);
+
 // Imports the caller's progress callback; null gives none. Throws.
 Progress import_progress(const ggufx_progress *given);
 

@@ -35,7 +35,8 @@ struct Limit {
 
     uint32_t operator()(uint32_t value) const {
         if (value > most)
-            fail(Status::limit, {}, "%s is %" PRIu32 ", the limit is %" PRIu32, name, value, most);
+            fail(Status::limit, {.value = value, .limit = most},
+                 "%s is %" PRIu32 ", the limit is %" PRIu32, name, value, most);
         return value;
     }
 };
@@ -59,7 +60,8 @@ sampling::Chain &open_chain(ggufx_sampler *sampler) {
     sampling::Chain &chain = sampler->chain;
     if (chain.ends()) fail(Status::state, {}, "mirostat must be the last sampler of a chain");
     if (chain.n_samplers() == GGUFX_SAMPLER_MAX_SAMPLERS)
-        fail(Status::limit, {}, "a chain has at most %u samplers", GGUFX_SAMPLER_MAX_SAMPLERS);
+        fail(Status::limit, {.limit = GGUFX_SAMPLER_MAX_SAMPLERS},
+             "a chain has at most %u samplers", GGUFX_SAMPLER_MAX_SAMPLERS);
     return chain;
 }
 

@@ -81,11 +81,7 @@ extern "C" ggufx_status ggufx_tokenize(int32_t *out_ids, size_t capacity, size_t
         tokenizer->tokenizer.tokenize(ids, {text, length}, options);
         *out_needed = ids.size();
         ids.copy(out_ids, 0, std::min(ids.size(), capacity));
-        if (ids.size() > capacity) {
-            fail(Status::capacity, {.value = ids.size(), .limit = capacity},
-                 "the text has %" PRIu64 " tokens, the buffer holds %" PRIu64,
-                 static_cast<uint64_t>(ids.size()), static_cast<uint64_t>(capacity));
-        }
+        check_capacity(ids.size(), capacity, "the text", "tokens");
     });
 }
 
@@ -128,11 +124,7 @@ Status Detokenize::run(model::DetokenizeState *state, bool parts, Failure *failu
     const bool last = !parts || (flags & GGUFX_DETOKENIZE_FLUSH) != 0;
     model::DetokenizeState after = *state;
     *out_needed = tokenizer->tokenizer.detokenize(out, capacity, ids, n_ids, options, after, last);
-    if (*out_needed > capacity) {
-        return set_failure(failure, Status::capacity, {.value = *out_needed, .limit = capacity},
-                           "the text has %" PRIu64 " bytes, the buffer holds %" PRIu64,
-                           static_cast<uint64_t>(*out_needed), static_cast<uint64_t>(capacity));
-    }
+    check_capacity(*out_needed, capacity, "the text", "bytes");
     *state = after;
     return Status::ok;
 }

@@ -82,6 +82,11 @@ struct At {
     uint64_t limit = 0;
 };
 
+// Returns the location in a failure, for another message about it.
+inline At at_of(const Failure &failure) {
+    return {failure.offset, failure.index, failure.system_error, failure.value, failure.limit};
+}
+
 #if defined(__MINGW32__) // there "printf" means the system library's, without %llu
 #define GGUFX_PRINTF(format_arg, first_arg)                                                        \
     __attribute__((format(gnu_printf, format_arg, first_arg)))

@@ -292,7 +292,8 @@ const Native &named_native(const Value &name, bool test) {
 class Level {
 public:
     Level(Environment &env) : env_(env) {
-        if (++env.depth > 8) fail(Status::limit, {}, "filters within filters deeper than 8");
+        if (++env.depth > 8)
+            fail(Status::limit, {.limit = 8}, "filters within filters deeper than 8");
     }
     ~Level() { env_.depth--; }
 

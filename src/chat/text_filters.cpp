@@ -219,7 +219,7 @@ Value tojson(Environment &env, const Value *a) {
             spaces.add(*indent.text);
         } else {
             const int64_t n = whole_argument(indent, 0, "indent");
-            if (n > 1000) fail(Status::limit, {}, "an indent of more than 1000");
+            if (n > 1000) fail(Status::limit, {.limit = 1000}, "an indent of more than 1000");
             spaces.add_repeated(' ', n > 0 ? static_cast<size_t>(n) : 0, false);
         }
         style.indent = spaces.finish();

@@ -313,7 +313,7 @@ template <bool Front> Value without(Environment &env, const Value *a) {
 Value expandtabs(Environment &env, const Value *a) {
     const int64_t size = whole_argument(a[1], 8, "tabsize");
     const std::string_view s = self(a).view();
-    if (size > 1000) fail(Status::limit, {}, "a tab of more than 1000 columns");
+    if (size > 1000) fail(Status::limit, {.limit = 1000}, "a tab of more than 1000 columns");
     TextBuilder out(env.meter);
     int64_t column = 0;
     for (size_t i = 0, n; i < s.size(); i += n) {

@@ -81,7 +81,7 @@ void Rows::allocate(uint32_t type) {
     const uint64_t most = device_->backend().facts().buffer_bytes;
     const uint64_t rows_each = most > bytes_of(stride_, 1) ? (most - 128) / stride_ : 0;
     if (rows_each == 0)
-        fail(Status::limit, {},
+        fail(Status::limit, {.value = row_bytes_, .limit = most},
              "a row of %" PRIu64 " bytes of %s does not fit a buffer of %s, %" PRIu64 " bytes",
              row_bytes_, fmt::type_info(type)->name, device_->id(), most);
     parts_.reserve(static_cast<size_t>((n_rows_ + rows_each - 1) / rows_each));

@@ -213,10 +213,10 @@ void Steps::name_item(Status status, Failure *failure) const {
     const size_t index = items_[static_cast<size_t>(failure->index)].index;
     const char *const text = strchr(failure->message, ':');
     Failure out = {};
-    (void)set_failure(
-        &out, status,
-        {failure->offset, index, failure->system_error, failure->value, failure->limit},
-        "item %" PRIu64 "%s", static_cast<uint64_t>(index), text ? text : "");
+    At at = at_of(*failure);
+    at.index = index;
+    (void)set_failure(&out, status, at, "item %" PRIu64 "%s", static_cast<uint64_t>(index),
+                      text ? text : "");
     *failure = out;
 }
 

@@ -68,7 +68,7 @@ void Opener::load_read(Part &part, io::Source &source, uint64_t n) {
     uint64_t padded = n;
     size_t bytes = 0;
     if ((pages && !checked::round_up(&padded, n, kPage)) || !checked::to_size(&bytes, padded))
-        fail(Status::limit, {},
+        fail(Status::limit, {.value = n},
              "%" PRIu64 " bytes of tensor data do not fit the address space of this process", n);
     part.data_buffer = Buffer(part.host, bytes, pages ? kPage : 64);
     uint8_t *out = part.data_buffer.data();

@@ -15,9 +15,7 @@ namespace {
 // Rethrows an error of one part of a set with its number.
 [[noreturn]] void fail_in_part(const Error &e, uint32_t number, uint32_t count) {
     Error told = e;
-    set_failure(&told.failure, static_cast<Status>(e.failure.status),
-                {e.failure.offset, e.failure.index, e.failure.system_error, e.failure.value,
-                 e.failure.limit},
+    set_failure(&told.failure, static_cast<Status>(e.failure.status), at_of(e.failure),
                 "part %" PRIu32 " of %" PRIu32 ": %s", number, count, e.failure.message);
     throw told;
 }

@@ -22,8 +22,9 @@ void Window::map(const OpenOptions &options) {
     size_t n = 0;
     if (!checked::to_size(&n, part_.size)) {
         if (must)
-            fail(Status::limit, {}, "%s: a file of %llu bytes does not fit the address space",
-                 source_.name(), static_cast<unsigned long long>(part_.size));
+            fail(Status::limit, {.value = part_.size},
+                 "%s: a file of %llu bytes does not fit the address space", source_.name(),
+                 static_cast<unsigned long long>(part_.size));
         return;
     }
     int32_t error = 0;

@@ -66,8 +66,8 @@ Stack PushdownAutomaton::push(uint32_t code, uint32_t count, Stack below) {
     }
     const uint32_t depth = frames_[below].depth + 1;
     if (depth > kMostFrames || frames_.size() >= kUnknown - 1) {
-        fail(Status::limit, {}, "the text is nested deeper in the grammar than %" PRIu32,
-             kMostFrames);
+        fail(Status::limit, {.limit = kMostFrames},
+             "the text is nested deeper in the grammar than %" PRIu32, kMostFrames);
     }
     if (seen_.size() <= frames_.size()) seen_.push_back(0);
     frames_.push_back({code, count, below, depth});

@@ -40,7 +40,8 @@ bool SchemaAlternatives::asserts_format(const Subschema &part, std::string_view 
 void SchemaAlternatives::count_work(uint64_t n) {
     work_ += n;
     tree_.work().add_steps(n);
-    if (work_ > kMostCopied) fail(Status::limit, {}, "the schema has too many alternatives");
+    if (work_ > kMostCopied)
+        fail(Status::limit, {.limit = kMostCopied}, "the schema has too many alternatives");
 }
 
 static void require_few(size_t n_ways) {

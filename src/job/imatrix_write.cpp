@@ -159,7 +159,9 @@ void write_imatrix_dat(const Imatrix &imatrix, const char *path, const ImatrixWr
     io::OutputFile out(imatrix.host(), path, options);
     DatFile dat(out);
     const size_t n = imatrix.entries().size();
-    if (n > INT32_MAX) fail(Status::limit, {}, "%zu entries are beyond the .dat format", n);
+    if (n > INT32_MAX)
+        fail(Status::limit, {.value = n, .limit = INT32_MAX},
+             "%zu entries are beyond the .dat format", n);
     out.open();
     dat.put(static_cast<int32_t>(n));
     for (size_t i = 0; i < n; i++) {

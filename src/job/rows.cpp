@@ -60,8 +60,7 @@ void Converter::fail_here(Failure &failure, uint64_t first_row) const {
     if (failure.status != static_cast<int32_t>(Status::value)) {
         char text[sizeof failure.message];
         snprintf(text, sizeof text, "%s", failure.message);
-        fail(static_cast<Status>(failure.status),
-             {failure.offset, failure.index, 0, failure.value, failure.limit}, "tensor \"%s\": %s",
+        fail(static_cast<Status>(failure.status), at_of(failure), "tensor \"%s\": %s",
              Quoted(tensor_->name).c_str(), text);
     }
     const uint64_t row = first_row + failure.index;

@@ -170,8 +170,8 @@ Status Engine::matmul_id(float *y, size_t ldy, const Experts &experts, const flo
         return Status::ok;
     }
     if (n_results > UINT32_MAX) {
-        return set_failure(failure, Status::limit, {}, "%" PRIu64 " results of one call",
-                           uint64_t{n_results});
+        return set_failure(failure, Status::limit, {.value = n_results, .limit = UINT32_MAX},
+                           "%" PRIu64 " results of one call", uint64_t{n_results});
     }
     call.total = n_rows * n_results;
     const size_t index_bytes = Index::bytes(static_cast<size_t>(experts.n_experts), n_results);

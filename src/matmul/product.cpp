@@ -14,7 +14,8 @@ using kernels::Layer;
 using kernels::Rows;
 
 Status too_long(const Call &call, size_t k, size_t need, Failure *failure) {
-    return set_failure(failure, Status::limit, {},
+    return set_failure(failure, Status::limit,
+                       {.value = need, .limit = 4 * uint64_t{call.workspace.per_call()}},
                        "one column of %" PRIu64 " values needs %" PRIu64
                        " bytes of workspace, more than 4 * workspace_bytes = 4 * %" PRIu64,
                        uint64_t{k}, uint64_t{need}, uint64_t{call.workspace.per_call()});

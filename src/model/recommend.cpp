@@ -89,7 +89,7 @@ Vector<SessionOptions> Estimator::sessions_to_try() const {
 
 void Estimator::fail_capacity(const Estimate &smallest) const {
     const quant::FileTypeInfo *type = smallest.weights.file_type;
-    fail(Status::capacity, {},
+    fail(Status::capacity, {.value = smallest.total, .limit = options_.memory_bytes},
          "nothing fits into %" PRIu64 " bytes with a context of %" PRIu32
          ": the smallest candidate, %s with keys %s and values %s, takes %" PRIu64
          ", and has room for a context of %" PRIu32,

@@ -64,8 +64,7 @@ Status RankGroup::share_failure(uint32_t rank, Status own, Failure *failure) {
     shared.message[sizeof shared.message - 1] = 0;
     // Untrusted data of another machine: a failure must have a code below 0.
     const auto said = shared.status < 0 ? static_cast<Status>(shared.status) : Status::internal;
-    return set_failure(failure, said, {shared.offset, shared.index, shared.system_error},
-                       "rank %" PRIu32 ": %s", rank, shared.message);
+    return set_failure(failure, said, at_of(shared), "rank %" PRIu32 ": %s", rank, shared.message);
 }
 
 Status RankGroup::all_gather(void *out, void *in, const size_t *n_bytes, const size_t *offsets,

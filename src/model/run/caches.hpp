@@ -60,10 +60,10 @@ public:
     uint64_t nearest(uint32_t sequence, uint64_t n_tokens) const;
     // Truncates to a result of nearest(): cannot fail.
     void truncate(uint32_t sequence, uint64_t n_tokens);
-    // Shares the first n_tokens of another sequence, a result of nearest(), with an empty one.
-    // Pages and states are shared. Unless all memory is shared, a page more
-    // of each layer is allocated, so that decoding either allocates none. Errors: ARGUMENT, MEMORY,
-    // STATE; nothing has changed then.
+    // Shares the first n_tokens of another sequence, a result of nearest(), with an empty one. Pages
+    // and states are shared. Unless all memory is shared, a page more of each layer is allocated, so
+    // that decoding either allocates none. Errors: ARGUMENT, MEMORY, STATE; nothing has changed
+    // then.
     Status copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *failure);
     // Changes all caches or none: prepared, then done, which cannot fail. Errors: MEMORY, STATE (a
     // window has dropped keys that would be visible), UNSUPPORTED (recurrent states cannot forget).

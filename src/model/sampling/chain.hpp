@@ -14,9 +14,8 @@ public:
     uint32_t n_vocab() const { return candidates_.n_vocab(); }
     size_t n_samplers() const { return samplers_.size(); }
     bool ends() const; // mirostat, which must be last, is in the chain
-    void add(Sampler &&sampler) {
-        samplers_.push_back(std::move(sampler));
-    } // throws std::bad_alloc
+    // Throws std::bad_alloc.
+    void add(Sampler &&sampler) { samplers_.push_back(std::move(sampler)); }
 
     // Samples an id; n in 1 .. n_vocab. Never allocates or throws; a failure changes nothing.
     // *out_logprob is the log-probability among all n.
