@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "chat/conversation.hpp"
 
+#include "common/api.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -50,7 +52,7 @@ ToolCall call_from(const Json &call) {
 } // namespace
 
 void Turn::add(const ggufx_event &event, size_t &n_calls) {
-    const std::string text(event.text.data, event.text.size);
+    const std::string text(view(event.text));
     if (event.kind == GGUFX_EVENT_TEXT) content += text;
     if (event.kind == GGUFX_EVENT_REASONING) reasoning += text;
     // Nine letters and digits, as Mistral's templates require.

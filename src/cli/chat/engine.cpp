@@ -95,7 +95,7 @@ Answered Engine::answer(Conversation &conversation, const Shown &show) {
             start += out.prompt_seconds;
         }
         out.turn.add(event, n_calls);
-        if (event.text.size > 0) show(event.kind, event_text(event));
+        if (event.text.size > 0) show(event.kind, view(event.text));
     });
     out.seconds = monotonic_seconds() - start;
     out.facts = generation().facts();

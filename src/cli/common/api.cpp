@@ -312,7 +312,7 @@ std::optional<std::string> meta_text(const ggufx_file *file, std::string_view ke
         ggufx_file_meta_string(&text, file, index, nullptr) != GGUFX_OK) {
         return std::nullopt; // absent, or not a string
     }
-    return std::string(text.data, text.size);
+    return std::string(view(text));
 }
 
 } // namespace ggufx::cli

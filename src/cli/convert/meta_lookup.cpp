@@ -46,7 +46,7 @@ std::vector<std::string> meta_texts(const ggufx_file *file, const std::string &k
         call([&](ggufx_error *error) {
             return ggufx_file_meta_array_string(&text, file, array->first, i, error);
         });
-        out.emplace_back(text.data, text.size);
+        out.emplace_back(view(text));
     }
     return out;
 }

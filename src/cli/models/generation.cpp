@@ -53,7 +53,7 @@ ggufx_event next_event(ggufx_generator *generator) {
     }
     if (status != GGUFX_OK) throw Failure(exit_code(status), error);
     if (event.kind == GGUFX_EVENT_END && event.end == GGUFX_END_ERROR)
-        throw Failure(exit_code(event.status), std::string(event_text(event)));
+        throw Failure(exit_code(event.status), std::string(view(event.text)));
     return event;
 }
 

@@ -27,10 +27,6 @@ template <class Show> ggufx_end generate(ggufx_generator *generator, const Show 
     }
 }
 
-inline std::string_view event_text(const ggufx_event &event) {
-    return {event.text.data, event.text.size};
-}
-
 // Returns "stop" or "length", the words of the OpenAI API. As in `serve`, a full context is
 // "length".
 const char *finish_reason(ggufx_end end);

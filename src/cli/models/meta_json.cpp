@@ -86,7 +86,7 @@ static std::string_view element_string(const ggufx_file *file, size_t index, uin
     call([&](ggufx_error *error) {
         return ggufx_file_meta_array_string(&text, file, index, i, error);
     });
-    return {text.data, text.size};
+    return view(text);
 }
 
 static size_t nested_index(const ggufx_file *file, size_t index, uint64_t i) {
@@ -139,7 +139,7 @@ static Json elements_json(const ggufx_file *file, size_t index, int32_t type, ui
 static std::string_view string_value(const ggufx_file *file, size_t index) {
     ggufx_text text = {};
     call([&](ggufx_error *error) { return ggufx_file_meta_string(&text, file, index, error); });
-    return {text.data, text.size};
+    return view(text);
 }
 
 Json meta_value_json(const ggufx_file *file, size_t index, uint64_t limit) {

@@ -85,20 +85,6 @@ bool is_greedy(const SamplingOptions &o) {
     return o.temperature == 0 && o.xtc_probability == 0 && o.mirostat == 0 && o.samplers.empty();
 }
 
-std::string token_text(const ggufx_tokenizer *tokenizer, int32_t id) {
-    std::string text(64, '\0');
-    size_t needed = 0;
-    const auto fill = [&](ggufx_error *error) {
-        return ggufx_detokenize(text.data(), text.size(), &needed, tokenizer, &id, 1,
-                                GGUFX_DETOKENIZE_KEEP_SPACE, error);
-    };
-    ggufx_error error;
-    if (fill(&error) == GGUFX_E_CAPACITY) text.resize(needed);
-    call(fill);
-    text.resize(needed);
-    return text;
-}
-
 // Returns the tokens whose text contains one of `texts`.
 std::vector<int32_t> breakers_of(const ggufx_tokenizer *tokenizer, uint32_t n_vocab,
                                  std::vector<std::string> texts) {
@@ -110,11 +96,12 @@ std::vector<int32_t> breakers_of(const ggufx_tokenizer *tokenizer, uint32_t n_vo
         facts<ggufx_tokenizer_facts>([&](ggufx_tokenizer_facts *of, ggufx_error *error) {
             return ggufx_tokenizer_info(of, tokenizer, error);
         });
-    for (uint32_t id = 0; id < info.n_tokens && id < n_vocab; id++) {
-        const std::string text = token_text(tokenizer, static_cast<int32_t>(id));
+    const auto n = static_cast<int32_t>(std::min(info.n_tokens, n_vocab));
+    for (int32_t id = 0; id < n; id++) {
+        const std::string text = detokenize(tokenizer, {&id, 1}, GGUFX_DETOKENIZE_KEEP_SPACE);
         for (const std::string &breaker : texts) {
             if (text.find(breaker) == std::string::npos) continue;
-            out.push_back(static_cast<int32_t>(id));
+            out.push_back(id);
             break;
         }
     }

@@ -93,15 +93,10 @@ Ids PairMaker::from_template(const std::string &query, const std::string &text) 
     auto request = sized<ggufx_chat_request>();
     request.variables = as_text(variables);
     Ids out(variables.size() + 64);
-    const auto fill = [&](size_t *needed, ggufx_error *error) {
+    fill_room(out, [&](size_t *needed, ggufx_error *error) {
         return ggufx_chat_template_tokenize(out.data(), out.size(), needed, template_.get(),
                                             tokenizer_, &request, 0, error);
-    };
-    size_t needed = 0;
-    ggufx_error error;
-    if (fill(&needed, &error) == GGUFX_E_CAPACITY) out.resize(needed);
-    call([&](ggufx_error *e) { return fill(&needed, e); });
-    out.resize(needed);
+    });
     return out;
 }
 

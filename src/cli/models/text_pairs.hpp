@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "common/api.hpp"
+#include "models/chat_template.hpp"
 
 namespace ggufx::cli {
 
@@ -26,8 +26,7 @@ private:
     std::vector<int32_t> from_template(const std::string &query, const std::string &text) const;
 
     const ggufx_tokenizer *tokenizer_;
-    std::unique_ptr<ggufx_chat_template, Destroyer<ggufx_chat_template_destroy>>
-        template_; // NULL: the file has none
+    ChatTemplate template_; // NULL: the file has none
     size_t n_after_ = 0;
     std::vector<int32_t> around_;
     ggufx_tokenizer_facts facts_ = {};

@@ -45,7 +45,7 @@ std::vector<std::string> imatrix_datasets(const ggufx_imatrix *imatrix) {
         ggufx_text text = {};
         call(
             [&](ggufx_error *error) { return ggufx_imatrix_dataset_at(&text, imatrix, i, error); });
-        names.emplace_back(text.data, text.size);
+        names.emplace_back(view(text));
     }
     return names;
 }

@@ -83,7 +83,7 @@ static int demo(const Globals &globals, DemoOptions &options) {
     Output out(globals);
     std::string text;
     const auto show = [&](const ggufx_event &event) {
-        std::string piece(event_text(event));
+        std::string piece(view(event.text));
         // Removes the space before the first word.
         if (text.empty() && piece[0] == ' ') piece.erase(0, 1);
         text += piece;

@@ -203,11 +203,7 @@ void decode(const TextModel &model, ggufx_session *session, std::span<const int3
             std::vector<float> &logits, const ggufx_attention_hook *hook) {
     logits.resize(ids.size() * model.facts.n_vocab);
     const ggufx_progress cancel = cancel_hook();
-    ggufx_decode_item item = {};
-    item.struct_size = sizeof item;
-    item.flags = GGUFX_DECODE_ALL_LOGITS;
-    item.tokens = ids.data();
-    item.n_tokens = ids.size();
+    const ggufx_decode_item item = batch_item(0, GGUFX_DECODE_ALL_LOGITS, ids);
     auto options = sized<ggufx_decode_options>();
     options.progress = &cancel;
     options.logits = logits.data();

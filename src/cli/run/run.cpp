@@ -35,7 +35,7 @@ public:
         if (event.kind == GGUFX_EVENT_END && event.end == GGUFX_END_STOP)
             stop_ = generation_.options().stops[event.index];
         if (json_) return list(event);
-        std::string text(event_text(event));
+        std::string text(view(event.text));
         if (event.kind == GGUFX_EVENT_TEXT && !generation_.has_tokenizer())
             text = fmt::format("{} ", event.tokens[0].id);
         if (!text.empty()) out_.write(out_.is_terminal() ? escape_controls(text) : text);

@@ -116,7 +116,7 @@ void CompletionWriter::note_time(bool is_first) {
 void CompletionWriter::take_event(const ggufx_event &event) {
     const bool is_prompt = event.kind == GGUFX_EVENT_PROMPT;
     if (max_tokens_ == 0 && !is_prompt) return;
-    const std::string text(event_text(event));
+    const std::string text(view(event.text));
     std::vector<CallPart> &calls = delta_.calls;
     if (event.kind == GGUFX_EVENT_TEXT) {
         delta_.content += text;
@@ -165,7 +165,7 @@ void CompletionWriter::send() {
 // An end-of-generation token is no part of the output.
 void CompletionWriter::take_end(const ggufx_event &event) {
     if (event.end == GGUFX_END_ERROR || event.end == GGUFX_END_GRAMMAR) {
-        const std::string why(event_text(event));
+        const std::string why(view(event.text));
         return fail(why.empty() ? "no token fits the grammar" : why.c_str(),
                     fault_of(event.status));
     }
