@@ -113,7 +113,7 @@ private:
     size_t seen_ = 0;   // bytes of rest() already scanned, in a header
     size_t preset_ = 0; // bytes of rest() that are a marker at the end of the prompt
     Vector<char> out_;  // pending text of one kind
-    Utf8Repair repair_; // of the bytes of feed()
+    Utf8Repair repair_; // state between calls of feed()
     State state_ = State::answer;
     State origin_ = State::answer; // state before the call
     bool calls_ = true;

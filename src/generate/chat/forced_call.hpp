@@ -49,7 +49,7 @@ private:
     Owned<Matcher> matcher_;
     Vector<char> text_;  // whole characters of the string being written
     size_t n_chars_ = 0; // characters of text_
-    Utf8Repair repair_;  // of text_
+    Utf8Repair repair_;  // state between tokens
     bool has_begun_ = false;
 };
 
