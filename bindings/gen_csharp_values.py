@@ -205,17 +205,11 @@ class Values(Words):
             return f"{self.type_among(v, struct)}.All({f}, checked((int){o}{v.length}))"
         raise ValueError(v)
 
-    def presence(self, struct, v):
-        """The flag which says that a number counts, where 0 is a value of its own; or ""."""
-        flags = next((f.enumeration for f in self.surface.structs[struct].fields if f.name == "flags"), "")
-        members = [m for m, _, _, _ in self.surface.enumerations[flags].members] if flags else []
-        name = f"HAS_{v.name.upper()}"
-        return f"{flags}.{languages.sharp_member(flags, name)}" if v.kind == "number" and name in members else ""
-
     def fill(self, struct, v):
         """A statement that puts a property into the struct of C."""
         to, value, n = f"o->{field(v.name)}", self.property(struct, v), v.length
-        if flag := self.presence(struct, v):
+        if v.flag:
+            flag = f"{v.flag[0]}.{languages.sharp_member(*v.flag)}"
             return f"if ({value}.HasValue) o->flags |= (uint){flag};\n{to} = ({languages.SHARP[v.type]}){value}.GetValueOrDefault();"
         if v.kind == "number":
             if v.none:
@@ -281,7 +275,7 @@ class Values(Words):
                     "        public IProgress<Progress> Progress { get; set; }\n")
         if access == "set":
             kind = self.type_in(v).replace("ReadOnlySpan<byte>", "byte[]")
-            kind = re.sub(r"^ReadOnlySpan<(\w+)>$", r"\1[]", kind) + ("?" if self.presence(struct, v) else "")
+            kind = re.sub(r"^ReadOnlySpan<(\w+)>$", r"\1[]", kind) + ("?" if v.flag else "")
         else:
             kind = self.type_out(v)
         doc = re.sub(r"^1: (\w)", lambda m: m[1].upper(), v.doc) if v.kind == "bool" else v.doc

@@ -39,7 +39,7 @@ class Writer(Calls):
             [self.class_name(c) for c in self.surface.classes if c not in EXTENDED] + \
             [self.call_name(c) for c in self.surface.functions if not c.hand]
         used = sorted(e for e in self.surface.enumerations if f"{e}." in str(VIEWS) or
-                      re.search(rf"\b{e}\(|: {e}\b|\[{e}\b|-> {e}\b|, {e}\b", structs + classes + functions))
+                      re.search(rf"\b{e}\(|: {e}\b|\[{e}\b|-> {e}\b|, {e}\b|[|]= {e}\.", structs + classes + functions))
         body = thunks + structs + classes + functions
         every = "".join(f'    "{n}",\n' for n in sorted(public))
         support = {**SUPPORT, ".ids": used}

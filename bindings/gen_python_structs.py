@@ -102,7 +102,7 @@ class Structs:
         elif v.kind == "callback":
             kind = self.callback_type(v)
         assert kind, v
-        return kind + " | None" if v.optional and v.kind not in ("number", "bool") and not v.json else kind
+        return kind + " | None" if v.flag or v.optional and v.kind not in ("number", "bool") and not v.json else kind
 
     def type_out(self, v):
         kind = {"bool": "bool", "string": "str", "path": "str", "text": "str", "bytes": "bytes", "array": "Array"}.get(v.kind)
@@ -185,6 +185,8 @@ class Structs:
                 (f.kind == "buffer" and f.name in views)] if views else []
 
     def default(self, v):
+        if v.flag:
+            return "None"
         if not v.optional:
             return ""
         return {"number": "0.0" if v.type in ("float", "double") else "0", "bool": "False"}.get(v.kind, "None")
@@ -219,8 +221,10 @@ class Structs:
         """Statements that put a field of a dataclass into the struct of C."""
         to, value, n = f"o.{name_of(v.name)}", f"self.{name_of(v.name)}", v.length
         lengths = f", o.{n}" if n and not v.fixed and any(n == d for d in self.derived) else ""
+        if v.flag:
+            return f"if {value} is not None:\n    {to} = {value}\n    o.flags |= {'.'.join(v.flag)}"
         if v.kind in ("number", "bool"):
-            return f"{to} = {value}"
+            return f"{to} {'|=' if v.name == 'flags' else '='} {value}"
         if v.kind == "object":
             return f'{to} = keep.object({value}, "{v.object}")'
         if v.kind in ("string", "path"):
@@ -278,7 +282,7 @@ class Structs:
             sized = "        o.struct_size = sizeof(o)\n" if s.sized else ""
             keep = "Following" if self.follows(name) else "Keep"
             text += f"\n    def _fill(self, o: _raw.{name}, keep: {keep}) -> None:\n" + sized
-            text += "".join(wrap(self.fill(v), "        ") for v in shown)
+            text += "".join(wrap(line, "        ") for v in shown for line in self.fill(v).split("\n"))
         return text
 
     def follows(self, name):

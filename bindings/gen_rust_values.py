@@ -261,19 +261,10 @@ class Values:
         return [v for v in self.surface.structs[name].shown
                 if not self.surface.has_hook(v) and not v.kept and v.kind != "address"]
 
-    def presence(self, name, v):
-        """The flag that says that a field counts, or ""."""
-        flags = next((f for f in self.surface.structs[name].fields if f.name == "flags"), None)
-        member = f"HAS_{v.name.upper()}"
-        if flags is None or not flags.enumeration or v.kind != "number":
-            return ""
-        known = [m for m, _, _, _ in self.surface.enumerations[flags.enumeration].members]
-        return f"{flags.enumeration}::{member}" if member in known else ""
-
     def field_type(self, name, v, facts):
         if facts:
             return self.type_out(v, "'a")
-        return f"Option<{self.number(v)}>" if self.presence(name, v) else self.type_in(v, "'a ")
+        return f"Option<{self.number(v)}>" if v.flag else self.type_in(v, "'a ")
 
     def is_text(self, v):
         """Whether a text is one member in C."""
@@ -311,7 +302,8 @@ class Values:
     def fill(self, name, v):
         """Statements that put a field into the struct of C."""
         n = languages.rust_name(v.name)
-        if flag := self.presence(name, v):
+        if v.flag:
+            flag = "::".join(v.flag)
             return [f"if let Some({n}) = self.{n} {{", f"    o.{n} = {n}{'.0' if v.enumeration else ''};",
                     f"    o.flags |= {flag}.0;", "}"]
         return getattr(self, f"fill_{v.kind}")(name, v, f"o.{n}", f"self.{n}")

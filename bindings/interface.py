@@ -116,7 +116,7 @@ class Enumeration:
         rows = [c.name.split("_") for c in self.constants if c.name != "GGUFX_OK"]
         if len(rows) == 1:  # the words of the type
             rows.append(self.name.upper().split("_"))
-        most = min(len(row) - 1 for row in rows)
+        most = min(row.index("HAS") if "HAS" in row else len(row) - 1 for row in rows)
         return max(2, next((i for i in range(most) if len({row[i] for row in rows}) > 1), most))
 
 

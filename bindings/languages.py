@@ -79,7 +79,7 @@ def camel(c_name):
 
 
 # Enumerations whose members C# writes as C does: names of types.
-SHARP_SAME = ("TensorType", "KvType", "TypeFlags", "CpuFeatures", "ValueType")
+SHARP_SAME = ("TensorType", "TypeFlags", "CpuFeatures", "ValueType")
 
 
 def sharp_member(enumeration, member):

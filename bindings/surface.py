@@ -101,6 +101,7 @@ class Value:
     kept: bool = False  # callback: called after the call, too
     json: bool = False
     none: bool = False  # GGUFX_NONE stands for "absent"
+    flag: tuple = ()  # (enumeration, member) that says that the number counts although it is 0
     fixed: bool = False  # an array inside of the struct
     doc: str = ""
 
@@ -605,6 +606,16 @@ def keep_callbacks(surface):
                         inner.kept = True
 
 
+def find_flags(surface):
+    """Finds the numbers that a flag belongs to: type_k and HAS_TYPE_K."""
+    for struct in surface.structs.values():
+        flags = next((v.enumeration for v in struct.fields if v.name == "flags"), "")
+        known = [member for member, _, _, _ in surface.enumerations[flags].members] if flags else []
+        for v in struct.fields:
+            if v.kind == "number" and f"HAS_{v.name.upper()}" in known:
+                v.flag = (flags, f"HAS_{v.name.upper()}")
+
+
 # ---- comments --------------------------------------------------------------------------------------------------
 
 TAGS = re.compile(r"\{(?:null|keeps|takes|len: [^}]*)\} ?")
@@ -657,6 +668,7 @@ def read(api):
         if not is_left_out(f):
             call = read_call(api, f)
             (surface.classes[call.owner].calls if call.owner else surface.functions).append(call)
+    find_flags(surface)
     keep_callbacks(surface)
     for call in surface.calls:
         call.hand = by_hand(surface, call)

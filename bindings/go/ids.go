@@ -237,6 +237,8 @@ const (
 	EstimateFits         EstimateFlags = 4
 	EstimateNeedsImatrix EstimateFlags = 8
 	EstimateUnsupported  EstimateFlags = 16
+	EstimateHasTypeK     EstimateFlags = 64
+	EstimateHasTypeV     EstimateFlags = 128
 )
 
 // EvalFlags: Flags of a measurement and of its rows.
@@ -456,7 +458,7 @@ const (
 	WindowKindSymmetric WindowKind = 2
 )
 
-// KVFlags: Flags of a cache.
+// KVFlags: Flags of a cache, and of a layer.
 type KVFlags uint32
 
 const (
@@ -464,6 +466,8 @@ const (
 	KVCentreAll  KVFlags = 2
 	KVCentreNone KVFlags = 4
 	KVVInK       KVFlags = 8
+	KVHasTypeK   KVFlags = 16
+	KVHasTypeV   KVFlags = 32
 )
 
 // RopeStyle: Position encoding of the keys, for ggufx_kv_shift.
@@ -587,6 +591,14 @@ const (
 	LayerVInK LayerFlags = 1
 )
 
+// SessionFlags: Flags of a session.
+type SessionFlags uint32
+
+const (
+	SessionHasTypeK SessionFlags = 1
+	SessionHasTypeV SessionFlags = 2
+)
+
 // QuantizeMode: Algorithms that choose scales and codes.
 type QuantizeMode int32
 
@@ -665,48 +677,56 @@ const (
 	SamplingSuppressed     SamplingFlags = 4096
 )
 
-// TensorType: Tensor types, with the ids that GGUF files contain.
+// TensorType: Types of tensors and of KV caches.
 type TensorType uint32
 
 const (
-	TypeF32     TensorType = 0
-	TypeF16     TensorType = 1
-	TypeQ4_0    TensorType = 2
-	TypeQ4_1    TensorType = 3
-	TypeQ5_0    TensorType = 6
-	TypeQ5_1    TensorType = 7
-	TypeQ8_0    TensorType = 8
-	TypeQ8_1    TensorType = 9
-	TypeQ2_K    TensorType = 10
-	TypeQ3_K    TensorType = 11
-	TypeQ4_K    TensorType = 12
-	TypeQ5_K    TensorType = 13
-	TypeQ6_K    TensorType = 14
-	TypeQ8_K    TensorType = 15
-	TypeIQ2_XXS TensorType = 16
-	TypeIQ2_XS  TensorType = 17
-	TypeIQ3_XXS TensorType = 18
-	TypeIQ1_S   TensorType = 19
-	TypeIQ4_NL  TensorType = 20
-	TypeIQ3_S   TensorType = 21
-	TypeIQ2_S   TensorType = 22
-	TypeIQ4_XS  TensorType = 23
-	TypeI8      TensorType = 24
-	TypeI16     TensorType = 25
-	TypeI32     TensorType = 26
-	TypeI64     TensorType = 27
-	TypeF64     TensorType = 28
-	TypeIQ1_M   TensorType = 29
-	TypeBF16    TensorType = 30
-	TypeTQ1_0   TensorType = 34
-	TypeTQ2_0   TensorType = 35
-	TypeMXFP4   TensorType = 39
-	TypeNVFP4   TensorType = 40
-	TypeQ1_0    TensorType = 41
-	TypeQ2_0    TensorType = 42
+	TypeF32            TensorType = 0
+	TypeF16            TensorType = 1
+	TypeQ4_0           TensorType = 2
+	TypeQ4_1           TensorType = 3
+	TypeQ5_0           TensorType = 6
+	TypeQ5_1           TensorType = 7
+	TypeQ8_0           TensorType = 8
+	TypeQ8_1           TensorType = 9
+	TypeQ2_K           TensorType = 10
+	TypeQ3_K           TensorType = 11
+	TypeQ4_K           TensorType = 12
+	TypeQ5_K           TensorType = 13
+	TypeQ6_K           TensorType = 14
+	TypeQ8_K           TensorType = 15
+	TypeIQ2_XXS        TensorType = 16
+	TypeIQ2_XS         TensorType = 17
+	TypeIQ3_XXS        TensorType = 18
+	TypeIQ1_S          TensorType = 19
+	TypeIQ4_NL         TensorType = 20
+	TypeIQ3_S          TensorType = 21
+	TypeIQ2_S          TensorType = 22
+	TypeIQ4_XS         TensorType = 23
+	TypeI8             TensorType = 24
+	TypeI16            TensorType = 25
+	TypeI32            TensorType = 26
+	TypeI64            TensorType = 27
+	TypeF64            TensorType = 28
+	TypeIQ1_M          TensorType = 29
+	TypeBF16           TensorType = 30
+	TypeTQ1_0          TensorType = 34
+	TypeTQ2_0          TensorType = 35
+	TypeMXFP4          TensorType = 39
+	TypeNVFP4          TensorType = 40
+	TypeQ1_0           TensorType = 41
+	TypeQ2_0           TensorType = 42
+	TypeROT_Q5_0       TensorType = 1024
+	TypeROT_Q4_0       TensorType = 1025
+	TypeROT_IQ4_NL     TensorType = 1026
+	TypeTQ3_0          TensorType = 1027
+	TypeTQ3_0_RESIDUAL TensorType = 1028
+	TypeGX2            TensorType = 1029
+	TypeGX3            TensorType = 1030
+	TypeGX4            TensorType = 1031
 )
 
-// TypeFlags: Properties of a tensor type or KV cache type.
+// TypeFlags: Properties of a type.
 type TypeFlags uint32
 
 const (
@@ -716,30 +736,8 @@ const (
 	TypeIsActivation TypeFlags = 8
 	TypeHasMatvec    TypeFlags = 16
 	TypeHasQuantize  TypeFlags = 32
-)
-
-// KVType: KV cache types.
-type KVType uint32
-
-const (
-	KVDEFAULT        KVType = 0
-	KVF32            KVType = 1
-	KVF16            KVType = 2
-	KVBF16           KVType = 3
-	KVQ8_0           KVType = 8
-	KVQ5_1           KVType = 9
-	KVQ5_0           KVType = 10
-	KVQ4_1           KVType = 11
-	KVQ4_0           KVType = 12
-	KVIQ4_NL         KVType = 13
-	KVROT_Q5_0       KVType = 32
-	KVROT_Q4_0       KVType = 33
-	KVROT_IQ4_NL     KVType = 34
-	KVTQ3_0          KVType = 64
-	KVTQ3_0_RESIDUAL KVType = 65
-	KVGX2            KVType = 72
-	KVGX3            KVType = 73
-	KVGX4            KVType = 74
+	TypeInFiles      TypeFlags = 64
+	TypeInCaches     TypeFlags = 128
 )
 
 // WriterFlags: Flags of a writer.
@@ -771,7 +769,7 @@ const (
 	EstimateAsIs         = 4294967295
 	MaxDims              = 4
 	KVNoSinkTokens       = 4294967295
-	KVKeepType           = 4294967295
+	TypeKeep             = 4294967295
 	KVAllLayers          = 4294967295
 	MatmulMaxProducts    = 64
 	SessionNoCheckpoints = 4294967295

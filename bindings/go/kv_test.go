@@ -15,8 +15,8 @@ import (
 )
 
 func kvOptions() *ggufx.KVOptions {
-	return &ggufx.KVOptions{NumLayers: 2, KVHeads: 2, QHeads: 4, HeadDimK: 32, TypeK: ggufx.KVF32, TypeV: ggufx.KVF32,
-		Sequences: 3, MaxTokens: 256, RopeStyle: ggufx.RopeStyleInterleaved}
+	return &ggufx.KVOptions{NumLayers: 2, KVHeads: 2, QHeads: 4, HeadDimK: 32, TypeK: ggufx.TypeF32, TypeV: ggufx.TypeF32,
+		Flags: ggufx.KVHasTypeK | ggufx.KVHasTypeV, Sequences: 3, MaxTokens: 256, RopeStyle: ggufx.RopeStyleInterleaved}
 }
 
 func filledKV(t testing.TB, rt *ggufx.Runtime, n int) *ggufx.KVCache {
@@ -97,11 +97,11 @@ func TestSequences(t *testing.T) {
 	check(t, must[ggufx.KVFacts](t)(kv.Info(ggufx.KVAllLayers)).Tokens == 0)
 	check(t, must[uint64](t)(rt.KVEstimate(kvOptions(), 64)) > 64*64*4*2*2)
 	o := kvOptions()
-	o.Layers = []ggufx.KVLayerOptions{{TypeK: ggufx.KVQ8_0}, {}}
+	o.Layers = []ggufx.KVLayerOptions{{TypeK: ggufx.TypeQ8_0}, {}}
 	layered := must[*ggufx.KVCache](t)(rt.NewKVCache(o))
-	check(t, must[ggufx.KVFacts](t)(layered.Info(0)).TypeK == ggufx.KVQ8_0)
+	check(t, must[ggufx.KVFacts](t)(layered.Info(0)).TypeK == ggufx.TypeQ8_0)
 	o = kvOptions()
-	o.TypeK, o.TypeV = ggufx.KVGX4, ggufx.KVGX4
+	o.TypeK, o.TypeV = ggufx.TypeGX4, ggufx.TypeGX4
 	centred := must[*ggufx.KVCache](t)(rt.NewKVCache(o))
 	ok(t, centred.Calibrate(0, make([]float32, 64), nil, nil))
 	fails(t, centred.Calibrate(0, make([]float32, 64), numbers(32), nil), ggufx.StatusArgument)
@@ -141,9 +141,9 @@ func TestOtherTypesAndErrors(t *testing.T) {
 	before := must[ggufx.KVFacts](t)(kv.Info(0)).PageBytes
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
-	err := kv.Requantize(ggufx.KVAllLayers, ggufx.KVQ8_0, ggufx.KVKeepType, &ggufx.Watch{Context: done})
+	err := kv.Requantize(ggufx.KVAllLayers, ggufx.TypeQ8_0, ggufx.TypeKeep, &ggufx.Watch{Context: done})
 	fails(t, err, ggufx.StatusCancelled)
-	ok(t, kv.Requantize(ggufx.KVAllLayers, ggufx.KVQ8_0, ggufx.KVQ8_0, nil))
+	ok(t, kv.Requantize(ggufx.KVAllLayers, ggufx.TypeQ8_0, ggufx.TypeQ8_0, nil))
 	check(t, must[ggufx.KVFacts](t)(kv.Info(0)).PageBytes < before)
 	k, q, out := numbers(64), numbers(128), make([]float32, 128)
 	fails(t, appendTo(kv, 0, 0, 1, []int32{80, 81}, k, k), ggufx.StatusArgument)

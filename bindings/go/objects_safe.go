@@ -222,8 +222,7 @@ func (r *Runtime) Estimate(file *File, options *EstimateOptions) (EstimateFacts,
 //   - Weights: the file as it is, and every mix that needs no imatrix or has one. Mixes are tried if
 //     the file has no quantized tensor or the job allows requantization. With EstimateHasFileType
 //     only FileType is tried.
-//   - KV cache types: a ladder from F16 down. If TypeK or TypeV is not KVDEFAULT, only these are
-//     tried.
+//   - KV cache types: a ladder from F16 down. If TypeK or TypeV is given, only these are tried.
 //
 // facts.loss is the expected KL divergence from the file as it is with an F32 cache, in nats per
 // token. It is the sum of a part for the weights, proportional to the square of WeightError, and a
@@ -2702,7 +2701,7 @@ func (kv *KVCache) LoadFile(sequence uint32, path string) error {
 // stay. With quantized types the last tokens of a sequence stay F16. Its first n_sinks tokens stay
 // F16, or F32 with BF16, if the sequence still begins at its first page.
 //
-//   - typeK, typeV: *; KVDEFAULT = F16, KVKeepType = as it is.
+//   - typeK, typeV: Type*; TypeKeep = as it is.
 //   - watch: nil: cannot be cancelled. Counts heads of pages.
 //
 // The new pages of all layers of the call exist beside the old ones until it ends: one layer per
@@ -2712,7 +2711,7 @@ func (kv *KVCache) LoadFile(sequence uint32, path string) error {
 // per sequence and layer.
 //
 // Errors: StatusArgument, StatusMemory, StatusType, StatusUnsupported, StatusCancelled, StatusValue.
-func (kv *KVCache) Requantize(layer uint32, typeK, typeV KVType, watch *Watch) error {
+func (kv *KVCache) Requantize(layer uint32, typeK, typeV TensorType, watch *Watch) error {
 	run := begin()
 	defer run.end()
 	cKV := kv.enter(run, alone)
@@ -4488,7 +4487,7 @@ func FileTypeFind(name string) (uint32, error) {
 	return uint32(*out), nil
 }
 
-// TypeInfo describes a tensor type.
+// TypeInfo describes a type.
 //
 // Errors: StatusArgument, StatusType.
 func TypeInfo(typ TensorType) (TypeFacts, error) {
@@ -4502,7 +4501,7 @@ func TypeInfo(typ TensorType) (TypeFacts, error) {
 	return typeFactsOf(&out), nil
 }
 
-// TypeFind finds a tensor type by name, regardless of case: "Q4_K".
+// TypeFind finds a type by name, regardless of case: "Q4_K".
 //
 // Errors: StatusArgument, StatusNotFound.
 func TypeFind(name string) (TensorType, error) {
@@ -4519,7 +4518,7 @@ func TypeFind(name string) (TensorType, error) {
 	return TensorType(*out), nil
 }
 
-// TypeRowBytes returns the bytes of a row of n values in *out.
+// TypeRowBytes returns the bytes of a row of n values of a tensor in *out.
 //
 // Errors: StatusArgument, StatusType, StatusShape, StatusOverflow.
 func TypeRowBytes(typ TensorType, n uint64) (uint64, error) {
@@ -4530,35 +4529,4 @@ func TypeRowBytes(typ TensorType, n uint64) (uint64, error) {
 		return 0, err
 	}
 	return uint64(*out), nil
-}
-
-// KVTypeInfo describes a KV cache type.
-//
-// Errors: StatusArgument, StatusType.
-func KVTypeInfo(typ KVType) (KVTypeFacts, error) {
-	run := begin()
-	defer run.end()
-	var out C.ggufx_kv_type_facts
-	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	if err := run.done(C.ggufx_kv_type_info(&out, C.uint32_t(typ), run.e)); err != nil {
-		return KVTypeFacts{}, err
-	}
-	return kvTypeFactsOf(&out), nil
-}
-
-// KVTypeFromName finds a KV cache type by name, regardless of case.
-//
-// Errors: StatusArgument, StatusNotFound.
-func KVTypeFromName(name string) (KVType, error) {
-	run := begin()
-	defer run.end()
-	cName := run.text(name)
-	if run.err != nil {
-		return 0, run.err
-	}
-	out := slot[C.uint32_t](run)
-	if err := run.done(C.ggufx_kv_type_from_name(out, cName, run.e)); err != nil {
-		return 0, err
-	}
-	return KVType(*out), nil
 }

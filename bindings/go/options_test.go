@@ -54,24 +54,25 @@ func TestKVOptions(t *testing.T) {
 		check(t, near(k[8:32], numbers(64)[8:32], 1e-30), k[8:32])
 	}
 	for n, token := range map[uint32]int{8: 6, ggufx.KVNoSinkTokens: 2} { // those stay F16
-		sinks := kvOf(func(o *ggufx.KVOptions) { o.TypeK, o.TypeV, o.Sinks = ggufx.KVQ8_0, ggufx.KVQ8_0, n })
+		sinks := kvOf(func(o *ggufx.KVOptions) { o.TypeK, o.TypeV, o.Sinks = ggufx.TypeQ8_0, ggufx.TypeQ8_0, n })
 		ok(t, appendTo(sinks, 0, 0, 128, nil, numbers(128*64), numbers(128*64)))
 		ok(t, readFrom(sinks, k, nil, 0, 0, uint64(token), 1))
 		check(t, near(k, numbers(7 * 64)[token*64:][:64], 6e-4) == (n == 8), n)
 	}
+	own := ggufx.KVHasTypeK | ggufx.KVHasTypeV // of F32, which is 0
 	narrow := kvOf(func(o *ggufx.KVOptions) {
-		o.Layers = []ggufx.KVLayerOptions{{TypeK: ggufx.KVF32, TypeV: ggufx.KVF32, Window: 2}, {}}
+		o.Layers = []ggufx.KVLayerOptions{{Flags: own, TypeK: ggufx.TypeF32, TypeV: ggufx.TypeF32, Window: 2}, {}}
 	})
 	ok(t, appendTo(narrow, 0, 0, 5, nil, numbers(320), numbers(320)))
 	check(t, math.Abs(float64(attended(t, narrow, 0)[0])+0.795041) < 1e-5)
-	chunks := ggufx.KVLayerOptions{TypeK: ggufx.KVF32, TypeV: ggufx.KVF32, Window: 2, WindowKind: ggufx.WindowKindChunked}
+	chunks := ggufx.KVLayerOptions{Flags: own, TypeK: ggufx.TypeF32, TypeV: ggufx.TypeF32, Window: 2, WindowKind: ggufx.WindowKindChunked}
 	chunked := kvOf(func(o *ggufx.KVOptions) { o.Layers = []ggufx.KVLayerOptions{chunks, {}} })
 	ok(t, appendTo(chunked, 0, 0, 5, nil, numbers(320), numbers(320)))
 	check(t, near(attended(t, chunked, 0)[:1], numbers(320)[256:257], 1e-5)) // only the token
 	slim := kvOf(func(o *ggufx.KVOptions) { o.HeadDimV = 16 })
 	ok(t, appendTo(slim, 0, 0, 1, nil, numbers(64), numbers(32)))
 	ok(t, attendTo(slim, out[:64], nil, 0, 0, numbers(128), 1, nil, nil))
-	shared := kvOf(func(o *ggufx.KVOptions) { o.Flags, o.HeadDimV = ggufx.KVVInK, 16 })
+	shared := kvOf(func(o *ggufx.KVOptions) { o.Flags, o.HeadDimV = o.Flags|ggufx.KVVInK, 16 })
 	ok(t, appendTo(shared, 0, 0, 1, nil, numbers(64), nil))
 	var data bytes.Buffer
 	ok(t, kvOf(func(o *ggufx.KVOptions) { o.Model = 7 }).Save(0, &data))
@@ -82,7 +83,8 @@ func TestSessionOptions(t *testing.T) {
 	rt := newRuntime(t)
 	model := must[*ggufx.Model](t)(rt.NewModel(demo(t, rt), nil))
 	seen := map[float32]int{}
-	for i, o := range []ggufx.SessionOptions{{}, {TypeK: ggufx.KVF32}, {TypeV: ggufx.KVF32}, {TypeK: ggufx.KVF32, TypeV: ggufx.KVF32},
+	k, v := ggufx.SessionHasTypeK, ggufx.SessionHasTypeV // F32 is 0
+	for i, o := range []ggufx.SessionOptions{{}, {Flags: k}, {Flags: v}, {Flags: k | v, TypeK: ggufx.TypeF32, TypeV: ggufx.TypeF32},
 		{MatmulFlags: ggufx.MatmulF32}} {
 		o := o
 		session := must[*ggufx.Session](t)(model.NewSession(&o))

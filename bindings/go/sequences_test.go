@@ -148,7 +148,7 @@ func TestSequencesAreSavedAndLoaded(t *testing.T) {
 	fails(t, from.Save(3, io.Discard), ggufx.StatusArgument)
 	check(t, lengths(to) == [3]uint64{5, 0, 5})
 	o := sequenceOptions()
-	o.TypeK = ggufx.KVF32
+	o.Flags, o.TypeK = ggufx.SessionHasTypeK, ggufx.TypeF32
 	fails(t, newSession(t, o).Load(0, bytes.NewReader(data.Bytes())), ggufx.StatusMismatch)
 }
 

@@ -454,7 +454,7 @@ func embedderFactsOf(from *C.ggufx_embedder_facts) (to EmbedderFacts) {
 
 // EstimateOptions: options of an estimate. All zero means default.
 type EstimateOptions struct {
-	// EstimateHasFileType, EstimateImatrix, EstimateLayers
+	// EstimateHas*, _IMATRIX, _LAYERS
 	Flags EstimateFlags
 	// Quantization mix, as in Runtime.NewQuantizer
 	FileType uint32
@@ -464,10 +464,11 @@ type EstimateOptions struct {
 	Batch uint32
 	// Number of sessions in parallel; 0 = 1
 	Sessions uint32
-	// * of the keys
-	TypeK KVType
-	// * of the values. Runtime.Recommend chooses both types if both are KVDEFAULT.
-	TypeV KVType
+	// Type of the keys; 0 without EstimateHasTypeK = F16
+	TypeK TensorType
+	// Type of the values; 0 without EstimateHasTypeV = F16. Runtime.Recommend chooses both types if
+	// neither is given.
+	TypeV TensorType
 	// As in Runtime.NewQuantizer; nil: default
 	Job *QuantizerOptions
 	// Limit of total_bytes; 0: no limit
@@ -520,7 +521,7 @@ func (o *EstimateOptions) write(run *running, to *C.ggufx_estimate_options) {
 
 // EstimateFacts: result of Runtime.Estimate.
 type EstimateFacts struct {
-	// EstimateFits, EstimateNeedsImatrix, _NO_GRAPH
+	// EstimateFits, EstimateNeedsImatrix, EstimateUnsupported
 	Flags EstimateFlags
 	// Quantization mix, or EstimateAsIs
 	FileType uint32
@@ -530,10 +531,10 @@ type EstimateFacts struct {
 	Batch uint32
 	// Number of sessions in parallel
 	Sessions uint32
-	// * of the keys
-	TypeK KVType
-	// * of the values
-	TypeV KVType
+	// Type of the keys
+	TypeK TensorType
+	// Type of the values
+	TypeV TensorType
 	// Largest Context that fits into memory_bytes, up to the larger of the trained and the requested
 	// context; 0: none.
 	MaxContext uint32
@@ -599,8 +600,8 @@ func estimateFactsOf(from *C.ggufx_estimate_facts) (to EstimateFacts) {
 	to.Context = uint32(from.n_context)
 	to.Batch = uint32(from.n_batch)
 	to.Sessions = uint32(from.n_sessions)
-	to.TypeK = KVType(from.type_k)
-	to.TypeV = KVType(from.type_v)
+	to.TypeK = TensorType(from.type_k)
+	to.TypeV = TensorType(from.type_v)
 	to.MaxContext = uint32(from.max_context)
 	to.Messages = uint32(from.n_messages)
 	to.Parameters = uint64(from.n_parameters)
@@ -1378,10 +1379,12 @@ func (o *ImatrixOptions) write(run *running, to *C.ggufx_imatrix_options) {
 // KVLayerOptions: options of one layer. Pages that no later token can see are freed, except with
 // symmetric windows.
 type KVLayerOptions struct {
-	// * of the keys; KVDEFAULT = that of the cache
-	TypeK KVType
-	// * of the values; KVDEFAULT = that of the cache
-	TypeV KVType
+	// KVHasTypeK, KVHasTypeV
+	Flags KVFlags
+	// Type of the keys; 0 without KVHasTypeK = that of the cache
+	TypeK TensorType
+	// Type of the values; 0 without KVHasTypeV = that of the cache
+	TypeV TensorType
 	// Positions that a token sees, see WindowKind; 0 = causal, no limit
 	Window uint32
 	// WindowKind*; 0 without a window
@@ -1389,6 +1392,8 @@ type KVLayerOptions struct {
 }
 
 func (o *KVLayerOptions) write(run *running, to *C.ggufx_kv_layer_options) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_kv_layer_options{}))
+	to.flags = C.uint32_t(o.Flags)
 	to.type_k = C.uint32_t(o.TypeK)
 	to.type_v = C.uint32_t(o.TypeV)
 	to.window = C.uint32_t(o.Window)
@@ -1397,7 +1402,7 @@ func (o *KVLayerOptions) write(run *running, to *C.ggufx_kv_layer_options) {
 
 // KVOptions: options of Runtime.KVEstimate. All zero means default.
 type KVOptions struct {
-	// KVFitTq30, _CENTRE_*, _V_IN_K
+	// KVFitTq30, _CENTRE_*, _V_IN_K, _HAS_TYPE_K, _HAS_TYPE_V
 	Flags KVFlags
 	// At least 1; NumLayers * Sequences is at most 4,194,304
 	NumLayers uint32
@@ -1409,10 +1414,10 @@ type KVOptions struct {
 	HeadDimK uint32
 	// Values of a value head; 0 = HeadDimK, the maximum with KVVInK
 	HeadDimV uint32
-	// * of the keys
-	TypeK KVType
-	// * of the values
-	TypeV KVType
+	// Type of the keys; 0 without KVHasTypeK = F16
+	TypeK TensorType
+	// Type of the values; 0 without KVHasTypeV = F16
+	TypeV TensorType
 	// 0 = 1
 	Sequences uint32
 	// Maximum per sequence; 0 = limited by memory
@@ -1587,10 +1592,10 @@ func (o *KVRange) write(run *running, to *C.ggufx_kv_range) {
 
 // KVFacts: result of KVCache.Info.
 type KVFacts struct {
-	// * of the keys, as the options have it for KVAllLayers
-	TypeK KVType
-	// * of the values
-	TypeV KVType
+	// Type of the keys, as the options have it for KVAllLayers
+	TypeK TensorType
+	// Type of the values
+	TypeV TensorType
 	// Tokens of all sequences, in the first layer for KVAllLayers
 	Tokens uint64
 	// Allocated pages, used or not; shared pages count once
@@ -1613,8 +1618,8 @@ type KVFacts struct {
 }
 
 func kvFactsOf(from *C.ggufx_kv_facts) (to KVFacts) {
-	to.TypeK = KVType(from.type_k)
-	to.TypeV = KVType(from.type_v)
+	to.TypeK = TensorType(from.type_k)
+	to.TypeV = TensorType(from.type_v)
 	to.Tokens = uint64(from.n_tokens)
 	to.Pages = uint64(from.n_pages)
 	to.PlainPages = uint64(from.n_plain_pages)
@@ -1879,14 +1884,16 @@ func layerFactsOf(from *C.ggufx_layer_facts) (to LayerFacts) {
 
 // SessionOptions: options of Model.NewSession. All zero means default.
 type SessionOptions struct {
+	// SessionHasTypeK, SessionHasTypeV
+	Flags SessionFlags
 	// Maximum number of tokens of a sequence; 0 = the trained context, at most 8192
 	Context uint32
 	// Tokens computed at once; 0 = 512
 	Batch uint32
-	// * of the keys
-	TypeK KVType
-	// * of the values
-	TypeV KVType
+	// Type of the keys; 0 without SessionHasTypeK = F16
+	TypeK TensorType
+	// Type of the values; 0 without SessionHasTypeV = F16
+	TypeV TensorType
 	// Matmul* of all products
 	MatmulFlags MatmulFlags
 	// Maximum number of tokens of all sequences together, which then share memory. It is allocated
@@ -1903,6 +1910,7 @@ type SessionOptions struct {
 
 func (o *SessionOptions) write(run *running, to *C.ggufx_session_options) {
 	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_session_options{}))
+	to.flags = C.uint32_t(o.Flags)
 	to.n_context = C.uint32_t(o.Context)
 	to.n_batch = C.uint32_t(o.Batch)
 	to.type_k = C.uint32_t(o.TypeK)
@@ -1919,10 +1927,10 @@ type SessionFacts struct {
 	Context uint32
 	// Tokens computed at once
 	Batch uint32
-	// * of the keys
-	TypeK KVType
-	// * of the values
-	TypeV KVType
+	// Type of the keys
+	TypeK TensorType
+	// Type of the values
+	TypeV TensorType
 	// Number of sequences
 	Sequences uint32
 	// Tokens for which sequences share memory; 0: each has its own
@@ -1932,8 +1940,8 @@ type SessionFacts struct {
 func sessionFactsOf(from *C.ggufx_session_facts) (to SessionFacts) {
 	to.Context = uint32(from.n_context)
 	to.Batch = uint32(from.n_batch)
-	to.TypeK = KVType(from.type_k)
-	to.TypeV = KVType(from.type_v)
+	to.TypeK = TensorType(from.type_k)
+	to.TypeV = TensorType(from.type_v)
 	to.Sequences = uint32(from.n_sequences)
 	to.ContextTotal = uint64(from.n_context_total)
 	return to
@@ -2223,9 +2231,9 @@ func candidateOf(from *C.ggufx_candidate) (to Candidate) {
 type TypeFacts struct {
 	Flags TypeFlags
 	ID    TensorType
-	// Values per block
+	// Values per block; 0: the head is the block (GX types)
 	BlockValues uint32
-	// Bytes per block
+	// Bytes per block; 0 if BlockValues is 0
 	BlockBytes uint32
 	// Name as ggml spells it: "q4_K"; valid for the life of the process
 	Name string
@@ -2234,27 +2242,6 @@ type TypeFacts struct {
 func typeFactsOf(from *C.ggufx_type_facts) (to TypeFacts) {
 	to.Flags = TypeFlags(from.flags)
 	to.ID = TensorType(from.id)
-	to.BlockValues = uint32(from.block_values)
-	to.BlockBytes = uint32(from.block_bytes)
-	to.Name = C.GoString(from.name)
-	return to
-}
-
-// KVTypeFacts: result of KVTypeInfo.
-type KVTypeFacts struct {
-	Flags TypeFlags
-	ID    KVType
-	// Values per block; head_dim is padded to a multiple of it. 0: the head is the block
-	BlockValues uint32
-	// Bytes per block; 0 if BlockValues is 0
-	BlockBytes uint32
-	// "f16"; valid for the life of the process
-	Name string
-}
-
-func kvTypeFactsOf(from *C.ggufx_kv_type_facts) (to KVTypeFacts) {
-	to.Flags = TypeFlags(from.flags)
-	to.ID = KVType(from.id)
 	to.BlockValues = uint32(from.block_values)
 	to.BlockBytes = uint32(from.block_bytes)
 	to.Name = C.GoString(from.name)

@@ -60,7 +60,7 @@ func followed(t testing.TB, rt *ggufx.Runtime) map[string]func(w ggufx.Watch) er
 		"AttendBatch": func(w ggufx.Watch) error {
 			return attendBatch(kv, y[:128], nil, 0, []uint32{0}, x[:128], nil, &ggufx.AttendOptions{Watch: w})
 		},
-		"Requantize": func(w ggufx.Watch) error { return kv.Requantize(ggufx.KVAllLayers, ggufx.KVQ8_0, ggufx.KVQ8_0, &w) },
+		"Requantize": func(w ggufx.Watch) error { return kv.Requantize(ggufx.KVAllLayers, ggufx.TypeQ8_0, ggufx.TypeQ8_0, &w) },
 		"Compact":    func(w ggufx.Watch) error { return holes.Compact(0, &w) },
 		"Decode": func(w ggufx.Watch) error {
 			_, err := session.Decode([]ggufx.DecodeItem{lastOf(0, []int32{1})}, nil, &ggufx.DecodeOptions{Watch: w})

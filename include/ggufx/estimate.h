@@ -18,7 +18,8 @@
 extern "C" {
 #endif
 
-/* Flags of an estimate: the first three of its options, the others of its result. */
+/* Flags of an estimate: _FITS, _NEEDS_IMATRIX and _UNSUPPORTED of its result, the others of its
+ * options. */
 typedef uint32_t ggufx_estimate_flags;
 #define GGUFX_ESTIMATE_HAS_FILE_TYPE 1u /* use file_type; otherwise the tensors stay as they are */
 #define GGUFX_ESTIMATE_IMATRIX 2u       /* assume an imatrix with an entry for every tensor */
@@ -28,18 +29,21 @@ typedef uint32_t ggufx_estimate_flags;
 /* ggufx_model_create does not support this architecture. The bytes of model, caches and sessions
  * are those of a llama model of this shape; all layers keep the whole context. */
 #define GGUFX_ESTIMATE_UNSUPPORTED 16u
+#define GGUFX_ESTIMATE_HAS_TYPE_K 64u  /* type_k counts even if it is 0 (GGUFX_TYPE_F32) */
+#define GGUFX_ESTIMATE_HAS_TYPE_V 128u /* type_v counts even if it is 0 */
 
 /* Options of an estimate. All zero means default. */
 typedef struct ggufx_estimate_options {
     uint32_t struct_size;
-    ggufx_estimate_flags flags; /* GGUFX_ESTIMATE_HAS_FILE_TYPE, _IMATRIX, _LAYERS */
+    ggufx_estimate_flags flags; /* GGUFX_ESTIMATE_HAS_*, _IMATRIX, _LAYERS */
     uint32_t file_type;         /* quantization mix, as in ggufx_quantizer_create */
     uint32_t n_context;         /* tokens of each session; 0 = as ggufx_session_create */
     uint32_t n_batch;           /* tokens computed at once; 0 = 512 */
     uint32_t n_sessions;        /* number of sessions in parallel; 0 = 1 */
-    ggufx_kv_type type_k;       /* GGUFX_KV_* of the keys */
-    /* GGUFX_KV_* of the values. ggufx_recommend chooses both types if both are GGUFX_KV_DEFAULT. */
-    ggufx_kv_type type_v;
+    ggufx_type type_k;          /* type of the keys; 0 without GGUFX_ESTIMATE_HAS_TYPE_K = F16 */
+    /* Type of the values; 0 without GGUFX_ESTIMATE_HAS_TYPE_V = F16. ggufx_recommend chooses both
+     * types if neither is given. */
+    ggufx_type type_v;
     const ggufx_quantizer_options *job; /* as in ggufx_quantizer_create; NULL: default */
     uint64_t memory_bytes;              /* limit of total_bytes; 0: no limit */
     double bandwidth; /* memory bandwidth of all threads in bytes per second; 0: no speeds */
@@ -64,13 +68,13 @@ typedef struct ggufx_estimate_options {
 
 typedef struct ggufx_estimate_facts {
     uint32_t struct_size;       /* set by the caller */
-    ggufx_estimate_flags flags; /* GGUFX_ESTIMATE_FITS, _NEEDS_IMATRIX, _NO_GRAPH */
+    ggufx_estimate_flags flags; /* GGUFX_ESTIMATE_FITS, _NEEDS_IMATRIX, _UNSUPPORTED */
     uint32_t file_type;         /* quantization mix, or GGUFX_ESTIMATE_AS_IS */
     uint32_t n_context;         /* tokens of each session, defaults included */
     uint32_t n_batch;           /* tokens computed at once */
     uint32_t n_sessions;        /* number of sessions in parallel */
-    ggufx_kv_type type_k;       /* GGUFX_KV_* of the keys */
-    ggufx_kv_type type_v;       /* GGUFX_KV_* of the values */
+    ggufx_type type_k;          /* type of the keys */
+    ggufx_type type_v;          /* type of the values */
     /* Largest n_context that fits into memory_bytes, up to the larger of the trained and the
      * requested context; 0: none. */
     uint32_t max_context;
@@ -151,8 +155,7 @@ GGUFX_API ggufx_status ggufx_estimate(ggufx_estimate_facts *out, const ggufx_run
  * - Weights: the file as it is, and every mix that needs no imatrix or has one. Mixes are tried if
  *   the file has no quantized tensor or the job allows requantization. With
  *   GGUFX_ESTIMATE_HAS_FILE_TYPE only file_type is tried.
- * - KV cache types: a ladder from F16 down. If type_k or type_v is not GGUFX_KV_DEFAULT, only these
- *   are tried.
+ * - KV cache types: a ladder from F16 down. If type_k or type_v is given, only these are tried.
  *
  * facts.loss is the expected KL divergence from the file as it is with an F32 cache, in nats per
  * token. It is the sum of a part for the weights, proportional to the square of weight_error, and a

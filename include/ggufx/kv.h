@@ -29,16 +29,7 @@ enum {
     GGUFX_KV_WINDOW_SYMMETRIC = 2
 };
 
-/* Options of one layer. Pages that no later token can see are freed, except with symmetric
- * windows. */
-typedef struct ggufx_kv_layer_options {
-    ggufx_kv_type type_k; /* GGUFX_KV_* of the keys; GGUFX_KV_DEFAULT = that of the cache */
-    ggufx_kv_type type_v; /* GGUFX_KV_* of the values; GGUFX_KV_DEFAULT = that of the cache */
-    uint32_t window;      /* positions that a token sees, see window_kind; 0 = causal, no limit */
-    ggufx_window_kind window_kind; /* GGUFX_KV_WINDOW_*; 0 without a window */
-} ggufx_kv_layer_options;
-
-/* Flags of a cache. */
+/* Flags of a cache, and of a layer. */
 typedef uint32_t ggufx_kv_flags;
 #define GGUFX_KV_FIT_TQ3_0 1u /* search the scales of TQ3_0: lower error, same bytes */
 /* Subtracts means and equalizes channels for all quantized types; see ggufx_kv_calibrate. The
@@ -46,9 +37,22 @@ typedef uint32_t ggufx_kv_flags;
 #define GGUFX_KV_CENTRE_ALL 2u
 #define GGUFX_KV_CENTRE_NONE 4u /* the same for no type */
 /* The values of a head are the first head_dim_v coordinates of its keys (MLA). Values take no
- * memory and are not appended. type_v is type_k, or 0. RoPE rotates the coordinates after
+ * memory and are not appended. type_v is type_k, or not given. RoPE rotates the coordinates after
  * head_dim_v. */
 #define GGUFX_KV_V_IN_K 8u
+#define GGUFX_KV_HAS_TYPE_K 16u /* type_k counts even if it is 0 (GGUFX_TYPE_F32) */
+#define GGUFX_KV_HAS_TYPE_V 32u /* type_v counts even if it is 0 */
+
+/* Options of one layer. Pages that no later token can see are freed, except with symmetric
+ * windows. */
+typedef struct ggufx_kv_layer_options {
+    uint32_t struct_size;
+    ggufx_kv_flags flags; /* GGUFX_KV_HAS_TYPE_K, _HAS_TYPE_V */
+    ggufx_type type_k;    /* type of the keys; 0 without GGUFX_KV_HAS_TYPE_K = that of the cache */
+    ggufx_type type_v; /* type of the values; 0 without GGUFX_KV_HAS_TYPE_V = that of the cache */
+    uint32_t window;   /* positions that a token sees, see window_kind; 0 = causal, no limit */
+    ggufx_window_kind window_kind; /* GGUFX_KV_WINDOW_*; 0 without a window */
+} ggufx_kv_layer_options;
 
 #define GGUFX_KV_NO_SINK_TOKENS 0xffffffffu /* no attention sinks: n_sinks = 0 tokens */
 
@@ -63,15 +67,15 @@ enum {
 
 typedef struct ggufx_kv_options {
     uint32_t struct_size;
-    ggufx_kv_flags flags; /* GGUFX_KV_FIT_TQ3_0, _CENTRE_*, _V_IN_K */
+    ggufx_kv_flags flags; /* GGUFX_KV_FIT_TQ3_0, _CENTRE_*, _V_IN_K, _HAS_TYPE_K, _HAS_TYPE_V */
     uint32_t n_layers;    /* at least 1; n_layers * n_sequences is at most 4,194,304 */
     uint32_t n_kv_heads;  /* at least 1 */
     uint32_t n_q_heads;   /* a multiple of n_kv_heads */
     uint32_t head_dim_k;  /* values of a key head, at least 1 */
     /* values of a value head; 0 = head_dim_k, the maximum with GGUFX_KV_V_IN_K */
     uint32_t head_dim_v;
-    ggufx_kv_type type_k; /* GGUFX_KV_* of the keys */
-    ggufx_kv_type type_v; /* GGUFX_KV_* of the values */
+    ggufx_type type_k;    /* type of the keys; 0 without GGUFX_KV_HAS_TYPE_K = F16 */
+    ggufx_type type_v;    /* type of the values; 0 without GGUFX_KV_HAS_TYPE_V = F16 */
     uint32_t n_sequences; /* 0 = 1 */
     uint64_t max_tokens;  /* maximum per sequence; 0 = limited by memory */
     /* Attention sinks: first tokens that stay F16 with quantized types, and F32 with BF16. At most
@@ -508,7 +512,7 @@ GGUFX_API ggufx_status ggufx_kv_save_file(const ggufx_kv *kv, uint32_t sequence,
 GGUFX_API ggufx_status ggufx_kv_load_file(ggufx_kv *kv, uint32_t sequence, const char *path,
                                           ggufx_error *error);
 
-#define GGUFX_KV_KEEP_TYPE 0xffffffffu  /* the present type of a layer */
+#define GGUFX_TYPE_KEEP 0xffffffffu     /* the present type of a layer */
 #define GGUFX_KV_ALL_LAYERS 0xffffffffu /* all layers, in place of a layer index */
 
 /*
@@ -519,7 +523,7 @@ GGUFX_API ggufx_status ggufx_kv_load_file(ggufx_kv *kv, uint32_t sequence, const
  * stay. With quantized types the last tokens of a sequence stay F16. Its first n_sinks tokens stay
  * F16, or F32 with BF16, if the sequence still begins at its first page.
  *
- * type_k, type_v  GGUFX_KV_*; GGUFX_KV_DEFAULT = F16, GGUFX_KV_KEEP_TYPE = as it is.
+ * type_k, type_v  GGUFX_TYPE_*; GGUFX_TYPE_KEEP = as it is.
  * progress        NULL: cannot be cancelled. Counts heads of pages.
  *
  * The new pages of all layers of the call exist beside the old ones until it ends: one layer per
@@ -532,8 +536,8 @@ GGUFX_API ggufx_status ggufx_kv_load_file(ggufx_kv *kv, uint32_t sequence, const
  * for its new type), MEMORY, CANCELLED. After an error nothing has changed.
  * Threads: exclusive on kv; uses the runtime's executor.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_kv_requantize(ggufx_kv *kv, uint32_t layer, ggufx_kv_type type_k,
-                                           ggufx_kv_type type_v, const ggufx_progress *progress,
+GGUFX_API ggufx_status ggufx_kv_requantize(ggufx_kv *kv, uint32_t layer, ggufx_type type_k,
+                                           ggufx_type type_v, const ggufx_progress *progress,
                                            ggufx_error *error);
 
 /*
@@ -563,9 +567,8 @@ GGUFX_API ggufx_status ggufx_kv_clear(ggufx_kv *kv, ggufx_error *error);
 typedef struct ggufx_kv_facts {
     uint32_t struct_size; /* set by the caller */
     uint32_t flags;       /* 0 */
-    ggufx_kv_type
-        type_k; /* GGUFX_KV_* of the keys, as the options have it for GGUFX_KV_ALL_LAYERS */
-    ggufx_kv_type type_v; /* GGUFX_KV_* of the values */
+    ggufx_type type_k;    /* type of the keys, as the options have it for GGUFX_KV_ALL_LAYERS */
+    ggufx_type type_v;    /* type of the values */
     uint64_t n_tokens;    /* tokens of all sequences, in the first layer for GGUFX_KV_ALL_LAYERS */
     uint64_t n_pages;     /* allocated pages, used or not; shared pages count once */
     uint64_t n_plain_pages;   /* pages among them that are not quantized: sinks and last tokens */

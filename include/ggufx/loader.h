@@ -236,8 +236,6 @@ extern "C" {
     X(type_find) \
     X(type_row_bytes) \
     X(runtime_kernel_name) \
-    X(kv_type_info) \
-    X(kv_type_from_name) \
     X(writer_create) \
     X(writer_destroy) \
     X(writer_set_u64) \
@@ -412,7 +410,7 @@ typedef struct ggufx_functions {
     ggufx_status (*kv_load)(ggufx_kv *kv, uint32_t sequence, ggufx_status (*read)(void *user, void *data, size_t n), void *user, ggufx_error *error);
     ggufx_status (*kv_save_file)(const ggufx_kv *kv, uint32_t sequence, const char *path, ggufx_error *error);
     ggufx_status (*kv_load_file)(ggufx_kv *kv, uint32_t sequence, const char *path, ggufx_error *error);
-    ggufx_status (*kv_requantize)(ggufx_kv *kv, uint32_t layer, ggufx_kv_type type_k, ggufx_kv_type type_v, const ggufx_progress *progress, ggufx_error *error);
+    ggufx_status (*kv_requantize)(ggufx_kv *kv, uint32_t layer, ggufx_type type_k, ggufx_type type_v, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*kv_compact)(ggufx_kv *kv, uint32_t sequence, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*kv_clear)(ggufx_kv *kv, ggufx_error *error);
     ggufx_status (*kv_info)(ggufx_kv_facts *out, const ggufx_kv *kv, uint32_t layer, ggufx_error *error);
@@ -475,8 +473,6 @@ typedef struct ggufx_functions {
     ggufx_status (*type_find)(ggufx_type *out, const char *name, ggufx_error *error);
     ggufx_status (*type_row_bytes)(uint64_t *out, ggufx_type type, uint64_t n, ggufx_error *error);
     const char *(*runtime_kernel_name)(const ggufx_runtime *rt, ggufx_type type);
-    ggufx_status (*kv_type_info)(ggufx_kv_type_facts *out, ggufx_kv_type type, ggufx_error *error);
-    ggufx_status (*kv_type_from_name)(ggufx_kv_type *out, const char *name, ggufx_error *error);
     ggufx_status (*writer_create)(ggufx_writer **out, const ggufx_runtime *rt, const ggufx_writer_options *options, ggufx_error *error);
     void (*writer_destroy)(ggufx_writer *writer);
     ggufx_status (*writer_set_u64)(ggufx_writer *writer, const char *key, size_t length, ggufx_value_type type, uint64_t value, ggufx_error *error);

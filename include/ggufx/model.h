@@ -350,14 +350,19 @@ typedef struct ggufx_session ggufx_session;
 /* no checkpoints, except the state before the last decode */
 #define GGUFX_SESSION_NO_CHECKPOINTS 0xffffffffu
 
+/* Flags of a session. */
+typedef uint32_t ggufx_session_flags;
+#define GGUFX_SESSION_HAS_TYPE_K 1u /* type_k counts even if it is 0 (GGUFX_TYPE_F32) */
+#define GGUFX_SESSION_HAS_TYPE_V 2u /* type_v counts even if it is 0 */
+
 typedef struct ggufx_session_options {
     uint32_t struct_size;
-    uint32_t flags; /* 0 */
+    ggufx_session_flags flags; /* GGUFX_SESSION_HAS_TYPE_K, _HAS_TYPE_V */
     /* maximum number of tokens of a sequence; 0 = the trained context, at most 8192 */
     uint32_t n_context;
-    uint32_t n_batch;                /* tokens computed at once; 0 = 512 */
-    ggufx_kv_type type_k;            /* GGUFX_KV_* of the keys */
-    ggufx_kv_type type_v;            /* GGUFX_KV_* of the values */
+    uint32_t n_batch;  /* tokens computed at once; 0 = 512 */
+    ggufx_type type_k; /* type of the keys; 0 without GGUFX_SESSION_HAS_TYPE_K = F16 */
+    ggufx_type type_v; /* type of the values; 0 without GGUFX_SESSION_HAS_TYPE_V = F16 */
     ggufx_matmul_flags matmul_flags; /* GGUFX_MATMUL_* of all products */
     uint32_t reserved;
     /* Maximum number of tokens of all sequences together, which then share memory. It is allocated
@@ -395,8 +400,8 @@ typedef struct ggufx_session_facts {
     uint32_t flags;       /* 0 */
     uint32_t n_context;   /* maximum number of tokens of a sequence */
     uint32_t n_batch;     /* tokens computed at once */
-    ggufx_kv_type type_k; /* GGUFX_KV_* of the keys */
-    ggufx_kv_type type_v; /* GGUFX_KV_* of the values */
+    ggufx_type type_k;    /* type of the keys */
+    ggufx_type type_v;    /* type of the values */
     uint32_t n_sequences; /* number of sequences */
     uint32_t reserved;
     uint64_t n_context_total; /* tokens for which sequences share memory; 0: each has its own */

@@ -1,5 +1,5 @@
 /*
- * ggufx/types.h: tensor types (the ids of GGUF files) and KV cache types.
+ * ggufx/types.h: types of tensors and of KV caches.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_TYPES_H
@@ -11,8 +11,9 @@
 extern "C" {
 #endif
 
-/* Tensor types, with the ids that GGUF files contain. The ids 4, 5, 31 .. 33 and 36 .. 38 were
- * removed from the format. */
+/* Types of tensors and of KV caches. Ids below 1024 are those that GGUF files contain; 4, 5,
+ * 31 .. 33 and 36 .. 38 were removed from the format. Caches take F32, F16, BF16, Q8_0, Q5_1, Q5_0,
+ * Q4_1, Q4_0, IQ4_NL, and the types from 1024 on, which no file has. */
 typedef uint32_t ggufx_type;
 enum {
     GGUFX_TYPE_F32 = 0,
@@ -49,10 +50,20 @@ enum {
     GGUFX_TYPE_MXFP4 = 39,
     GGUFX_TYPE_NVFP4 = 40,
     GGUFX_TYPE_Q1_0 = 41,
-    GGUFX_TYPE_Q2_0 = 42
+    GGUFX_TYPE_Q2_0 = 42,
+    /* ROT types: the blocks of Q5_0, Q4_0, IQ4_NL after a Hadamard transform of the head */
+    GGUFX_TYPE_ROT_Q5_0 = 1024,
+    GGUFX_TYPE_ROT_Q4_0 = 1025,
+    GGUFX_TYPE_ROT_IQ4_NL = 1026,
+    GGUFX_TYPE_TQ3_0 = 1027, /* 32 values in 14 bytes, as published: the third bit is not read */
+    GGUFX_TYPE_TQ3_0_RESIDUAL = 1028, /* the same bytes with all three bits read */
+    /* GX types: 2, 3 or 4 bits per value and one scale per head; head_dim is a multiple of 16 */
+    GGUFX_TYPE_GX2 = 1029,
+    GGUFX_TYPE_GX3 = 1030,
+    GGUFX_TYPE_GX4 = 1031
 };
 
-/* Properties of a tensor type or KV cache type. */
+/* Properties of a type. */
 typedef uint32_t ggufx_type_flags;
 #define GGUFX_TYPE_IS_QUANTIZED 1u  /* blocks of codes with scales */
 #define GGUFX_TYPE_IS_FLOAT 2u      /* F64, F32, F16, BF16 */
@@ -60,29 +71,31 @@ typedef uint32_t ggufx_type_flags;
 #define GGUFX_TYPE_IS_ACTIVATION 8u /* Q8_1, Q8_K: computed at run time, not meant for files */
 #define GGUFX_TYPE_HAS_MATVEC 16u   /* usable as the weight of ggufx_matvec */
 #define GGUFX_TYPE_HAS_QUANTIZE 32u /* usable as the result of ggufx_quantize */
+#define GGUFX_TYPE_IN_FILES 64u     /* a type of tensors */
+#define GGUFX_TYPE_IN_CACHES 128u   /* a type of KV caches, which pad heads to whole blocks */
 
 typedef struct ggufx_type_facts {
     uint32_t struct_size; /* set by the caller */
     ggufx_type_flags flags;
     ggufx_type id;
-    uint32_t block_values; /* values per block */
-    uint32_t block_bytes;  /* bytes per block */
+    uint32_t block_values; /* values per block; 0: the head is the block (GX types) */
+    uint32_t block_bytes;  /* bytes per block; 0 if block_values is 0 */
     uint32_t reserved;
     const char *name; /* name as ggml spells it: "q4_K"; valid for the life of the process */
 } ggufx_type_facts;
 
-/* Describes a tensor type. out->struct_size must be set.
+/* Describes a type. out->struct_size must be set.
  * Errors: ARGUMENT, TYPE (the message tells removed from unknown ids).
  * Threads: any.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_type_info(ggufx_type_facts *out, ggufx_type type, ggufx_error *error);
 
-/* Finds a tensor type by name, regardless of case: "Q4_K".
+/* Finds a type by name, regardless of case: "Q4_K".
  * Errors: ARGUMENT, NOT_FOUND (the message suggests the nearest name).
  * Threads: any.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_type_find(ggufx_type *out, const char *name, ggufx_error *error);
 
-/* Returns the bytes of a row of n values in *out.
- * Errors: ARGUMENT, TYPE, SHAPE (n is not a multiple of the block), OVERFLOW.
+/* Returns the bytes of a row of n values of a tensor in *out.
+ * Errors: ARGUMENT, TYPE (also for types of caches alone), SHAPE (n is not a multiple of the block), OVERFLOW.
  * Threads: any.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_type_row_bytes(uint64_t *out, ggufx_type type, uint64_t n,
                                             ggufx_error *error);
@@ -91,51 +104,6 @@ GGUFX_API ggufx_status ggufx_type_row_bytes(uint64_t *out, ggufx_type type, uint
  * unknown type gives NULL.
  * Threads: any number at once.   Since: 0.1. */
 GGUFX_API const char *ggufx_runtime_kernel_name(const ggufx_runtime *rt, ggufx_type type);
-
-/* KV cache types. Their ids are independent of tensor types and are never written to GGUF files. */
-typedef uint32_t ggufx_kv_type;
-enum {
-    GGUFX_KV_DEFAULT = 0, /* F16 */
-    GGUFX_KV_F32 = 1,
-    GGUFX_KV_F16 = 2,
-    GGUFX_KV_BF16 = 3,
-    GGUFX_KV_Q8_0 = 8, /* from here to IQ4_NL: blocks of 32 values as in GGUF files */
-    GGUFX_KV_Q5_1 = 9,
-    GGUFX_KV_Q5_0 = 10,
-    GGUFX_KV_Q4_1 = 11,
-    GGUFX_KV_Q4_0 = 12,
-    GGUFX_KV_IQ4_NL = 13,
-    GGUFX_KV_ROT_Q5_0 = 32, /* ROT types: the same blocks after a Hadamard transform of the head */
-    GGUFX_KV_ROT_Q4_0 = 33,
-    GGUFX_KV_ROT_IQ4_NL = 34,
-    GGUFX_KV_TQ3_0 = 64, /* 32 values in 14 bytes, as published: the third bit is not read */
-    GGUFX_KV_TQ3_0_RESIDUAL = 65, /* the same bytes with all three bits read */
-    /* GX types: 2, 3 or 4 bits per value and one scale per head; head_dim is a multiple of 16 */
-    GGUFX_KV_GX2 = 72,
-    GGUFX_KV_GX3 = 73,
-    GGUFX_KV_GX4 = 74
-};
-
-typedef struct ggufx_kv_type_facts {
-    uint32_t struct_size; /* set by the caller */
-    ggufx_type_flags flags;
-    ggufx_kv_type id;
-    /* values per block; head_dim is padded to a multiple of it. 0: the head is the block */
-    uint32_t block_values;
-    uint32_t block_bytes; /* bytes per block; 0 if block_values is 0 */
-    uint32_t reserved;
-    const char *name; /* "f16"; valid for the life of the process */
-} ggufx_kv_type_facts;
-
-/* Describes a KV cache type. out->struct_size must be set.
- * Errors: ARGUMENT, TYPE.   Threads: any.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_kv_type_info(ggufx_kv_type_facts *out, ggufx_kv_type type,
-                                          ggufx_error *error);
-
-/* Finds a KV cache type by name, regardless of case.
- * Errors: ARGUMENT, NOT_FOUND.   Threads: any.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_kv_type_from_name(ggufx_kv_type *out, const char *name,
-                                               ggufx_error *error);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@
 #include "abi/job_plan.hpp"
 #include "abi/model_handles.hpp"
 #include "abi/options.hpp"
+#include "abi/types.hpp"
 #include "base/fpenv.hpp"
 
 #include <ggufx/estimate.h>
@@ -14,8 +15,9 @@ using namespace ggufx::abi;
 
 namespace {
 
-constexpr uint32_t kEstimateFlags =
-    GGUFX_ESTIMATE_HAS_FILE_TYPE | GGUFX_ESTIMATE_IMATRIX | GGUFX_ESTIMATE_LAYERS;
+constexpr uint32_t kEstimateFlags = GGUFX_ESTIMATE_HAS_FILE_TYPE | GGUFX_ESTIMATE_IMATRIX |
+                                    GGUFX_ESTIMATE_LAYERS | GGUFX_ESTIMATE_HAS_TYPE_K |
+                                    GGUFX_ESTIMATE_HAS_TYPE_V;
 
 // Imported files of adapters.
 struct AdapterFiles {
@@ -47,8 +49,10 @@ model::EstimateOptions import_estimate(const ggufx_estimate_options *options,
     out.reserve_bytes = job.reserve_bytes;
     out.session.n_context = in.n_context;
     out.session.n_batch = in.n_batch;
-    out.session.type_k = in.type_k;
-    out.session.type_v = in.type_v;
+    out.session.type_k = import_kv_type(in.type_k, in.flags & GGUFX_ESTIMATE_HAS_TYPE_K,
+                                        "ggufx_estimate_options.type_k");
+    out.session.type_v = import_kv_type(in.type_v, in.flags & GGUFX_ESTIMATE_HAS_TYPE_V,
+                                        "ggufx_estimate_options.type_v");
     out.session.n_checkpoints = in.n_checkpoints;
     out.session.n_sequences = in.n_sequences;
     out.session.n_context_total = in.n_context_total;
@@ -83,8 +87,8 @@ ggufx_estimate_facts facts_of(const model::Estimate &e, uint64_t memory_bytes, u
     facts.n_context = e.n_context;
     facts.n_batch = e.n_batch;
     facts.n_sessions = e.n_sessions;
-    facts.type_k = e.type_k;
-    facts.type_v = e.type_v;
+    facts.type_k = export_kv_type(e.type_k);
+    facts.type_v = export_kv_type(e.type_v);
     facts.max_context = e.max_context;
     facts.n_parameters = e.weights.sums.n_parameters;
     facts.weight_bytes = e.weights.sums.n_bytes;

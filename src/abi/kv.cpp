@@ -1,67 +1,47 @@
-// KV cache types (the end of include/ggufx/types.h), and creation and destruction of caches (kv.h).
+// Creation and destruction of KV caches: include/ggufx/kv.h.
 // SPDX-License-Identifier: MIT
 #include "abi/kv_handle.hpp"
-#include "abi/names.hpp"
 #include "abi/options.hpp"
-
-#include <string.h>
+#include "abi/types.hpp"
 
 using namespace ggufx;
 using namespace ggufx::abi;
-
-// ---- types ------------------------------------------------------------------------------------
-
-namespace {
-
-uint32_t type_or_default(uint32_t type) {
-    return type == GGUFX_KV_DEFAULT ? uint32_t(GGUFX_KV_F16) : type;
-}
-
-} // namespace
-
-extern "C" ggufx_status ggufx_kv_type_info(ggufx_kv_type_facts *out, uint32_t type,
-                                           ggufx_error *error) {
-    return guard(error, [&] {
-        require(out, "out must be set");
-        const kv::TypeFacts *info = kv::type_facts(type_or_default(type));
-        if (!info) fail(Status::type, {}, "KV type %u is unknown", type);
-        ggufx_kv_type_facts facts = {};
-        facts.flags = info->flags;
-        facts.id = info->id;
-        facts.block_values = info->block_values;
-        facts.block_bytes = info->block_bytes;
-        facts.name = info->name;
-        export_struct(out, facts, "ggufx_kv_type_facts");
-    });
-}
-
-extern "C" ggufx_status ggufx_kv_type_from_name(uint32_t *out, const char *name,
-                                                ggufx_error *error) {
-    if (out) *out = 0;
-    return guard(error, [&] {
-        require(out && name, "out and name must be set");
-        const size_t length = strlen(name);
-        if (const kv::TypeFacts *info = kv::type_by_name(name, length)) {
-            *out = info->id;
-            return;
-        }
-        NearestName nearest(name, length);
-        for (size_t i = 0; kv::type_at(i); i++) nearest.offer(kv::type_at(i)->name);
-        fail(Status::not_found, {}, "no KV type is called \"%s\"%s", Quoted(name, length).c_str(),
-             nearest.question());
-    });
-}
 
 // ---- create, destroy --------------------------------------------------------------------------
 
 namespace {
 
+constexpr uint32_t kTypeFlags = GGUFX_KV_HAS_TYPE_K | GGUFX_KV_HAS_TYPE_V;
 constexpr uint32_t kKvFlags =
-    GGUFX_KV_FIT_TQ3_0 | GGUFX_KV_CENTRE_ALL | GGUFX_KV_CENTRE_NONE | GGUFX_KV_V_IN_K;
+    GGUFX_KV_FIT_TQ3_0 | GGUFX_KV_CENTRE_ALL | GGUFX_KV_CENTRE_NONE | GGUFX_KV_V_IN_K | kTypeFlags;
 
-static_assert(sizeof(ggufx_kv_layer_options) == sizeof(kv::LayerConfig), "the same struct");
+// A config with the memory of its layers.
+struct Shape {
+    kv::Config config;
+    Vector<kv::LayerConfig> layers;
+};
 
-kv::Config import_config(const ggufx_kv_options *options) {
+void import_layers(Shape &shape, const ggufx_kv_options &in) {
+    const char *const name = "ggufx_kv_layer_options";
+    const StructList<ggufx_kv_layer_options> list(in.layers, in.n_layer_options, kTypeFlags, name);
+    shape.layers.reserve(list.size());
+    for (size_t i = 0; i < list.size(); i++) {
+        const ggufx_kv_layer_options layer = list.at(i);
+        try {
+            shape.layers.push_back({import_kv_type(layer.type_k, layer.flags & GGUFX_KV_HAS_TYPE_K,
+                                                   "ggufx_kv_layer_options.type_k"),
+                                    import_kv_type(layer.type_v, layer.flags & GGUFX_KV_HAS_TYPE_V,
+                                                   "ggufx_kv_layer_options.type_v"),
+                                    layer.window, static_cast<kv::WindowKind>(layer.window_kind)});
+        } catch (Error &e) {
+            e.failure.index = i;
+            throw;
+        }
+    }
+    shape.config.layers = shape.layers.data();
+}
+
+Shape import_shape(const Host *host, const ggufx_kv_options *options) {
     require(options, "options must be set: a cache has no default shape");
     const auto in = import_options(options, kKvFlags, "ggufx_kv_options");
     require(in.rope_style <= GGUFX_ROPE_NEOX, "ggufx_kv_options.rope_style is unknown");
@@ -71,14 +51,17 @@ kv::Config import_config(const ggufx_kv_options *options) {
             "ggufx_kv_options.n_layer_options must be 0, or n_layers with layers set");
     require((in.n_rope_frequencies == 0) == !in.rope_frequencies,
             "ggufx_kv_options.rope_frequencies and their number go together");
-    kv::Config config;
+    Shape shape{{}, Vector<kv::LayerConfig>(HostAllocator<kv::LayerConfig>(host))};
+    kv::Config &config = shape.config;
     config.n_layers = in.n_layers;
     config.n_kv_heads = in.n_kv_heads;
     config.n_q_heads = in.n_q_heads;
     config.head_dim_k = in.head_dim_k;
     config.head_dim_v = in.head_dim_v;
-    config.type_k = in.type_k;
-    config.type_v = in.type_v;
+    config.type_k =
+        import_kv_type(in.type_k, in.flags & GGUFX_KV_HAS_TYPE_K, "ggufx_kv_options.type_k");
+    config.type_v =
+        import_kv_type(in.type_v, in.flags & GGUFX_KV_HAS_TYPE_V, "ggufx_kv_options.type_v");
     config.n_sequences = in.n_sequences;
     config.max_tokens = in.max_tokens;
     if (in.n_sinks) config.n_sinks = in.n_sinks == GGUFX_KV_NO_SINK_TOKENS ? 0 : in.n_sinks;
@@ -94,8 +77,8 @@ kv::Config import_config(const ggufx_kv_options *options) {
     config.model = in.model;
     config.rope_frequencies = in.rope_frequencies;
     config.n_rope_frequencies = in.n_rope_frequencies;
-    if (in.n_layer_options) config.layers = reinterpret_cast<const kv::LayerConfig *>(in.layers);
-    return config;
+    if (in.n_layer_options && in.n_layers <= kv::kMostTracks) import_layers(shape, in);
+    return shape;
 }
 
 } // namespace
@@ -105,11 +88,11 @@ extern "C" ggufx_status ggufx_kv_create(ggufx_kv **out, const ggufx_runtime *rt,
     if (out) *out = nullptr;
     return guard(error, [&] {
         require(out && alive(rt, Tag::runtime), "out and rt must be set");
-        const kv::Config config = import_config(options);
         const Host &host = *rt->host;
+        const Shape shape = import_shape(&host, options);
         ggufx_kv *handle = make<ggufx_kv>(host);
         try {
-            handle->cache = kv::Cache::create(rt->host, &rt->engine->kernels(), config);
+            handle->cache = kv::Cache::create(rt->host, &rt->engine->kernels(), shape.config);
         } catch (...) {
             unmake(host, handle);
             throw;
@@ -125,8 +108,8 @@ extern "C" ggufx_status ggufx_kv_estimate(uint64_t *out, const ggufx_runtime *rt
     if (out) *out = 0;
     return guard(error, [&] {
         require(out && alive(rt, Tag::runtime), "out and rt must be set");
-        const kv::Config config = import_config(options);
-        *out = kv::Cache::estimate(*rt->host, config, n_tokens) + sizeof(ggufx_kv);
+        const Shape shape = import_shape(rt->host.get(), options);
+        *out = kv::Cache::estimate(*rt->host, shape.config, n_tokens) + sizeof(ggufx_kv);
     });
 }
 
@@ -147,8 +130,8 @@ extern "C" ggufx_status ggufx_kv_info(ggufx_kv_facts *out, const ggufx_kv *kv, u
         const Status status = kv->cache->stats(&stats, layer, failure_of(error));
         if (status != Status::ok) return status;
         ggufx_kv_facts facts = {};
-        facts.type_k = stats.type_k;
-        facts.type_v = stats.type_v;
+        facts.type_k = export_kv_type(stats.type_k);
+        facts.type_v = export_kv_type(stats.type_v);
         facts.n_tokens = stats.n_tokens;
         facts.n_pages = stats.n_pages;
         facts.n_plain_pages = stats.n_plain_pages;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "abi/kv_handle.hpp"
 #include "abi/options.hpp"
+#include "abi/types.hpp"
 
 using namespace ggufx;
 using namespace ggufx::abi;
@@ -109,8 +110,11 @@ extern "C" ggufx_status ggufx_kv_requantize(ggufx_kv *kv, uint32_t layer, uint32
                                             ggufx_error *error) {
     return guard(error, [&] {
         if (!alive(kv, Tag::kv)) return no_cache(error);
-        return kv->cache->requantize(layer, type_k, type_v, import_progress(progress),
-                                     failure_of(error));
+        const auto import = [](uint32_t type, const char *name) {
+            return type == GGUFX_TYPE_KEEP ? kv::kKeepType : import_kv_type(type, true, name);
+        };
+        const uint32_t k = import(type_k, "type_k"), v = import(type_v, "type_v");
+        return kv->cache->requantize(layer, k, v, import_progress(progress), failure_of(error));
     });
 }
 

@@ -5,6 +5,7 @@
 #include "abi/matmul_flags.hpp"
 #include "abi/model_handles.hpp"
 #include "abi/options.hpp"
+#include "abi/types.hpp"
 #include "base/checked.hpp"
 #include "base/crc64.hpp"
 #include "model/graph/print.hpp"
@@ -50,7 +51,8 @@ struct ModelOptions {
 };
 
 model::SessionOptions import_session_options(const ggufx_session_options *in) {
-    const auto options = import_options(in, 0, "ggufx_session_options");
+    const auto options = import_options(in, GGUFX_SESSION_HAS_TYPE_K | GGUFX_SESSION_HAS_TYPE_V,
+                                        "ggufx_session_options");
     if (options.matmul_flags & ~kMatmulFlags) {
         fail(Status::argument, {}, "ggufx_session_options.matmul_flags: unknown flags 0x%x",
              options.matmul_flags & ~kMatmulFlags);
@@ -58,8 +60,10 @@ model::SessionOptions import_session_options(const ggufx_session_options *in) {
     model::SessionOptions out;
     out.n_context = options.n_context;
     out.n_batch = options.n_batch;
-    out.type_k = options.type_k;
-    out.type_v = options.type_v;
+    out.type_k = import_kv_type(options.type_k, options.flags & GGUFX_SESSION_HAS_TYPE_K,
+                                "ggufx_session_options.type_k");
+    out.type_v = import_kv_type(options.type_v, options.flags & GGUFX_SESSION_HAS_TYPE_V,
+                                "ggufx_session_options.type_v");
     out.n_checkpoints = options.n_checkpoints;
     out.n_sequences = options.n_sequences;
     out.n_context_total = options.n_context_total;
@@ -268,8 +272,8 @@ ggufx_session *make_together(const Ref<ggufx_model> &model, const ggufx_session_
     const model::CacheOptions caches = made ? made->plan.caches : model::CacheOptions{};
     const model::Option list[] = {{"n_context", caches.n_context},
                                   {"n_batch", caches.n_batch},
-                                  {"type_k", caches.type_k},
-                                  {"type_v", caches.type_v},
+                                  {"type_k", made ? export_kv_type(caches.type_k) : 0},
+                                  {"type_v", made ? export_kv_type(caches.type_v) : 0},
                                   {"n_sequences", caches.n_sequences},
                                   {"n_context_total", caches.n_total},
                                   {"n_checkpoints", caches.n_checkpoints},
@@ -314,8 +318,8 @@ extern "C" ggufx_status ggufx_session_info(ggufx_session_facts *out, const ggufx
         ggufx_session_facts facts = {};
         facts.n_context = plan.caches.n_context;
         facts.n_batch = plan.n_batch;
-        facts.type_k = plan.caches.type_k;
-        facts.type_v = plan.caches.type_v;
+        facts.type_k = export_kv_type(plan.caches.type_k);
+        facts.type_v = export_kv_type(plan.caches.type_v);
         facts.n_sequences = plan.caches.n_sequences;
         facts.n_context_total = plan.caches.n_total;
         export_struct(out, facts, "ggufx_session_facts");

@@ -1,9 +1,11 @@
-// Tensor types: include/ggufx/types.h. (KV types: kv.cpp.)
+// Types of tensors and of KV caches: include/ggufx/types.h.
 // SPDX-License-Identifier: MIT
+#include "abi/types.hpp"
 #include "abi/guard.hpp"
 #include "abi/names.hpp"
 #include "abi/options.hpp"
 #include "formats/format.hpp"
+#include "kv/cache.hpp"
 #include "quant/encoder.hpp"
 
 #include <ggufx/types.h>
@@ -19,37 +21,66 @@ const fmt::TypeInfo &find_type(uint32_t type) {
     if (info) return *info;
     if (const char *text = fmt::removed_type_text(type))
         fail(Status::type, {}, "tensor type %u is %s", type, text);
+    if (const kv::TypeFacts *cached = kv::type_of(type))
+        fail(Status::type, {}, "type %u (%s) is a type of KV caches, not of tensors", type,
+             cached->name);
     fail(Status::type, {}, "tensor type %u is unknown; this library knows 0..%u", type,
          fmt::kTypeIds - 1);
 }
 
 uint32_t flags_of(const fmt::TypeInfo &info) {
     const uint32_t products = fmt::has_products(info) ? GGUFX_TYPE_HAS_MATVEC : 0;
+    const uint32_t quantize = quant::encoder(info.id) ? GGUFX_TYPE_HAS_QUANTIZE : 0;
     switch (info.kind) {
     case fmt::Kind::kFloat:
-        return GGUFX_TYPE_IS_FLOAT | products;
+        return GGUFX_TYPE_IS_FLOAT | products | quantize;
     case fmt::Kind::kInteger:
         return GGUFX_TYPE_IS_INTEGER;
     case fmt::Kind::kQuantized:
-        return GGUFX_TYPE_IS_QUANTIZED | products;
+        return GGUFX_TYPE_IS_QUANTIZED | products | quantize;
     case fmt::Kind::kActivation:
         return GGUFX_TYPE_IS_QUANTIZED | GGUFX_TYPE_IS_ACTIVATION;
     }
     return 0;
 }
 
+const char *name_of(uint32_t type) {
+    if (const fmt::TypeInfo *info = fmt::type_info(type)) return info->name;
+    return "unknown";
+}
+
 } // namespace
+
+uint32_t abi::import_kv_type(uint32_t type, bool has, const char *member) {
+    if (type == 0 && !has) return 0;
+    if (const kv::TypeFacts *facts = kv::type_of(type)) return facts->id;
+    fail(Status::type, {.value = type}, "%s: %u (%s) is no type of KV caches", member, type,
+         name_of(type));
+}
+
+uint32_t abi::export_kv_type(uint32_t id) {
+    return kv::type_facts(id)->type;
+}
 
 extern "C" ggufx_status ggufx_type_info(ggufx_type_facts *out, uint32_t type, ggufx_error *error) {
     return guard(error, [&] {
         require(out, "out must be set");
-        const fmt::TypeInfo &info = find_type(type);
         ggufx_type_facts facts = {};
-        facts.flags = flags_of(info) | (quant::encoder(type) ? GGUFX_TYPE_HAS_QUANTIZE : 0u);
-        facts.id = info.id;
-        facts.block_values = info.block_values;
-        facts.block_bytes = info.block_bytes;
-        facts.name = info.name;
+        facts.id = type;
+        const kv::TypeFacts *const cached = kv::type_of(type);
+        if (cached && !fmt::type_info(type)) {
+            facts.flags = cached->flags;
+            facts.block_values = cached->block_values;
+            facts.block_bytes = cached->block_bytes;
+            facts.name = cached->name;
+        } else {
+            const fmt::TypeInfo &info = find_type(type);
+            facts.flags = flags_of(info) | GGUFX_TYPE_IN_FILES;
+            facts.block_values = info.block_values;
+            facts.block_bytes = info.block_bytes;
+            facts.name = info.name;
+        }
+        if (cached) facts.flags |= GGUFX_TYPE_IN_CACHES;
         export_struct(out, facts, "ggufx_type_facts");
     });
 }
@@ -63,11 +94,16 @@ extern "C" ggufx_status ggufx_type_find(uint32_t *out, const char *name, ggufx_e
             *out = info->id;
             return;
         }
+        if (const kv::TypeFacts *cached = kv::type_by_name(name, length)) {
+            *out = cached->type;
+            return;
+        }
         NearestName nearest(name, length);
         for (uint32_t id = 0; id < fmt::kTypeIds; id++)
             if (const fmt::TypeInfo *info = fmt::type_info(id)) nearest.offer(info->name);
-        fail(Status::not_found, {}, "no tensor type is called \"%s\"%s",
-             Quoted(name, length).c_str(), nearest.question());
+        for (size_t i = 0; kv::type_at(i); i++) nearest.offer(kv::type_at(i)->name);
+        fail(Status::not_found, {}, "no type is called \"%s\"%s", Quoted(name, length).c_str(),
+             nearest.question());
     });
 }
 

@@ -15,7 +15,7 @@ struct Kernels;
 
 namespace ggufx::kv {
 
-// Type ids, equal to GGUFX_KV_*: id::Q8_0, ...
+// Type ids of snapshots and of this folder: id::Q8_0, ... 0 means default.
 namespace id {
 #define X(NAME, ID, ...) constexpr uint32_t NAME = ID;
 #include "kv/types.def"
@@ -23,12 +23,14 @@ namespace id {
 
 struct TypeFacts {
     uint32_t id;
+    uint32_t type; // GGUFX_TYPE_*
     const char *name;
     uint32_t block_values;
     uint32_t block_bytes;
     uint32_t flags; // as GGUFX_TYPE_IS_*
 };
 const TypeFacts *type_facts(uint32_t id);                       // null when unknown
+const TypeFacts *type_of(uint32_t type);                        // finds a GGUFX_TYPE_*; or null
 const TypeFacts *type_by_name(const char *name, size_t length); // case-insensitive
 const TypeFacts *type_at(size_t index);                         // null after the last one
 
@@ -118,6 +120,7 @@ struct Source {
     size_t k_stride = 0, v_stride = 0; // values from one token to the next; 0 = dense
 };
 
+constexpr uint32_t kMostTracks = 1u << 22; // layers * sequences, of about 256 bytes each
 constexpr uint32_t kAllLayers = UINT32_MAX, kAllSequences = UINT32_MAX, kKeepType = UINT32_MAX;
 
 class Cache {

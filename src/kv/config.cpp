@@ -8,7 +8,6 @@ namespace ggufx::kv {
 namespace {
 
 constexpr double kInfiniteFrequency = __builtin_inf();
-constexpr uint32_t kMostTracks = 1u << 22; // zeroed at create: about 256 bytes each
 
 const TypeOps &find_type(const Config &c, uint32_t id, uint32_t head_dim, const char *stream) {
     const TypeOps *type = type_ops(id);
@@ -20,6 +19,15 @@ const TypeOps &find_type(const Config &c, uint32_t id, uint32_t head_dim, const 
         fail(Status::argument, {}, "heads of %u: type %s of the %s needs a multiple of %u",
              head_dim, type->facts.name, stream, type->multiple);
     return c.fit_tq3 && id == id::TQ3_0 ? fitted_tq3() : *type;
+}
+
+[[noreturn]] void refuse_value_type(uint32_t type_v, uint32_t type_k) {
+    const auto name = [](uint32_t id) {
+        const TypeOps *type = type_ops(id);
+        return type ? type->facts.name : "unknown";
+    };
+    fail(Status::argument, {}, "values in keys: type %s of the values, %s of the keys",
+         name(type_v), name(type_k));
 }
 
 // Checked for every rope_style, because snapshots compare both values.
@@ -71,9 +79,7 @@ Config checked_config(Config c) {
          "n_q_heads must be a multiple of n_kv_heads", c.n_q_heads);
     need(c.head_dim_k >= 1, "head_dim_k must be at least 1", c.head_dim_k);
     need(c.n_sinks <= kPageTokens, "n_sinks must be at most 64", c.n_sinks);
-    if (c.v_in_k && c.type_v != c.type_k)
-        fail(Status::argument, {}, "values in keys: KV type %u of the values, %u of the keys",
-             c.type_v, c.type_k);
+    if (c.v_in_k && c.type_v != c.type_k) refuse_value_type(c.type_v, c.type_k);
     if (c.v_in_k && c.head_dim_v > c.head_dim_k)
         fail(Status::argument, {}, "values in keys: head_dim_v %u is more than head_dim_k %u",
              c.head_dim_v, c.head_dim_k);
@@ -98,8 +104,7 @@ Layer layer_of(const Config &c, const LayerConfig &own) {
     const uint32_t type_v = own.type_v ? own.type_v : c.type_v;
     layer.v = c.v_in_k ? layer.k : &find_type(c, type_v, c.head_dim_v, "values");
     if (c.v_in_k && own.type_v && own.type_v != layer.k->facts.id)
-        fail(Status::argument, {}, "values in keys: KV type %u of the values, %u of the keys",
-             own.type_v, layer.k->facts.id);
+        refuse_value_type(own.type_v, layer.k->facts.id);
     layer.v_in_k = c.v_in_k;
     layer.max_blocks = c.max_pages;
     if (own.window_kind > WindowKind::symmetric ||

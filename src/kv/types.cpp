@@ -13,8 +13,8 @@ constexpr uint32_t kF32 = 0x7f7fffff, kF16 = 0x477fe000 /* 65504 */;
 constexpr uint32_t kBf16 = 0x7f7f7fff; // the last value below the tie to infinity
 
 constexpr TypeOps kTypes[] = {
-#define X(NAME, ID, TEXT, VALUES, BYTES, FLAG, KIND, TRANSFORM, CALIBRATED, MULTIPLE, LIMIT)       \
-    {{ID, TEXT, VALUES, BYTES, k##FLAG},                                                           \
+#define X(NAME, ID, TYPE, TEXT, VALUES, BYTES, FLAG, KIND, TRANSFORM, CALIBRATED, MULTIPLE, LIMIT) \
+    {{ID, TYPE, TEXT, VALUES, BYTES, k##FLAG},                                                     \
      KvKind::KIND,                                                                                 \
      KvTransform::TRANSFORM,                                                                       \
      CALIBRATED,                                                                                   \
@@ -107,6 +107,12 @@ void decode_vector(const TypeOps &type, float *out, const Codes &codes, uint32_t
 const TypeFacts *type_facts(uint32_t id) {
     const TypeOps *type = type_ops(id);
     return type ? &type->facts : nullptr;
+}
+
+const TypeFacts *type_of(uint32_t type) {
+    for (const TypeOps &one : kTypes)
+        if (one.facts.type == type) return &one.facts;
+    return nullptr;
 }
 
 const TypeFacts *type_by_name(const char *name, size_t length) {

@@ -42,7 +42,6 @@ static ggufx_status run_runtime(exercise *e, const ggufx_runtime *rt) {
     ggufx_status status = GGUFX_OK;
     ggufx_runtime_facts facts = {.struct_size = sizeof facts};
     ggufx_type_facts type = {.struct_size = sizeof type};
-    ggufx_kv_type_facts kv_type = {.struct_size = sizeof kv_type};
     uint32_t id = 0;
     uint64_t bytes = 0;
     MUST(a->abi_version() == GGUFX_ABI_VERSION && a->version()[0] != 0);
@@ -55,8 +54,6 @@ static ggufx_status run_runtime(exercise *e, const ggufx_runtime *rt) {
     TRY(a->type_info(&type, id, &e->error));
     TRY(a->type_row_bytes(&bytes, id, 512, &e->error));
     MUST(bytes == 2 * type.block_bytes);
-    TRY(a->kv_type_from_name(&id, "f16", &e->error));
-    TRY(a->kv_type_info(&kv_type, id, &e->error));
 end:
     return status;
 }

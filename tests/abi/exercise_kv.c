@@ -95,7 +95,7 @@ static ggufx_status use_sequences(exercise *e, ggufx_kv *kv, const float *in, fl
     TRY(use_file(e, kv));
     TRY(a->kv_remove(kv, 1, 5, 3, &e->error));
     TRY(a->kv_compact(kv, GGUFX_ALL_SEQUENCES, e->progress, &e->error));
-    TRY(a->kv_requantize(kv, 0, GGUFX_KV_GX3, GGUFX_KV_F32, e->progress, &e->error));
+    TRY(a->kv_requantize(kv, 0, GGUFX_TYPE_GX3, GGUFX_TYPE_F32, e->progress, &e->error));
     range.sequence = 0;
     TRY(a->kv_read(out, 11 * kRow, NULL, 0, kv, &range, &e->error));
     exercise_mix(e, out, 11 * kRow, sizeof *out);
@@ -182,8 +182,8 @@ ggufx_status exercise_kv(exercise *e, const ggufx_runtime *rt) {
     options.n_kv_heads = kHeads;
     options.n_q_heads = kQueries;
     options.head_dim_k = kDim;
-    options.type_k = GGUFX_KV_GX4;
-    options.type_v = GGUFX_KV_Q8_0;
+    options.type_k = GGUFX_TYPE_GX4;
+    options.type_v = GGUFX_TYPE_Q8_0;
     options.n_sequences = 2;
     options.n_sinks = 4; /* the page after the sinks is quantized */
     options.rope_style = GGUFX_ROPE_NEOX;

@@ -21,7 +21,8 @@ int main(int argc, char **argv) {
     for (int i = 0; argc > 2 && i < 128; i++) x[i] = (float)(i % 7) + (float)atoi(argv[2]);
     shape.n_layers = shape.n_kv_heads = shape.n_q_heads = 1;
     shape.head_dim_k = 64;
-    shape.type_k = shape.type_v = GGUFX_KV_F32;
+    shape.flags = GGUFX_KV_HAS_TYPE_K | GGUFX_KV_HAS_TYPE_V;
+    shape.type_k = shape.type_v = GGUFX_TYPE_F32;
     s = ggufx_runtime_create(&rt, NULL, &e);
     if (s == GGUFX_OK) s = ggufx_kv_create(&kv, rt, &shape, &e);
     if (s == GGUFX_OK && argc > 2) s = kv_append_rows(kv, 0, 0, 2, NULL, x, 128, x, 128, &e);

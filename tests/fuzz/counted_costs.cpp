@@ -376,7 +376,7 @@ ggufx_kv *cache() {
     options.n_layers = 1;
     options.n_q_heads = options.n_kv_heads = 1;
     options.head_dim_k = options.head_dim_v = 32;
-    options.type_k = options.type_v = GGUFX_KV_Q8_0;
+    options.type_k = options.type_v = GGUFX_TYPE_Q8_0;
     options.n_sequences = 2;
     if (ggufx_kv_create(&made, runtime(), &options, nullptr) != GGUFX_OK) abort();
     return made;

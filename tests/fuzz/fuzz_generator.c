@@ -219,7 +219,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     of = (ggufx_session_options){.struct_size = sizeof of};
     of.n_sequences = SEQUENCES;
     of.n_batch = 16;
-    of.type_k = of.type_v = take(&in, 256) % 2 ? GGUFX_KV_Q8_0 : GGUFX_KV_F16;
+    of.type_k = of.type_v = take(&in, 256) % 2 ? GGUFX_TYPE_Q8_0 : GGUFX_TYPE_F16;
     must_be(ggufx_session_create(&session, model, &of, NULL) == GGUFX_OK, "a session");
     for (uint32_t i = 0; i < SEQUENCES; i++) {
         options[i] = (ggufx_generator_options){.struct_size = sizeof *options,

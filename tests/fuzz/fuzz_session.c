@@ -68,11 +68,13 @@ static const ggufx_model *tiny(void) {
 }
 
 static ggufx_session *make_session(uint32_t type) {
-    static const uint32_t types[TYPES] = {GGUFX_KV_F16, GGUFX_KV_Q8_0, GGUFX_KV_Q4_0, GGUFX_KV_F32};
+    static const uint32_t types[TYPES] = {GGUFX_TYPE_F16, GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q4_0,
+                                          GGUFX_TYPE_F32};
     ggufx_session *session = NULL;
     ggufx_session_options options = {.struct_size = sizeof options};
     options.n_sequences = SEQUENCES;
     options.n_batch = 40;
+    options.flags = GGUFX_SESSION_HAS_TYPE_K | GGUFX_SESSION_HAS_TYPE_V;
     options.type_k = options.type_v = types[type];
     options.n_context_total = type % 2 ? TINY_CONTEXT : 0;
     must_be(ggufx_session_create(&session, model, &options, NULL) == GGUFX_OK, "a session");

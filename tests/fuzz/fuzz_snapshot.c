@@ -253,7 +253,7 @@ static void call_rebuild(ggufx_kv *kv, bytes *in) {
     ggufx_kv_facts facts = {.struct_size = sizeof facts};
     if (what == 0) (void)ggufx_kv_compact(kv, GGUFX_ALL_SEQUENCES, NULL, NULL);
     if (what == 1)
-        (void)ggufx_kv_requantize(kv, GGUFX_KV_ALL_LAYERS, types[type], GGUFX_KV_KEEP_TYPE, NULL,
+        (void)ggufx_kv_requantize(kv, GGUFX_KV_ALL_LAYERS, types[type], GGUFX_TYPE_KEEP, NULL,
                                   NULL);
     if (what == 2) (void)ggufx_kv_reserve(kv, 0, take(in, 1000), NULL);
     if (ggufx_kv_info(&facts, kv, GGUFX_KV_ALL_LAYERS, NULL) != GGUFX_OK) abort();

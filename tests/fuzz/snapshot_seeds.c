@@ -12,11 +12,11 @@
 enum { kTypes = 17, kSeeds = 6 * kTypes, kIdentity = 11, kPerLayer = 4, kPageSlots = 64 };
 
 static const uint32_t kv_types[kTypes] = {
-    GGUFX_KV_F16,           GGUFX_KV_Q8_0,   GGUFX_KV_GX4,        GGUFX_KV_TQ3_0,
-    GGUFX_KV_F32,           GGUFX_KV_Q5_1,   GGUFX_KV_Q5_0,       GGUFX_KV_Q4_1,
-    GGUFX_KV_Q4_0,          GGUFX_KV_IQ4_NL, GGUFX_KV_ROT_Q5_0,   GGUFX_KV_GX3,
-    GGUFX_KV_ROT_Q4_0,      GGUFX_KV_GX2,    GGUFX_KV_ROT_IQ4_NL, GGUFX_KV_BF16,
-    GGUFX_KV_TQ3_0_RESIDUAL};
+    GGUFX_TYPE_F16,           GGUFX_TYPE_Q8_0,   GGUFX_TYPE_GX4,        GGUFX_TYPE_TQ3_0,
+    GGUFX_TYPE_F32,           GGUFX_TYPE_Q5_1,   GGUFX_TYPE_Q5_0,       GGUFX_TYPE_Q4_1,
+    GGUFX_TYPE_Q4_0,          GGUFX_TYPE_IQ4_NL, GGUFX_TYPE_ROT_Q5_0,   GGUFX_TYPE_GX3,
+    GGUFX_TYPE_ROT_Q4_0,      GGUFX_TYPE_GX2,    GGUFX_TYPE_ROT_IQ4_NL, GGUFX_TYPE_BF16,
+    GGUFX_TYPE_TQ3_0_RESIDUAL};
 
 static snapshot_seed seeds[kSeeds];
 static long n_loaded;
@@ -167,7 +167,8 @@ static void set_shape(snapshot_seed *seed, size_t index) {
     static const uint32_t windows[] = {16, 0, 64, 10}, sinks[] = {0, GGUFX_KV_NO_SINK_TOKENS, 4};
     static const double frequencies[] = {1.0, 0.3, 0.01, 0.002};
     ggufx_kv_options *o = &seed->shape;
-    *o = (ggufx_kv_options){.struct_size = sizeof(ggufx_kv_options)};
+    *o = (ggufx_kv_options){.struct_size = sizeof *o,
+                            .flags = GGUFX_KV_HAS_TYPE_K | GGUFX_KV_HAS_TYPE_V};
     o->n_layers = 2;
     o->n_kv_heads = 1 + index % 2;
     o->n_q_heads = 2 * o->n_kv_heads;
@@ -182,7 +183,7 @@ static void set_shape(snapshot_seed *seed, size_t index) {
     if (index % 5 == 1) o->flags |= GGUFX_KV_CENTRE_ALL;
     if (index % 5 == 3) o->flags |= GGUFX_KV_FIT_TQ3_0;
     if (index % 6 == 5) {
-        o->flags |= GGUFX_KV_V_IN_K;
+        o->flags = (o->flags | GGUFX_KV_V_IN_K) & ~GGUFX_KV_HAS_TYPE_V;
         o->type_v = 0;
         o->head_dim_v = o->head_dim_k / 2;
     }
@@ -194,7 +195,9 @@ static void set_shape(snapshot_seed *seed, size_t index) {
     for (uint32_t l = 0; l < 2; l++) {
         const uint32_t window = windows[(index / 4 + l) % 4];
         seed->layers[l] =
-            (ggufx_kv_layer_options){0, 0, window, window ? (uint32_t)(index + l) % 3 : 0};
+            (ggufx_kv_layer_options){.struct_size = sizeof(ggufx_kv_layer_options),
+                                     .window = window,
+                                     .window_kind = window ? (uint32_t)(index + l) % 3 : 0};
     }
     o->layers = seed->layers;
     o->n_layer_options = 2;

@@ -59,17 +59,19 @@ void frames_of_caches(frames *f, const ggufx_runtime *rt) {
     if (!x || !c.out) exit(1);
     frames_fill(x, c.n_tokens * kRow);
     c.x = x;
-    for (uint32_t id = 1; id < 128; id++) {
-        ggufx_kv_type_facts type = {.struct_size = sizeof type};
+    for (uint32_t id = 0; id <= GGUFX_TYPE_GX4; id++) {
+        ggufx_type_facts type = {.struct_size = sizeof type};
         ggufx_kv_options options = {.struct_size = sizeof options};
-        if (ggufx_kv_type_info(&type, id, NULL) != GGUFX_OK) continue;
+        if (ggufx_type_info(&type, id, NULL) != GGUFX_OK || !(type.flags & GGUFX_TYPE_IN_CACHES))
+            continue;
         options.n_layers = 1;
         options.n_kv_heads = kHeads;
         options.n_q_heads = kQueries;
         options.head_dim_k = kDim;
         options.type_k = options.type_v = id;
-        options.flags = id == GGUFX_KV_TQ3_0 ? GGUFX_KV_FIT_TQ3_0 : 0;
-        c.to = id == GGUFX_KV_GX4 ? GGUFX_KV_Q8_0 : GGUFX_KV_GX4;
+        options.flags = GGUFX_KV_HAS_TYPE_K | GGUFX_KV_HAS_TYPE_V;
+        if (id == GGUFX_TYPE_TQ3_0) options.flags |= GGUFX_KV_FIT_TQ3_0;
+        c.to = id == GGUFX_TYPE_GX4 ? GGUFX_TYPE_Q8_0 : GGUFX_TYPE_GX4;
         if (ggufx_kv_create(&c.kv, rt, &options, NULL) != GGUFX_OK) exit(1);
         check_cache(f, &c, type.name);
         ggufx_kv_destroy(c.kv);

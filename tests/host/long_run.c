@@ -139,7 +139,7 @@ static uint64_t files(const ggufx_runtime *rt) {
 /* Creates a model and a session for each KV type; extends, saves, truncates and loads the
  * session. */
 static uint64_t talk(const ggufx_runtime *rt) {
-    static const uint32_t kTypes[] = {GGUFX_KV_F16, GGUFX_KV_Q8_0, GGUFX_KV_F32};
+    static const uint32_t kTypes[] = {GGUFX_TYPE_F16, GGUFX_TYPE_Q8_0, GGUFX_TYPE_F32};
     static float logits[1024]; /* per thread */
     ggufx_error error;
     ggufx_file *file = NULL;
@@ -160,6 +160,7 @@ static uint64_t talk(const ggufx_runtime *rt) {
         options = (ggufx_session_options){.struct_size = sizeof(ggufx_session_options)};
         options.n_context = kContext;
         options.n_batch = 16;
+        options.flags = GGUFX_SESSION_HAS_TYPE_K | GGUFX_SESSION_HAS_TYPE_V;
         options.type_k = options.type_v = kTypes[i];
         OK(ggufx_session_create(&session, loaded, &options, &error));
         OK(decode_ids(session, ids, kPrompt, NULL, 0, &error));

@@ -22,6 +22,7 @@ inline ggufx_session *make_session(const ggufx_model *model, const CrowdMode &mo
     options.n_batch = mode.n_batch;
     options.n_sequences = mode.n_sequences;
     options.n_context_total = mode.n_context_total;
+    options.flags = GGUFX_SESSION_HAS_TYPE_K | GGUFX_SESSION_HAS_TYPE_V;
     options.type_k = options.type_v = mode.type;
     options.matmul_flags = mode.matmul_flags;
     ggufx_session *session = nullptr;

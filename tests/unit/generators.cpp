@@ -20,7 +20,7 @@ struct Model {
     uint32_t n_vocab;
     std::string name;
 
-    ggufx_session *session(uint32_t n_sequences, uint32_t type = GGUFX_KV_F16) const {
+    ggufx_session *session(uint32_t n_sequences, uint32_t type = GGUFX_TYPE_F16) const {
         CrowdMode mode = {
             .n_sequences = n_sequences, .n_context = kContext, .n_batch = 16, .type = type};
         mode.matmul_flags = 0;
@@ -355,8 +355,8 @@ void test_same_bits(const Model &model) {
     together(model, wanted, 18, 7, 0);
     together(model, wanted, 4, 0, 50);
     together(model, wanted, 4, 5, 2000);
-    test_suspension(model, wanted, GGUFX_KV_F16);
-    test_snapshots(model, wanted, GGUFX_KV_F16);
+    test_suspension(model, wanted, GGUFX_TYPE_F16);
+    test_snapshots(model, wanted, GGUFX_TYPE_F16);
     test_forks(model, wanted);
     test_drafts(model, wanted);
     test_faults(model, wanted);

@@ -101,7 +101,7 @@ public:
         : host_(runtime->host), engine_(*runtime->engine), graph_(std::move(graph)),
           lives_(lives_of(graph_)), poisons_(poisons),
           caches_(graph_, host_, engine_.kernels(),
-                  {kContext, GGUFX_KV_F32, GGUFX_KV_F32, kBatch, 0}),
+                  {kContext, kv::id::F32, kv::id::F32, kBatch, 0}),
           scratch_(graph_.row_floats * kBatch, poisons ? NAN : 0.0f),
           rows_(host_.get(), kBatch, 1) {
         for (const RopeTable &rope_table : graph_.rope_tables)

@@ -56,6 +56,7 @@ ggufx_runtime *kv_runtime(kv_memory *memory, uint32_t threads, const ggufx_execu
 ggufx_kv_options kv_shape(uint32_t n_kv_heads, uint32_t n_q_heads, uint32_t head_dim_k,
                           uint32_t head_dim_v, uint32_t type_k, uint32_t type_v) {
     ggufx_kv_options o = {.struct_size = sizeof o};
+    o.flags = GGUFX_KV_HAS_TYPE_K | GGUFX_KV_HAS_TYPE_V;
     o.n_layers = 1;
     o.n_kv_heads = n_kv_heads;
     o.n_q_heads = n_q_heads;
@@ -65,6 +66,24 @@ ggufx_kv_options kv_shape(uint32_t n_kv_heads, uint32_t n_q_heads, uint32_t head
     o.type_v = type_v;
     o.n_sinks = 4; /* the default would leave a short sequence no quantized page */
     return o;
+}
+
+int kv_is_float(uint32_t type) {
+    ggufx_type_facts facts = {.struct_size = sizeof facts};
+    OK(ggufx_type_info(&facts, type, ok_error()));
+    return (facts.flags & GGUFX_TYPE_IS_FLOAT) != 0;
+}
+
+ggufx_kv_layer_options kv_window(uint32_t window, uint32_t kind) {
+    return (ggufx_kv_layer_options){
+        .struct_size = sizeof(ggufx_kv_layer_options), .window = window, .window_kind = kind};
+}
+
+ggufx_kv_layer_options kv_types_of_layer(uint32_t type_k, uint32_t type_v) {
+    return (ggufx_kv_layer_options){.struct_size = sizeof(ggufx_kv_layer_options),
+                                    .flags = GGUFX_KV_HAS_TYPE_K | GGUFX_KV_HAS_TYPE_V,
+                                    .type_k = type_k,
+                                    .type_v = type_v};
 }
 
 ggufx_kv *kv_make(const ggufx_runtime *rt, const ggufx_kv_options *options) {

@@ -30,6 +30,10 @@ ggufx_runtime *kv_scalar_runtime(void); /* GGUFX_ISA_SCALAR */
 /* Returns options of one layer and one sequence, with four sinks. */
 ggufx_kv_options kv_shape(uint32_t n_kv_heads, uint32_t n_q_heads, uint32_t head_dim_k,
                           uint32_t head_dim_v, uint32_t type_k, uint32_t type_v);
+int kv_is_float(uint32_t type); /* F32, F16 or BF16 */
+/* Options of a layer: with a window and the types of the cache; with types of its own. */
+ggufx_kv_layer_options kv_window(uint32_t window, uint32_t kind);
+ggufx_kv_layer_options kv_types_of_layer(uint32_t type_k, uint32_t type_v);
 ggufx_kv *kv_make(const ggufx_runtime *rt, const ggufx_kv_options *options);
 
 /* Returns n floats in [-1, 1), the same for the same seed; free() them. */

@@ -15,15 +15,15 @@
 enum { kTokens = 64 * 17 + 23 }; /* three chunks of pages */
 
 static const uint32_t kTypes[] = {
-    GGUFX_KV_F32,      GGUFX_KV_F16,
-    GGUFX_KV_BF16,     GGUFX_KV_Q8_0,
-    GGUFX_KV_Q5_1,     GGUFX_KV_Q5_0,
-    GGUFX_KV_Q4_1,     GGUFX_KV_Q4_0,
-    GGUFX_KV_IQ4_NL,   GGUFX_KV_ROT_Q5_0,
-    GGUFX_KV_ROT_Q4_0, GGUFX_KV_ROT_IQ4_NL,
-    GGUFX_KV_TQ3_0,    GGUFX_KV_TQ3_0_RESIDUAL,
-    GGUFX_KV_GX2,      GGUFX_KV_GX3,
-    GGUFX_KV_GX4,
+    GGUFX_TYPE_F32,      GGUFX_TYPE_F16,
+    GGUFX_TYPE_BF16,     GGUFX_TYPE_Q8_0,
+    GGUFX_TYPE_Q5_1,     GGUFX_TYPE_Q5_0,
+    GGUFX_TYPE_Q4_1,     GGUFX_TYPE_Q4_0,
+    GGUFX_TYPE_IQ4_NL,   GGUFX_TYPE_ROT_Q5_0,
+    GGUFX_TYPE_ROT_Q4_0, GGUFX_TYPE_ROT_IQ4_NL,
+    GGUFX_TYPE_TQ3_0,    GGUFX_TYPE_TQ3_0_RESIDUAL,
+    GGUFX_TYPE_GX2,      GGUFX_TYPE_GX3,
+    GGUFX_TYPE_GX4,
 };
 enum { kTypeCount = sizeof kTypes / sizeof *kTypes };
 
@@ -86,11 +86,11 @@ static inline void attend_naive(const naive *a, const float *q, size_t head, int
 }
 
 static inline double tolerance_of(const ggufx_kv_options *shape) {
-    ggufx_kv_type_facts k = {.struct_size = sizeof k}, v = k;
-    assert_int_equal(ggufx_kv_type_info(&k, shape->type_k, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_kv_type_info(&v, shape->type_v, NULL), GGUFX_OK);
-    const int wide = shape->type_k == GGUFX_KV_Q8_0 || shape->type_k == GGUFX_KV_IQ4_NL ||
-                     shape->type_k == GGUFX_KV_ROT_IQ4_NL;
+    ggufx_type_facts k = {.struct_size = sizeof k}, v = k;
+    assert_int_equal(ggufx_type_info(&k, shape->type_k, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_type_info(&v, shape->type_v, NULL), GGUFX_OK);
+    const int wide = shape->type_k == GGUFX_TYPE_Q8_0 || shape->type_k == GGUFX_TYPE_IQ4_NL ||
+                     shape->type_k == GGUFX_TYPE_ROT_IQ4_NL;
     if (k.flags & GGUFX_TYPE_IS_QUANTIZED) return wide ? TOL_KV_QUERY_15 : TOL_KV_QUERY_7;
     return v.flags & GGUFX_TYPE_IS_QUANTIZED ? TOL_KV_WEIGHT_15 : TOL_KV_FLOAT;
 }

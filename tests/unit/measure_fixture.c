@@ -36,7 +36,8 @@ void begin_rows(fixture *f, const tiny_options *model, uint32_t n_batch) {
     begin_session(f, model, n_batch);
     ggufx_session_destroy(f->session);
     options.n_batch = n_batch;
-    options.type_k = options.type_v = GGUFX_KV_F32;
+    options.flags = GGUFX_SESSION_HAS_TYPE_K | GGUFX_SESSION_HAS_TYPE_V;
+    options.type_k = options.type_v = GGUFX_TYPE_F32;
     options.matmul_flags = GGUFX_MATMUL_BATCH_INVARIANT | GGUFX_MATMUL_F32;
     MUST(f, ggufx_session_create(&f->session, f->model, &options, &f->error));
 }

@@ -14,7 +14,7 @@ extern "C" {
 
 namespace {
 
-constexpr uint32_t kTypes[] = {GGUFX_KV_F16, GGUFX_KV_Q8_0};
+constexpr uint32_t kTypes[] = {GGUFX_TYPE_F16, GGUFX_TYPE_Q8_0};
 
 // A model file's bytes, from which models are created.
 struct Subject {
@@ -27,6 +27,8 @@ ggufx_session_options session_options(const ggufx_estimate_options &from) {
     options.struct_size = sizeof options;
     options.n_context = from.n_context;
     options.n_batch = from.n_batch;
+    if (from.flags & GGUFX_ESTIMATE_HAS_TYPE_K) options.flags |= GGUFX_SESSION_HAS_TYPE_K;
+    if (from.flags & GGUFX_ESTIMATE_HAS_TYPE_V) options.flags |= GGUFX_SESSION_HAS_TYPE_V;
     options.type_k = from.type_k;
     options.type_v = from.type_v;
     options.n_checkpoints = from.n_checkpoints;
@@ -117,6 +119,7 @@ void test_estimates(const Subject &subject) {
         for (const uint32_t n_context : {0u, 1u, 65u, 300u}) {
             options.n_context = n_context;
             options.n_batch = n_context == 65 ? 7 : 0;
+            options.flags = GGUFX_ESTIMATE_HAS_TYPE_K | GGUFX_ESTIMATE_HAS_TYPE_V;
             options.type_k = options.type_v = type;
             options.n_checkpoints = n_context == 65    ? 3
                                     : n_context == 300 ? GGUFX_SESSION_NO_CHECKPOINTS
@@ -146,6 +149,7 @@ ggufx_status use(void *context, ggufx_runtime *rt, ggufx_error *error) {
     ggufx_session_options options = {};
     options.struct_size = sizeof options;
     options.n_context = 96;
+    options.flags = GGUFX_SESSION_HAS_TYPE_K | GGUFX_SESSION_HAS_TYPE_V;
     options.type_k = options.type_v = subject.type;
     const Ids ids = random_ids(5, 300, 5);
     ggufx_status status = ggufx_open_memory(&file, rt, subject.bytes.data(), subject.bytes.size(),
@@ -160,7 +164,7 @@ ggufx_status use(void *context, ggufx_runtime *rt, ggufx_error *error) {
 }
 
 void test_each_allocation_may_fail(Subject &subject) {
-    subject.type = GGUFX_KV_Q8_0;
+    subject.type = GGUFX_TYPE_Q8_0;
     const long n_calls = fault_run(use, &subject);
     CHECK(n_calls > 20, "%s: %ld allocations", subject.name.c_str(), n_calls);
     printf("%s: %ld allocations\n", subject.name.c_str(), n_calls);
@@ -172,7 +176,7 @@ int main() {
     if (!begin_models()) return 77;
     const std::vector<TinyFile> files = tiny_files();
     for (size_t i = 0; i < files.size(); i++) {
-        Subject subject = {files[i].name, read_bytes(files[i].path), GGUFX_KV_F16};
+        Subject subject = {files[i].name, read_bytes(files[i].path), GGUFX_TYPE_F16};
         test_estimates(subject);
         if (i % test_step() == 0) test_each_allocation_may_fail(subject);
     }

@@ -29,7 +29,7 @@ struct CacheType {
     uint32_t type;
 };
 constexpr CacheType kTypes[] = {
-    {"F16", GGUFX_KV_F16}, {"Q8_0", GGUFX_KV_Q8_0}, {"GX4", GGUFX_KV_GX4}};
+    {"F16", GGUFX_TYPE_F16}, {"Q8_0", GGUFX_TYPE_Q8_0}, {"GX4", GGUFX_TYPE_GX4}};
 
 // Product flags of a token by its position.
 struct Way {
@@ -305,7 +305,7 @@ void test_file(const TinyFile &file, ggufx_runtime *runtime, size_t *done, size_
          file.path.c_str());
     for (const CacheType &type : kTypes) {
         if (!takes(opened.model, type.type)) {
-            CHECK(type.type != GGUFX_KV_F16, "%s: no F16 cache", file.name.c_str());
+            CHECK(type.type != GGUFX_TYPE_F16, "%s: no F16 cache", file.name.c_str());
             continue;
         }
         for (const Way &way : kWays) {

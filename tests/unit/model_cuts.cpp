@@ -31,7 +31,7 @@ struct CacheType {
     uint32_t type;
 };
 constexpr CacheType kTypes[] = {
-    {"F16", GGUFX_KV_F16}, {"Q8_0", GGUFX_KV_Q8_0}, {"GX4", GGUFX_KV_GX4}};
+    {"F16", GGUFX_TYPE_F16}, {"Q8_0", GGUFX_TYPE_Q8_0}, {"GX4", GGUFX_TYPE_GX4}};
 
 // An executor that runs all tasks on one thread, as several workers in turn, and fails at a chosen
 // call.
@@ -89,7 +89,7 @@ public:
         replay_fails();
         replay_is_not_shown();
         if (has_windows()) far_back();
-        if (mode_.type_k != GGUFX_KV_Q8_0) return;
+        if (mode_.type_k != GGUFX_TYPE_Q8_0) return;
         model_ = scalar.model;
         scalar_goes_back();
     }
@@ -384,7 +384,7 @@ void Cuts::replay_is_not_shown() {
     const bool attends = name_.find("mamba2") != 0;
     CHECK(layers[0] == layers[1] && (layers[0] > 0) == attends, "%s: %ld layers shown, %ld",
           name_.c_str(), layers[0], layers[1]);
-    const bool more = mode_.type_k != GGUFX_KV_F16; // F16 caches have nothing to recompute
+    const bool more = mode_.type_k != GGUFX_TYPE_F16; // F16 caches have nothing to recompute
     CHECK(more ? polls[1] > polls[0] : polls[1] >= polls[0], "%s: %ld polls, %ld", name_.c_str(),
           polls[0], polls[1]);
 }
@@ -437,6 +437,7 @@ bool takes(const ggufx_model *model, uint32_t type) {
     ggufx_session_options options = {};
     options.struct_size = sizeof options;
     options.n_context = 64;
+    options.flags = GGUFX_SESSION_HAS_TYPE_K | GGUFX_SESSION_HAS_TYPE_V;
     options.type_k = options.type_v = type;
     ggufx_session *session = nullptr;
     const ggufx_status status = ggufx_session_create(&session, model, &options, nullptr);
@@ -454,7 +455,7 @@ void test_file(const TinyFile &file, Executor &executor, Executor &scalar, size_
     for (const CacheType &type : kTypes) {
         if (!takes(opened.model, type.type)) {
             printf("%s: heads of other sizes than %s takes\n", file.name.c_str(), type.name);
-            CHECK(type.type != GGUFX_KV_F16, "%s: no F16 cache", file.name.c_str());
+            CHECK(type.type != GGUFX_TYPE_F16, "%s: no F16 cache", file.name.c_str());
             continue;
         }
         if ((*done)++ % test_step() == 0) Cuts(opened, executor, file.name, type).run(again);

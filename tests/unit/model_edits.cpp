@@ -23,7 +23,7 @@ constexpr size_t kOperations = 60;
 
 constexpr const char *kFiles[] = {"deepseek2-lite", "gemma3", "gemma4",        "gpt-oss", "llama3",
                                   "llama4",         "qwen35", "granitehybrid", "mamba2"};
-constexpr uint32_t kTypes[] = {GGUFX_KV_F16, GGUFX_KV_Q8_0, GGUFX_KV_GX4};
+constexpr uint32_t kTypes[] = {GGUFX_TYPE_F16, GGUFX_TYPE_Q8_0, GGUFX_TYPE_GX4};
 constexpr uint32_t kWays[] = {GGUFX_MATMUL_BATCH_INVARIANT, GGUFX_MATMUL_TILED};
 
 // Returns the factor of a model's embeddings.
@@ -83,7 +83,7 @@ void test_equal_ways(const TinyFile &file, const Opened &opened, uint32_t type) 
               file.name.c_str(), i);
     }
     ggufx_session_destroy(session);
-    if (type != GGUFX_KV_F32) return;
+    if (type != GGUFX_TYPE_F32) return;
     Embedder embedder(
         opened.model,
         {.matmul_flags = GGUFX_MATMUL_TILED, .pooling = GGUFX_POOLING_NONE, .n_context = 120});
@@ -361,7 +361,7 @@ int main() {
         n_files++;
         Opened opened(file.path);
         opened.with_model();
-        for (const uint32_t type : {GGUFX_KV_F32, GGUFX_KV_Q8_0})
+        for (const uint32_t type : {GGUFX_TYPE_F32, GGUFX_TYPE_Q8_0})
             if (takes(opened.model, type)) test_equal_ways(file, opened, type);
         test_edits(file, opened, &done, &totals);
     }

@@ -39,7 +39,8 @@ void begin_session(fixture *f, const tiny_options *options, uint32_t n_batch) {
     ggufx_session_options session = {.struct_size = sizeof session};
     begin(f, options);
     MUST(f, ggufx_model_create(&f->model, f->rt, f->file, NULL, &f->error));
-    session.type_k = session.type_v = GGUFX_KV_F32;
+    session.flags = GGUFX_SESSION_HAS_TYPE_K | GGUFX_SESSION_HAS_TYPE_V;
+    session.type_k = session.type_v = GGUFX_TYPE_F32;
     session.n_batch = n_batch;
     session.matmul_flags = GGUFX_MATMUL_F32;
     MUST(f, ggufx_session_create(&f->session, f->model, &session, &f->error));

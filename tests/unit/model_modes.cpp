@@ -34,11 +34,11 @@ struct NamedMode {
     Mode mode;
 };
 const NamedMode kModes[] = {
-    {"F32", {GGUFX_MATMUL_F32, GGUFX_KV_F32, GGUFX_KV_F32}},
-    {"PRECISE", {GGUFX_MATMUL_INT16, GGUFX_KV_F32, GGUFX_KV_F32}},
-    {"int8", {0, GGUFX_KV_F32, GGUFX_KV_F32}},
-    {"F16 cache", {0, GGUFX_KV_F16, GGUFX_KV_F16}},
-    {"Q8_0 cache", {0, GGUFX_KV_Q8_0, GGUFX_KV_Q8_0}},
+    {"F32", {GGUFX_MATMUL_F32, GGUFX_TYPE_F32, GGUFX_TYPE_F32}},
+    {"PRECISE", {GGUFX_MATMUL_INT16, GGUFX_TYPE_F32, GGUFX_TYPE_F32}},
+    {"int8", {0, GGUFX_TYPE_F32, GGUFX_TYPE_F32}},
+    {"F16 cache", {0, GGUFX_TYPE_F16, GGUFX_TYPE_F16}},
+    {"Q8_0 cache", {0, GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q8_0}},
 };
 
 // Rows of 16, 24 and 80 values, which are no multiple of the recipe's block size.
@@ -160,7 +160,7 @@ void test_last_rows(const TinyFile &file, const Quantized &model) {
     constexpr uint32_t kProducts[] = {GGUFX_MATMUL_F32, 0, GGUFX_MATMUL_TILED,
                                       GGUFX_MATMUL_BATCH_INVARIANT};
     for (const uint32_t flags : kProducts)
-        CHECK(model.last_rows_agree({flags, GGUFX_KV_F32, GGUFX_KV_F32}),
+        CHECK(model.last_rows_agree({flags, GGUFX_TYPE_F32, GGUFX_TYPE_F32}),
               "%s, products %u: a row alone has other bits", file.name.c_str(), flags);
 }
 

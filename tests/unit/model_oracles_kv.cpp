@@ -77,7 +77,8 @@ Logits run(const ggufx_model *model, const Oracle &oracle, const char *type) {
     ggufx_error error;
     ggufx_session_options options = {};
     options.struct_size = sizeof options;
-    must(ggufx_kv_type_from_name(&options.type_k, type, &error), error, type);
+    must(ggufx_type_find(&options.type_k, type, &error), error, type);
+    options.flags = GGUFX_SESSION_HAS_TYPE_K | GGUFX_SESSION_HAS_TYPE_V;
     options.type_v = options.type_k;
     ggufx_session *session = nullptr;
     must(ggufx_session_create(&session, model, &options, &error), error, "session");

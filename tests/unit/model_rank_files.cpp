@@ -35,7 +35,7 @@ bool same(const Floats &a, const Floats &b) {
 Floats decode(const ggufx_model *model, const Ids &ids) {
     Floats out;
     for (const uint32_t flags : kFlags) {
-        Session session(model, {flags, GGUFX_KV_F16, GGUFX_KV_F16, kContext, 0});
+        Session session(model, {flags, GGUFX_TYPE_F16, GGUFX_TYPE_F16, kContext, 0});
         size_t at = 0;
         for (const size_t n : {size_t{33}, size_t{5}, size_t{1}, size_t{1}}) {
             const Floats some = session.decode(ids.data() + at, n);

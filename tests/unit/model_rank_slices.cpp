@@ -28,11 +28,12 @@ struct Way {
     uint32_t flags, type_k, type_v, n_batch;
 };
 constexpr Way kWays[] = {
-    {"8 bit", 0, GGUFX_KV_F16, GGUFX_KV_F16, 0},
-    {"15 bit", GGUFX_MATMUL_INT16, GGUFX_KV_Q8_0, GGUFX_KV_Q5_1, 300},
-    {"f32", GGUFX_MATMUL_F32, GGUFX_KV_F32, GGUFX_KV_F32, 139},
-    {"8 bit by rows", GGUFX_MATMUL_BATCH_INVARIANT, GGUFX_KV_Q4_0, GGUFX_KV_IQ4_NL, 150},
-    {"15 bit in tiles", GGUFX_MATMUL_INT16 | GGUFX_MATMUL_TILED, GGUFX_KV_F16, GGUFX_KV_Q8_0, 0},
+    {"8 bit", 0, GGUFX_TYPE_F16, GGUFX_TYPE_F16, 0},
+    {"15 bit", GGUFX_MATMUL_INT16, GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q5_1, 300},
+    {"f32", GGUFX_MATMUL_F32, GGUFX_TYPE_F32, GGUFX_TYPE_F32, 139},
+    {"8 bit by rows", GGUFX_MATMUL_BATCH_INVARIANT, GGUFX_TYPE_Q4_0, GGUFX_TYPE_IQ4_NL, 150},
+    {"15 bit in tiles", GGUFX_MATMUL_INT16 | GGUFX_MATMUL_TILED, GGUFX_TYPE_F16, GGUFX_TYPE_Q8_0,
+     0},
 };
 
 using Floats = std::vector<float>;
@@ -51,6 +52,7 @@ public:
         options.n_sequences = 4;
         options.n_batch = way.n_batch;
         options.matmul_flags = way.flags;
+        options.flags = GGUFX_SESSION_HAS_TYPE_K | GGUFX_SESSION_HAS_TYPE_V;
         options.type_k = way.type_k;
         options.type_v = way.type_v;
         must(ggufx_session_create(&session_, model, &options, &error_), error_, "session");
@@ -145,7 +147,7 @@ Floats run_calls(const ggufx_model *model, const Way &way, const Ids &ids) {
 }
 
 Floats perplexity_of(const ggufx_model *model, const Way &way, const Ids &ids) {
-    Session session(model, {way.flags, GGUFX_KV_F16, GGUFX_KV_F16, 160, 0});
+    Session session(model, {way.flags, GGUFX_TYPE_F16, GGUFX_TYPE_F16, 160, 0});
     ggufx_eval_facts facts = {};
     facts.struct_size = sizeof facts;
     ggufx_error error;
@@ -207,7 +209,7 @@ uint64_t messages_of(const std::string &path, uint32_t flags, size_t n, uint32_t
         options.group_flags = group_flags;
         const Rank part(path, options);
         const Ids ids = random_ids(kContext, vocabulary_of(part.model()), 9);
-        Session session(part.model(), {0, GGUFX_KV_F16, GGUFX_KV_F16, kContext, 300});
+        Session session(part.model(), {0, GGUFX_TYPE_F16, GGUFX_TYPE_F16, kContext, 300});
         const uint64_t before = group.n_calls(rank);
         (void)session.decode(ids.data(), n);
         if (rank == 0) n_calls = group.n_calls(rank) - before - 1;

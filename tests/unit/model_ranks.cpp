@@ -39,11 +39,11 @@ struct Types {
     uint32_t k, v;
 };
 constexpr Types kTypes[] = {
-    {GGUFX_KV_F16, GGUFX_KV_F16},   {GGUFX_KV_F32, GGUFX_KV_F32},
-    {GGUFX_KV_BF16, GGUFX_KV_Q8_0}, {GGUFX_KV_Q8_0, GGUFX_KV_Q5_1},
-    {GGUFX_KV_Q5_0, GGUFX_KV_Q4_1}, {GGUFX_KV_Q4_0, GGUFX_KV_IQ4_NL},
-    {GGUFX_KV_TQ3_0, GGUFX_KV_GX4}, {GGUFX_KV_GX3, GGUFX_KV_GX2},
-    {GGUFX_KV_GX4, GGUFX_KV_F16},
+    {GGUFX_TYPE_F16, GGUFX_TYPE_F16},   {GGUFX_TYPE_F32, GGUFX_TYPE_F32},
+    {GGUFX_TYPE_BF16, GGUFX_TYPE_Q8_0}, {GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q5_1},
+    {GGUFX_TYPE_Q5_0, GGUFX_TYPE_Q4_1}, {GGUFX_TYPE_Q4_0, GGUFX_TYPE_IQ4_NL},
+    {GGUFX_TYPE_TQ3_0, GGUFX_TYPE_GX4}, {GGUFX_TYPE_GX3, GGUFX_TYPE_GX2},
+    {GGUFX_TYPE_GX4, GGUFX_TYPE_F16},
 };
 
 using Floats = std::vector<float>;
@@ -57,6 +57,7 @@ bool takes(const ggufx_model *model, const Types &types) {
     ggufx_session_options options = {};
     options.struct_size = sizeof options;
     options.n_context = kContext;
+    options.flags = GGUFX_SESSION_HAS_TYPE_K | GGUFX_SESSION_HAS_TYPE_V;
     options.type_k = types.k;
     options.type_v = types.v;
     ggufx_session *session = nullptr;
@@ -87,6 +88,7 @@ Floats decode_batches(const ggufx_model *model, uint32_t type, const Ids &ids) {
     options.n_context = kContext;
     options.n_sequences = 4;
     options.n_batch = 24;
+    options.flags = GGUFX_SESSION_HAS_TYPE_K | GGUFX_SESSION_HAS_TYPE_V;
     options.type_k = options.type_v = type;
     options.matmul_flags = GGUFX_MATMUL_BATCH_INVARIANT;
     must(ggufx_session_create(&session, model, &options, &error), error, "session");
@@ -218,7 +220,7 @@ Floats go_on(const ggufx_model *model, const Types &types, const Ids &ids,
 }
 
 double perplexity_of(const ggufx_model *model, const Ids &ids) {
-    Session session(model, {0, GGUFX_KV_F16, GGUFX_KV_F16, 24, 0});
+    Session session(model, {0, GGUFX_TYPE_F16, GGUFX_TYPE_F16, 24, 0});
     ggufx_eval_facts facts = {};
     facts.struct_size = sizeof facts;
     ggufx_error error;
@@ -272,7 +274,7 @@ void check_group(const Rank &alone, Wanted &want, uint32_t n, const uint32_t *sp
         };
         for (const Case &c : want.cases)
             compare(decode(part.model(), c.way, c.types, want.ids), c.logits, c.way.name);
-        compare(decode_batches(part.model(), GGUFX_KV_Q8_0, want.ids), want.batches, "batches");
+        compare(decode_batches(part.model(), GGUFX_TYPE_Q8_0, want.ids), want.batches, "batches");
         compare(decode_edits(part.model(), want.ids), want.edits, "edits");
         const double loss = perplexity_of(part.model(), want.ids);
         if (memcmp(&loss, &want.perplexity, sizeof loss) != 0) n_wrong++;
@@ -303,7 +305,7 @@ void check_file(const std::string &name, const std::string &path, size_t number,
             if (is_looked_at(w, t, number))
                 want.cases.push_back(
                     {kWays[w], kTypes[t], decode(alone.model(), kWays[w], kTypes[t], ids)});
-    want.batches = decode_batches(alone.model(), GGUFX_KV_Q8_0, ids);
+    want.batches = decode_batches(alone.model(), GGUFX_TYPE_Q8_0, ids);
     want.edits = decode_edits(alone.model(), ids);
     want.perplexity = perplexity_of(alone.model(), ids);
     const size_t t = number % std::size(kTypes);

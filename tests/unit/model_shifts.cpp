@@ -32,10 +32,10 @@ struct CacheType {
     // away.
     double of_fresh, of_f32;
 };
-constexpr CacheType kTypes[] = {{GGUFX_KV_F32, "F32", 2e-6, 0},
-                                {GGUFX_KV_F16, "F16", 0.0017, 0.008},
-                                {GGUFX_KV_Q8_0, "Q8_0", 0.05, 0.12},
-                                {GGUFX_KV_Q4_0, "Q4_0", 0.3, 1.2}};
+constexpr CacheType kTypes[] = {{GGUFX_TYPE_F32, "F32", 2e-6, 0},
+                                {GGUFX_TYPE_F16, "F16", 0.0017, 0.008},
+                                {GGUFX_TYPE_Q8_0, "Q8_0", 0.05, 0.12},
+                                {GGUFX_TYPE_Q4_0, "Q4_0", 0.3, 1.2}};
 
 // Models whose first layer alone is a valid model.
 constexpr const char *kOneLayer[] = {"gemma",      "glm4",   "granite", "llama-linear",
@@ -89,10 +89,10 @@ void test_one_layer(const TinyFile &tiny) {
     const Ids ids = random_ids(kTokens + kMore, vocabulary_of(model), 7);
     Ids kept(ids.begin(), ids.begin() + kFirst);
     kept.insert(kept.end(), ids.begin() + kFirst + kRemoved, ids.end());
-    const std::vector<float> whole = Session(model, mode_of(GGUFX_KV_F32)).decode(kept);
+    const std::vector<float> whole = Session(model, mode_of(GGUFX_TYPE_F32)).decode(kept);
     const size_t n = kMore * vocabulary_of(model);
     const std::vector<float> want(whole.end() - static_cast<ptrdiff_t>(n), whole.end());
-    const std::vector<float> untouched = edited(model, GGUFX_KV_F32, Edit::none, ids, &error);
+    const std::vector<float> untouched = edited(model, GGUFX_TYPE_F32, Edit::none, ids, &error);
     CHECK(distance(untouched, want) > 0.01, "%s: what is removed changes nothing",
           tiny.name.c_str());
     for (const CacheType &type : kTypes) {
@@ -135,7 +135,7 @@ void test_all_layers(const TinyFile &tiny, Counts *counts) {
     const Ids ids = random_ids(kTokens + kMore, vocabulary_of(opened.model), 7);
     for (const Edit edit : {Edit::none, Edit::remove, Edit::shift}) {
         ggufx_error error = {};
-        const std::vector<float> want = edited(opened.model, GGUFX_KV_F32, edit, ids, &error);
+        const std::vector<float> want = edited(opened.model, GGUFX_TYPE_F32, edit, ids, &error);
         for (const CacheType &type : kTypes) {
             if (want.empty()) {
                 test_refusal(tiny, opened.model, type, ids);

@@ -27,7 +27,7 @@ using ggufx::Status;
 
 constexpr const char *kFiles[] = {"deepseek2-lite", "gemma3", "gemma4", "gpt-oss",
                                   "granitehybrid",  "mamba2", "qwen35"};
-constexpr uint32_t kTypes[] = {GGUFX_KV_F16, GGUFX_KV_Q8_0, GGUFX_KV_GX4};
+constexpr uint32_t kTypes[] = {GGUFX_TYPE_F16, GGUFX_TYPE_Q8_0, GGUFX_TYPE_GX4};
 constexpr size_t kTokens = 480; // windows of 16 tokens have dropped pages
 constexpr uint32_t kContext = 500;
 
@@ -338,12 +338,16 @@ void test_memory(const TinyFile &tiny, uint32_t type) {
 
 // ---- copies -------------------------------------------------------------------------------------
 
+uint32_t id_of(uint32_t type) {
+    return ggufx::kv::type_of(type)->id;
+}
+
 // Sequences of one set of caches, whose calls are single batches.
 class Sequences {
 public:
     Sequences(const ggufx_model *model, uint32_t type)
         : model_(model->model), caches_(model_.graph(), model_.host(), model_.engine().kernels(),
-                                        {kContext, type, type, kBatch, 4, 3, 0, 0}),
+                                        {kContext, id_of(type), id_of(type), kBatch, 4, 3, 0, 0}),
           scratch_(model_.graph().row_floats * kBatch), rows_(model_.host().get(), kBatch, 3) {
         for (const ggufx::model::RopeTable &rope_table : model_.graph().rope_tables)
             frequencies_.push_back(model_.graph().frequencies.data() + rope_table.start(kContext));
@@ -489,7 +493,8 @@ void test_models_are_distinguished(const TinyFile &tiny, const Opened &opened) {
          error, "open");
     must(ggufx_model_create(&other, g_runtime, file, nullptr, &error), error, "model");
     {
-        const Mode mode = {GGUFX_MATMUL_BATCH_INVARIANT, GGUFX_KV_F16, GGUFX_KV_F16, kContext, 0};
+        const Mode mode = {GGUFX_MATMUL_BATCH_INVARIANT, GGUFX_TYPE_F16, GGUFX_TYPE_F16, kContext,
+                           0};
         Session from(opened.model, mode), same(opened.model, mode), to(other, mode);
         (void)from.decode(random_ids(20, from.n_vocab(), 4));
         MemoryFile snapshot = saved(from);

@@ -29,7 +29,7 @@ using ggufx::model::BatchOptions;
 using ggufx::model::StepOptions;
 
 constexpr uint32_t kSequences = 4, kContext = 128, kBatch = 12;
-constexpr uint32_t kTypes[] = {GGUFX_KV_F16, GGUFX_KV_Q8_0, GGUFX_KV_GX4};
+constexpr uint32_t kTypes[] = {GGUFX_TYPE_F16, GGUFX_TYPE_Q8_0, GGUFX_TYPE_GX4};
 constexpr uint32_t kFlags[] = {GGUFX_MATMUL_BATCH_INVARIANT, GGUFX_MATMUL_TILED, 0};
 constexpr uint64_t kMicrosecond = 1000;
 
@@ -353,7 +353,7 @@ void refuses(Status got, const Failure &failure, const char *call) {
     } while (0)
 
 void test_calls_beside_a_step(const ggufx_model *model) {
-    const Steps steps(model, "calls", {GGUFX_KV_F16, GGUFX_MATMUL_TILED, true});
+    const Steps steps(model, "calls", {GGUFX_TYPE_F16, GGUFX_MATMUL_TILED, true});
     ggufx_session *const session = steps.prepared(true);
     const Look before(session);
     Inputs got = steps.inputs();
@@ -396,7 +396,7 @@ void test_calls_beside_a_step(const ggufx_model *model) {
 // Cancelled at the first polls of a progress callback and at some of thousands, in the second part
 // of a step.
 void test_cancelled_steps(const ggufx_model *model) {
-    const Steps steps(model, "cancelled", {GGUFX_KV_Q8_0, GGUFX_MATMUL_TILED, false});
+    const Steps steps(model, "cancelled", {GGUFX_TYPE_Q8_0, GGUFX_MATMUL_TILED, false});
     ggufx_session *const session = steps.prepared(true);
     const Look before(session);
     int polls = 0;
@@ -433,7 +433,7 @@ void test_memory(const TinyFile &tiny, bool shares) {
         ggufx_model *model = nullptr;
         must(ggufx_open(&file, rt, (g_root + tiny.path).c_str(), nullptr, &error), error, "open");
         must(ggufx_model_create(&model, rt, file, nullptr, &error), error, "model");
-        const Steps steps(model, tiny.name, {GGUFX_KV_Q8_0, GGUFX_MATMUL_TILED, shares});
+        const Steps steps(model, tiny.name, {GGUFX_TYPE_Q8_0, GGUFX_MATMUL_TILED, shares});
         ggufx_session *const session = steps.prepared(true);
         const Look before(session);
         Inputs got = steps.inputs();
@@ -537,7 +537,7 @@ uint32_t usable(const ggufx_model *model, uint32_t type) {
     ggufx_error error;
     ggufx_session *session = make_session(model, {.n_context = 16, .type = type}, &error);
     ggufx_session_destroy(session);
-    return session ? type : uint32_t{GGUFX_KV_F16};
+    return session ? type : uint32_t{GGUFX_TYPE_F16};
 }
 
 } // namespace

@@ -103,7 +103,8 @@ std::string detokenize(const ggufx_tokenizer *tokenizer, const Ids &ids) {
 ggufx_session *new_session(const ggufx_model *model) {
     ggufx_session_options options = {};
     options.struct_size = sizeof options;
-    options.type_k = options.type_v = GGUFX_KV_F32; // cache type of the stored results
+    options.flags = GGUFX_SESSION_HAS_TYPE_K | GGUFX_SESSION_HAS_TYPE_V;
+    options.type_k = options.type_v = GGUFX_TYPE_F32; // cache type of the stored results
     ggufx_error error;
     ggufx_session *session = nullptr;
     must(ggufx_session_create(&session, model, &options, &error), error, "session");

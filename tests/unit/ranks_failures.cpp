@@ -231,7 +231,7 @@ ggufx_session *make_session(const ggufx_model *model, uint32_t n_context, ggufx_
     options.n_context = n_context;
     options.n_batch = 4;
     options.n_sequences = 2;
-    options.type_k = options.type_v = GGUFX_KV_Q8_0;
+    options.type_k = options.type_v = GGUFX_TYPE_Q8_0;
     ggufx_session *session = nullptr;
     ggufx_error error = {};
     const ggufx_status got = ggufx_session_create(&session, model, &options, &error);

@@ -91,7 +91,7 @@ public:
         session.struct_size = sizeof session;
         session.n_context = kContext;
         session.n_sequences = 2;
-        session.type_k = session.type_v = GGUFX_KV_Q8_0;
+        session.type_k = session.type_v = GGUFX_TYPE_Q8_0;
         CHECK(ggufx_session_create(&session_, rank_.model(), &session, &error_) == GGUFX_OK, "%s",
               error_.message);
         CHECK(decode_ids(session_, ids_, kBefore, nullptr, 0, &error_) == GGUFX_OK, "%s",

@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kLeastPrompt = 300, kTokens = 72;
 constexpr uint32_t kContext = 400;
 constexpr const char *kFiles[] = {"gemma3", "gpt-oss", "llama3", "qwen35"};
-constexpr uint32_t kTypes[] = {GGUFX_KV_F16, GGUFX_KV_GX4};
+constexpr uint32_t kTypes[] = {GGUFX_TYPE_F16, GGUFX_TYPE_GX4};
 
 enum class Kind { lookup, model };
 constexpr Kind kKinds[] = {Kind::lookup, Kind::model};
@@ -138,7 +138,7 @@ Answer Text::speculated(Kind kind, uint64_t seed) const {
     Answer answer;
     CrowdMode other = mode; // drafts differ in part
     other.matmul_flags = GGUFX_MATMUL_F32;
-    other.type = GGUFX_KV_F32;
+    other.type = GGUFX_TYPE_F32;
     ggufx_session *const to = session(mode), *const small = session(other);
     const OwnedSampler chain = make_sampler(sampler, facts.n_vocab);
     ggufx_draft_options draft = {};

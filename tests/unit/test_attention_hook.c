@@ -71,7 +71,8 @@ static void test_the_hook_shows_what_attention_read_and_gave(void **state) {
     shape.n_kv_heads = TINY_KV_HEADS;
     shape.n_q_heads = TINY_HEADS;
     shape.head_dim_k = TINY_HEAD_DIM;
-    shape.type_k = shape.type_v = GGUFX_KV_F32;
+    shape.flags = GGUFX_KV_HAS_TYPE_K | GGUFX_KV_HAS_TYPE_V;
+    shape.type_k = shape.type_v = GGUFX_TYPE_F32;
     MUST(&f, ggufx_kv_create(&self.kv, f.rt, &shape, &f.error));
     MUST(&f, decode(&f, N, &hook, logits));
     MUST(&f, decode(&f, 3, &hook, logits)); /* continues after the first one */

@@ -244,7 +244,7 @@ static ggufx_session *make_churn_session(const churn *c, uint32_t n_sequences) {
     ggufx_error error;
     ggufx_session_options options = {.struct_size = sizeof options};
     options.n_sequences = n_sequences;
-    options.type_k = options.type_v = GGUFX_KV_Q8_0;
+    options.type_k = options.type_v = GGUFX_TYPE_Q8_0;
     options.matmul_flags = GGUFX_MATMUL_BATCH_INVARIANT;
     must(ggufx_session_create(&session, c->model, &options, &error), &error, "session");
     return session;

@@ -34,6 +34,8 @@ static void check_session(fixture *f, const ggufx_estimate_options *asked, uint3
     ggufx_session *sessions[2] = {NULL, NULL};
     options.n_context = of.n_context;
     options.n_batch = of.n_batch;
+    options.flags = GGUFX_SESSION_HAS_TYPE_K | GGUFX_SESSION_HAS_TYPE_V;
+    of.flags |= GGUFX_ESTIMATE_HAS_TYPE_K | GGUFX_ESTIMATE_HAS_TYPE_V;
     options.type_k = of.type_k = type_k;
     options.type_v = of.type_v = type_v;
     const long long before = f->memory.live_bytes;
@@ -55,10 +57,10 @@ static void check_session(fixture *f, const ggufx_estimate_options *asked, uint3
 }
 
 static void check_model(const tiny_options *tiny, uint32_t threads) {
-    static const uint32_t types[][2] = {{GGUFX_KV_DEFAULT, GGUFX_KV_DEFAULT},
-                                        {GGUFX_KV_Q8_0, GGUFX_KV_ROT_Q5_0},
-                                        {GGUFX_KV_F32, GGUFX_KV_Q5_1},
-                                        {GGUFX_KV_TQ3_0, GGUFX_KV_Q4_0}};
+    static const uint32_t types[][2] = {{GGUFX_TYPE_F16, GGUFX_TYPE_F16},
+                                        {GGUFX_TYPE_Q8_0, GGUFX_TYPE_ROT_Q5_0},
+                                        {GGUFX_TYPE_F32, GGUFX_TYPE_Q5_1},
+                                        {GGUFX_TYPE_TQ3_0, GGUFX_TYPE_Q4_0}};
     static const uint32_t contexts[] = {0, 1, 64, 65, 700}, batches[] = {0, 1, 7};
     fixture f;
     memset(&f, 0, sizeof f);
@@ -168,7 +170,7 @@ static void test_a_file_takes_its_own_bytes(void **state) {
     assert_int_equal(facts.n_context, TINY_CONTEXT);
     assert_int_equal(facts.n_batch, TINY_CONTEXT);
     assert_int_equal(facts.n_sessions, 1);
-    assert_int_equal(facts.type_k, GGUFX_KV_F16);
+    assert_int_equal(facts.type_k, GGUFX_TYPE_F16);
     assert_int_equal(facts.token_weight_bytes, info.n_bytes); /* tied: the whole embedding */
     assert_int_equal(facts.token_kv_bytes, TINY_LAYERS * TINY_KV_HEADS * 2 * TINY_HEAD_DIM * 2);
     assert_true(facts.weight_error == 0 && facts.loss < 1e-6 && facts.tokens_per_second == 0);

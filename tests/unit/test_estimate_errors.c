@@ -29,15 +29,15 @@ static void test_what_cannot_be_estimated_is_refused(void **state) {
     o.bandwidth = -1;
     REFUSED(GGUFX_E_ARGUMENT, "bandwidth");
     o = default_options();
-    o.flags = 64;
-    REFUSED(GGUFX_E_ARGUMENT, "0x40");
+    o.flags = 256;
+    REFUSED(GGUFX_E_ARGUMENT, "0x100");
     o.flags = GGUFX_ESTIMATE_HAS_FILE_TYPE;
     o.file_type = 4;
     REFUSED(GGUFX_E_ARGUMENT, "file type 4");
     o = default_options();
     o.type_v = 99;
     REFUSED(GGUFX_E_TYPE, "99");
-    o.type_v = GGUFX_KV_GX4;
+    o.type_v = GGUFX_TYPE_GX4;
     REFUSED(GGUFX_E_ARGUMENT, "multiple of 16");
     o = default_options();
     o.n_context = UINT32_MAX;

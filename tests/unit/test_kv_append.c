@@ -8,7 +8,7 @@
 static void test_positions_are_kept_continued_and_may_have_gaps(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
-    const ggufx_kv_options shape = kv_shape(1, 1, 4, 4, GGUFX_KV_F32, GGUFX_KV_F32);
+    const ggufx_kv_options shape = kv_shape(1, 1, 4, 4, GGUFX_TYPE_F32, GGUFX_TYPE_F32);
     ggufx_kv *kv = kv_make(rt, &shape);
     float *x = kv_random(100 * 4, 1);
     const int32_t gaps[] = {3, 3, 10, 1000};
@@ -37,7 +37,7 @@ static void test_truncating_and_appending_again_gives_the_bits_of_a_fresh_cache(
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     const uint64_t cuts[] = {0, 1, 63, 64, 65, 128, 149, 150};
-    const ggufx_kv_options shape = kv_shape(2, 4, 20, 12, GGUFX_KV_BF16, GGUFX_KV_F16);
+    const ggufx_kv_options shape = kv_shape(2, 4, 20, 12, GGUFX_TYPE_BF16, GGUFX_TYPE_F16);
     float *k = kv_random(150 * 40, 1), *v = kv_random(150 * 24, 2), *other = kv_random(150 * 40, 3);
     float *q = kv_random(80, 4), fresh[48], again[48], lse[4], lse_again[4];
     ggufx_kv *a = kv_make(rt, &shape), *b = kv_make(rt, &shape);
@@ -69,7 +69,7 @@ static void test_truncating_and_appending_again_gives_the_bits_of_a_fresh_cache(
 static void test_length_is_the_shortest_layer_and_rollback_cuts_to_it(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
-    ggufx_kv_options shape = kv_shape(1, 1, 4, 4, GGUFX_KV_F32, GGUFX_KV_F32);
+    ggufx_kv_options shape = kv_shape(1, 1, 4, 4, GGUFX_TYPE_F32, GGUFX_TYPE_F32);
     shape.n_layers = 3;
     ggufx_kv *kv = kv_make(rt, &shape);
     float *x = kv_random(80 * 4, 1), back[4];
@@ -100,7 +100,7 @@ static void test_length_is_the_shortest_layer_and_rollback_cuts_to_it(void **sta
 static void test_sequences_and_layers_do_not_see_each_other(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
-    ggufx_kv_options shape = kv_shape(1, 2, 8, 8, GGUFX_KV_F16, GGUFX_KV_F16);
+    ggufx_kv_options shape = kv_shape(1, 2, 8, 8, GGUFX_TYPE_F16, GGUFX_TYPE_F16);
     shape.n_sequences = 2;
     shape.n_layers = 2;
     ggufx_kv *both = kv_make(rt, &shape);
@@ -136,7 +136,7 @@ static void test_sequences_and_layers_do_not_see_each_other(void **state) {
 static void test_stats_count_tokens_pages_and_padded_bytes(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
-    ggufx_kv_options shape = kv_shape(2, 2, 80, 24, GGUFX_KV_Q8_0, GGUFX_KV_DEFAULT);
+    ggufx_kv_options shape = kv_shape(2, 2, 80, 24, GGUFX_TYPE_Q8_0, GGUFX_TYPE_F16);
     shape.n_layers = 3;
     shape.n_sequences = 2;
     ggufx_kv *kv = kv_make(rt, &shape);
@@ -146,8 +146,8 @@ static void test_stats_count_tokens_pages_and_padded_bytes(void **state) {
     kv_fill(kv, &shape, 0, 10, 10, NULL, k, v);
     kv_fill(kv, &shape, 1, 5, 5, NULL, k, v);
     OK(ggufx_kv_info(&facts, kv, GGUFX_KV_ALL_LAYERS, ok_error()));
-    assert_int_equal(facts.type_k, GGUFX_KV_Q8_0);
-    assert_int_equal(facts.type_v, GGUFX_KV_F16);
+    assert_int_equal(facts.type_k, GGUFX_TYPE_Q8_0);
+    assert_int_equal(facts.type_v, GGUFX_TYPE_F16);
     assert_int_equal(facts.n_tokens, 15);
     assert_int_equal(facts.n_pages, 8); /* sinks and last tokens of 3 layers, and of one */
     assert_int_equal(facts.n_plain_pages, 8);

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-static const uint32_t kTypes[] = {GGUFX_KV_F32, GGUFX_KV_F16, GGUFX_KV_BF16, GGUFX_KV_Q8_0};
+static const uint32_t kTypes[] = {GGUFX_TYPE_F32, GGUFX_TYPE_F16, GGUFX_TYPE_BF16, GGUFX_TYPE_Q8_0};
 
 /* Fills a cache, attends with both masks, compares. Queries are at the first, a middle and the last
  * token. */
@@ -49,7 +49,7 @@ static void test_attention_matches_doubles_for_every_type_and_shape(void **state
 static void test_long_context_with_rising_and_steep_scores_matches_doubles(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 2, NULL);
-    const ggufx_kv_options shape = kv_shape(1, 2, 16, 24, GGUFX_KV_F32, GGUFX_KV_F32);
+    const ggufx_kv_options shape = kv_shape(1, 2, 16, 24, GGUFX_TYPE_F32, GGUFX_TYPE_F32);
     for (int steep = 0; steep < 2; steep++) {
         data d = make_data(shape, 2000, 3, 7);
         for (size_t t = 0; t < d.n; t++) /* scores exceed the slack of 8 many times */
@@ -70,7 +70,7 @@ static void test_long_context_with_rising_and_steep_scores_matches_doubles(void 
 static void test_a_query_that_is_not_finite_spoils_its_head_alone(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
-    const ggufx_kv_options shape = kv_shape(1, 3, 8, 8, GGUFX_KV_F32, GGUFX_KV_F32);
+    const ggufx_kv_options shape = kv_shape(1, 3, 8, 8, GGUFX_TYPE_F32, GGUFX_TYPE_F32);
     data d = make_data(shape, 10, 1, 9);
     float clean[24], clean_lse[3];
     ggufx_kv *kv = kv_make(rt, &shape);
@@ -98,7 +98,7 @@ static void test_a_query_that_is_not_finite_spoils_its_head_alone(void **state) 
 static void test_a_query_that_sees_nothing_gives_zero(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
-    const ggufx_kv_options shape = kv_shape(1, 1, 8, 8, GGUFX_KV_F16, GGUFX_KV_F16);
+    const ggufx_kv_options shape = kv_shape(1, 1, 8, 8, GGUFX_TYPE_F16, GGUFX_TYPE_F16);
     data d = make_data(shape, 3, 1, 9);
     ggufx_kv *kv = kv_make(rt, &shape);
     const int32_t keys[3] = {5, 9, 9}, queries[2] = {4, 5};

@@ -11,7 +11,7 @@
 
 #define FNV_START 0xcbf29ce484222325u
 
-static const uint32_t kTypes[] = {GGUFX_KV_F32, GGUFX_KV_F16, GGUFX_KV_BF16, GGUFX_KV_Q8_0};
+static const uint32_t kTypes[] = {GGUFX_TYPE_F32, GGUFX_TYPE_F16, GGUFX_TYPE_BF16, GGUFX_TYPE_Q8_0};
 
 static void test_number_of_queries_and_sizes_of_appends_do_not_change_bits(void **state) {
     (void)state;
@@ -57,7 +57,7 @@ static void test_threads_executors_modes_and_instructions_do_not_change_bits(voi
                                      .max_workers = 2,
                                      .user = &calls,
                                      .parallel_for = run_backwards};
-    const ggufx_kv_options shape = kv_shape(2, 8, 64, 64, GGUFX_KV_Q8_0, GGUFX_KV_F16);
+    const ggufx_kv_options shape = kv_shape(2, 8, 64, 64, GGUFX_TYPE_Q8_0, GGUFX_TYPE_F16);
     data d = make_data(shape, 700, 3, 11);
     float *first = malloc(d.n_out * sizeof *first);
     assert_non_null(first);
@@ -105,7 +105,7 @@ static void *attend_repeatedly(void *user) {
 static void test_attends_may_run_at_once(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 2, NULL);
-    const ggufx_kv_options shape = kv_shape(2, 4, 32, 32, GGUFX_KV_F16, GGUFX_KV_F16);
+    const ggufx_kv_options shape = kv_shape(2, 4, 32, 32, GGUFX_TYPE_F16, GGUFX_TYPE_F16);
     data d = make_data(shape, 500, 4, 5);
     ggufx_kv *kv = kv_make(rt, &shape);
     kv_fill(kv, &shape, 0, d.n, d.n, NULL, d.k, d.v);
@@ -130,7 +130,7 @@ static void test_attends_may_run_at_once(void **state) {
 static void test_many_value_columns_are_summed_in_parts_with_the_same_bits(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
-    ggufx_kv_options wide = kv_shape(1, 2, 16, 1100, GGUFX_KV_F32, GGUFX_KV_F32), narrow = wide;
+    ggufx_kv_options wide = kv_shape(1, 2, 16, 1100, GGUFX_TYPE_F32, GGUFX_TYPE_F32), narrow = wide;
     narrow.head_dim_v = 300;
     data d = make_data(wide, 100, 1, 21), e = make_data(narrow, 100, 1, 21);
     for (size_t t = 0; t < 100; t++) memcpy(e.v + t * 300, d.v + t * 1100 + 800, 300 * sizeof *e.v);

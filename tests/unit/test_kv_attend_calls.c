@@ -48,7 +48,7 @@ static void test_split_threads_and_instructions_do_not_change_bits(void **state)
 }
 
 static void check_batch(const ggufx_runtime *rt, uint32_t kv_heads) {
-    ggufx_kv_options shape = kv_shape(kv_heads, 6, 64, 64, GGUFX_KV_GX4, GGUFX_KV_Q4_1);
+    ggufx_kv_options shape = kv_shape(kv_heads, 6, 64, 64, GGUFX_TYPE_GX4, GGUFX_TYPE_Q4_1);
     shape.n_sequences = 3;
     ggufx_kv *kv = kv_make(rt, &shape);
     float *x = kv_random(700 * 128, 1), *q = kv_random(5 * 6 * 64, 2);
@@ -88,7 +88,7 @@ static void test_a_large_batch_over_shifted_pages_gives_the_bits_of_single_calls
     (void)state;
     enum { kN = 96, kDim = 64, kLong = 200 };
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
-    ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_KV_Q8_0, GGUFX_KV_Q8_0);
+    ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q8_0);
     shape.n_sequences = 2;
     shape.rope_style = GGUFX_ROPE_INTERLEAVED;
     ggufx_kv *kv = kv_make(rt, &shape);
@@ -118,7 +118,7 @@ static void test_dropped_pages_change_no_bit(void **state) {
     enum { kDim = 64, kWindow = 700, kLong = 2100 };
     for (size_t t = 0; t < kTypeCount; t += 3) {
         const ggufx_kv_options whole = kv_shape(1, 3, kDim, kDim, kTypes[t], kTypes[(t + 2) % 17]);
-        const ggufx_kv_layer_options layer = {0, 0, kWindow, 0};
+        const ggufx_kv_layer_options layer = kv_window(kWindow, 0);
         ggufx_kv_options windowed = whole;
         windowed.layers = &layer;
         windowed.n_layer_options = 1;
@@ -187,7 +187,7 @@ static int32_t stop_at(void *user, uint64_t done, uint64_t total) {
 static void test_an_attention_is_cancelled_at_any_poll(void **state) {
     enum { kLong = 12000 }; /* several rounds */
     ggufx_runtime *rt = *state;
-    const ggufx_kv_options shape = kv_shape(2, 8, 128, 128, GGUFX_KV_GX3, GGUFX_KV_F16);
+    const ggufx_kv_options shape = kv_shape(2, 8, 128, 128, GGUFX_TYPE_GX3, GGUFX_TYPE_F16);
     ggufx_kv *kv = kv_make(rt, &shape);
     float *x = kv_random(kLong * 256, 1), *q = kv_random(8 * 128, 2), want[8 * 128], out[8 * 128];
     kv_fill(kv, &shape, 0, kLong, kLong, NULL, x, x);
@@ -214,7 +214,7 @@ static void test_an_attention_is_cancelled_at_any_poll(void **state) {
 
 static void test_options_that_mean_nothing_are_refused(void **state) {
     ggufx_runtime *rt = *state;
-    const ggufx_kv_options shape = kv_shape(1, 2, 8, 8, GGUFX_KV_F16, GGUFX_KV_F16);
+    const ggufx_kv_options shape = kv_shape(1, 2, 8, 8, GGUFX_TYPE_F16, GGUFX_TYPE_F16);
     ggufx_kv *kv = kv_make(rt, &shape);
     float x[16] = {1.0f}, out[16];
     kv_fill(kv, &shape, 0, 2, 2, NULL, x, x);

@@ -10,9 +10,9 @@ enum { kTokens = 200, kQHeads = 2 * kHeads, kOut = kQHeads * kDim, kSizes = 5 };
 
 /* Sinks are 0 to 3; pages begin at 4, 68, 132, 196. */
 static const size_t kSteps[kSizes] = {1, 3, 7, 64, kTokens};
-static const uint32_t kTypes[] = {GGUFX_KV_F32,  GGUFX_KV_F16,    GGUFX_KV_BF16,  GGUFX_KV_Q8_0,
-                                  GGUFX_KV_Q4_1, GGUFX_KV_IQ4_NL, GGUFX_KV_TQ3_0, GGUFX_KV_ROT_Q4_0,
-                                  GGUFX_KV_GX2,  GGUFX_KV_GX4};
+static const uint32_t kTypes[] = {
+    GGUFX_TYPE_F32,    GGUFX_TYPE_F16,   GGUFX_TYPE_BF16,     GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q4_1,
+    GGUFX_TYPE_IQ4_NL, GGUFX_TYPE_TQ3_0, GGUFX_TYPE_ROT_Q4_0, GGUFX_TYPE_GX2,  GGUFX_TYPE_GX4};
 enum { kTypeCount = sizeof kTypes / sizeof *kTypes, kFloatTypes = 3 };
 
 typedef struct inputs {

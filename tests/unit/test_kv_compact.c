@@ -32,8 +32,8 @@ static ggufx_status compact(ggufx_kv *kv, const ggufx_progress *progress, ggufx_
     return ggufx_kv_compact(kv, GGUFX_ALL_SEQUENCES, progress, error);
 }
 
-static const uint32_t kTypes[] = {GGUFX_KV_F32,  GGUFX_KV_F16, GGUFX_KV_BF16,
-                                  GGUFX_KV_Q8_0, GGUFX_KV_GX4, GGUFX_KV_Q5_1};
+static const uint32_t kTypes[] = {GGUFX_TYPE_F32,  GGUFX_TYPE_F16, GGUFX_TYPE_BF16,
+                                  GGUFX_TYPE_Q8_0, GGUFX_TYPE_GX4, GGUFX_TYPE_Q5_1};
 
 static void test_parts_become_as_few_pages_as_they_fill(void **state) {
     (void)state;
@@ -122,7 +122,7 @@ static void test_pages_of_other_sequences_and_other_shifts_stay(void **state) {
         const uint64_t pages = facts_of(kv).n_pages;
         OK(ggufx_kv_compact(kv, 0, NULL, ok_error())); /* now they can */
         /* the last page of a quantized type receives new tokens: two pages become one */
-        const uint64_t fewer = kTypes[t] < GGUFX_KV_Q8_0 ? 4 : 2;
+        const uint64_t fewer = kv_is_float(kTypes[t]) ? 4 : 2;
         assert_int_equal(facts_of(kv).n_pages, pages - fewer);
         free(held.data);
         free(now.data);
@@ -135,7 +135,7 @@ static void test_pages_of_other_sequences_and_other_shifts_stay(void **state) {
 static void test_reserved_pages_stay_and_spare_ones_go(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
-    const ggufx_kv_options shape = shape_of(GGUFX_KV_Q8_0, GGUFX_KV_Q8_0, 2);
+    const ggufx_kv_options shape = shape_of(GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q8_0, 2);
     ggufx_kv *kv = kv_make(rt, &shape);
     float *x = kv_random(300 * kRow, 2);
     kv_fill(kv, &shape, 0, 300, 300, NULL, x, x);

@@ -25,7 +25,7 @@ static void *with_sequences(size_t n) {
     ggufx_kv_options options = {.struct_size = sizeof options};
     options.n_layers = options.n_kv_heads = options.n_q_heads = 1;
     options.head_dim_k = options.head_dim_v = kDim;
-    options.type_k = options.type_v = GGUFX_KV_F16;
+    options.type_k = options.type_v = GGUFX_TYPE_F16;
     options.n_sequences = (uint32_t)n;
     b->n = n;
     b->sequences = malloc(n * sizeof *b->sequences);
@@ -60,7 +60,7 @@ static void *sequence_of(size_t n) {
     ggufx_kv_options options = {.struct_size = sizeof options};
     options.n_layers = options.n_kv_heads = options.n_q_heads = 1;
     options.head_dim_k = options.head_dim_v = kDim;
-    options.type_k = options.type_v = GGUFX_KV_F16;
+    options.type_k = options.type_v = GGUFX_TYPE_F16;
     options.rope_style = GGUFX_ROPE_NEOX;
     b->n = n;
     b->values = calloc(n, kDim * sizeof *b->values);

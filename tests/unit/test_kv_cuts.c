@@ -22,15 +22,15 @@ enum {
 };
 enum { kMost = 160, kLongest = 1400 }; /* tokens of a call, of the sequence */
 
-static const uint32_t kTypes[] = {GGUFX_KV_F32,      GGUFX_KV_F16,
-                                  GGUFX_KV_BF16,     GGUFX_KV_Q8_0,
-                                  GGUFX_KV_Q5_1,     GGUFX_KV_Q5_0,
-                                  GGUFX_KV_Q4_1,     GGUFX_KV_Q4_0,
-                                  GGUFX_KV_IQ4_NL,   GGUFX_KV_ROT_Q5_0,
-                                  GGUFX_KV_ROT_Q4_0, GGUFX_KV_ROT_IQ4_NL,
-                                  GGUFX_KV_TQ3_0,    GGUFX_KV_TQ3_0_RESIDUAL,
-                                  GGUFX_KV_GX2,      GGUFX_KV_GX3,
-                                  GGUFX_KV_GX4};
+static const uint32_t kTypes[] = {GGUFX_TYPE_F32,      GGUFX_TYPE_F16,
+                                  GGUFX_TYPE_BF16,     GGUFX_TYPE_Q8_0,
+                                  GGUFX_TYPE_Q5_1,     GGUFX_TYPE_Q5_0,
+                                  GGUFX_TYPE_Q4_1,     GGUFX_TYPE_Q4_0,
+                                  GGUFX_TYPE_IQ4_NL,   GGUFX_TYPE_ROT_Q5_0,
+                                  GGUFX_TYPE_ROT_Q4_0, GGUFX_TYPE_ROT_IQ4_NL,
+                                  GGUFX_TYPE_TQ3_0,    GGUFX_TYPE_TQ3_0_RESIDUAL,
+                                  GGUFX_TYPE_GX2,      GGUFX_TYPE_GX3,
+                                  GGUFX_TYPE_GX4};
 enum { kTypeCount = sizeof kTypes / sizeof *kTypes };
 
 typedef struct world {
@@ -206,12 +206,12 @@ static void test_bits_are_those_of_a_fresh_run_of_the_same_tokens(void **state) 
                 if (n % test_step()) continue;
                 ggufx_kv_options shape = kv_shape(kHeads, kQHeads, kDim, kDim, kTypes[t],
                                                   kTypes[(t * 5 + n) % kTypeCount]);
-                const ggufx_kv_layer_options layers[kLayers] = {{0, 0, windows[i], 0},
-                                                                {0, 0, 0, 0}};
+                const ggufx_kv_layer_options layers[kLayers] = {kv_window(windows[i], 0),
+                                                                kv_window(0, 0)};
                 shape.n_layers = shape.n_layer_options = kLayers;
                 shape.layers = layers;
                 shape.n_sinks = sinks[s];
-                if (n % 7 == 0) shape.flags = GGUFX_KV_CENTRE_ALL;
+                if (n % 7 == 0) shape.flags |= GGUFX_KV_CENTRE_ALL;
                 check_case(rt, n % 4 ? one : scalar, &w, shape, n_calls, 7 + (uint32_t)n);
             }
     free((void *)w.x);

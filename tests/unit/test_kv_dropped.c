@@ -9,8 +9,8 @@ enum { kDim = 16, kWindow = 16, kTokens = 300 };
 
 /* Two layers, the first with a window; n0 and n1 tokens were appended to them one by one. */
 static ggufx_kv *filled(const ggufx_runtime *rt, size_t n0, size_t n1) {
-    const ggufx_kv_layer_options layers[2] = {{0, 0, kWindow, 0}, {0, 0, 0, 0}};
-    ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_KV_Q8_0, GGUFX_KV_F16);
+    const ggufx_kv_layer_options layers[2] = {kv_window(kWindow, 0), kv_window(0, 0)};
+    ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_TYPE_Q8_0, GGUFX_TYPE_F16);
     shape.n_layers = shape.n_layer_options = shape.n_sequences = 2;
     shape.layers = layers;
     shape.rope_style = GGUFX_ROPE_INTERLEAVED;
@@ -178,8 +178,8 @@ static void test_queries_of_the_tokens_of_an_append_are_answered(void **state) {
     ggufx_attend_options options = {.struct_size = sizeof options};
     options.window = kWindow;
     for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
-        const ggufx_kv_layer_options layers[2] = {{0, 0, kWindow, 0}, {0, 0, 0, 0}};
-        ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_KV_F16, GGUFX_KV_F16);
+        const ggufx_kv_layer_options layers[2] = {kv_window(kWindow, 0), kv_window(0, 0)};
+        ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_TYPE_F16, GGUFX_TYPE_F16);
         shape.n_layers = shape.n_layer_options = 2;
         shape.layers = layers;
         ggufx_kv *kv = kv_make(rt, &shape);
@@ -237,9 +237,9 @@ static void test_negative_positions_are_refused_everywhere(void **state) {
  * nothing. */
 static void test_a_truncated_window_keeps_its_memory(void **state) {
     (void)state;
-    static const uint32_t types[] = {GGUFX_KV_F16, GGUFX_KV_Q8_0};
+    static const uint32_t types[] = {GGUFX_TYPE_F16, GGUFX_TYPE_Q8_0};
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
-        const ggufx_kv_layer_options layer = {0, 0, 2 * kTokens, 0};
+        const ggufx_kv_layer_options layer = kv_window(2 * kTokens, 0);
         ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, types[t], types[t]);
         kv_memory memory = {0, 0, 0};
         ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);

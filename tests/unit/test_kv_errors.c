@@ -10,7 +10,7 @@
 static void test_create_refuses_bad_shapes(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
-    const ggufx_kv_options good = kv_shape(2, 4, 8, 8, GGUFX_KV_F32, GGUFX_KV_F32);
+    const ggufx_kv_options good = kv_shape(2, 4, 8, 8, GGUFX_TYPE_F32, GGUFX_TYPE_F32);
     ggufx_kv_options o;
     ggufx_kv *kv = (ggufx_kv *)&o;
     EXPECT(GGUFX_E_ARGUMENT, "out and rt", ggufx_kv_create(NULL, rt, &good, error));
@@ -30,15 +30,15 @@ static void test_create_refuses_bad_shapes(void **state) {
     BAD(n_q_heads, 3, GGUFX_E_ARGUMENT, "n_q_heads");
     BAD(n_q_heads, 0, GGUFX_E_ARGUMENT, "n_q_heads");
     BAD(head_dim_k, 0, GGUFX_E_ARGUMENT, "head_dim_k");
-    BAD(type_k, 77, GGUFX_E_TYPE, "77 of the keys");
-    BAD(type_v, 77, GGUFX_E_TYPE, "77 of the values");
-    BAD(flags, 16, GGUFX_E_ARGUMENT, "flags");
+    BAD(type_k, 77, GGUFX_E_TYPE, "ggufx_kv_options.type_k: 77 (unknown)");
+    BAD(type_v, 77, GGUFX_E_TYPE, "ggufx_kv_options.type_v: 77 (unknown)");
+    BAD(flags, 64, GGUFX_E_ARGUMENT, "flags");
     BAD(flags, GGUFX_KV_CENTRE_ALL | GGUFX_KV_CENTRE_NONE, GGUFX_E_ARGUMENT, "exclude each other");
     BAD(n_sinks, 65, GGUFX_E_ARGUMENT, "n_sinks");
     BAD(rope_style, 4, GGUFX_E_ARGUMENT, "rope_style");
     BAD(n_layer_options, 2, GGUFX_E_ARGUMENT, "n_layer_options");
     BAD(n_layer_options, 1, GGUFX_E_ARGUMENT, "n_layer_options");
-    BAD(type_k, GGUFX_KV_GX3, GGUFX_E_ARGUMENT, "multiple of 16"); /* heads of 8 */
+    BAD(type_k, GGUFX_TYPE_GX3, GGUFX_E_ARGUMENT, "multiple of 16"); /* heads of 8 */
     o = good;
     o.rope_style = GGUFX_ROPE_INTERLEAVED;
     o.rope_dims = 7;
@@ -50,16 +50,16 @@ static void test_create_refuses_bad_shapes(void **state) {
     EXPECT(GGUFX_E_ARGUMENT, "rope_base", ggufx_kv_create(&kv, rt, &o, error));
     o = good;
     o.head_dim_k = 1056;
-    o.type_k = GGUFX_KV_Q4_0;
+    o.type_k = GGUFX_TYPE_Q4_0;
     EXPECT(GGUFX_E_ARGUMENT, "at most 1024", ggufx_kv_create(&kv, rt, &o, error));
-    ggufx_kv_layer_options layer = {0, 0, 0, 1};
+    ggufx_kv_layer_options layer = kv_window(0, 1);
     o = good;
     o.layers = &layer;
     o.n_layer_options = 1;
     EXPECT(GGUFX_E_ARGUMENT, "window_kind", ggufx_kv_create(&kv, rt, &o, error));
     layer.window_kind = 0;
     layer.type_v = 99;
-    EXPECT(GGUFX_E_TYPE, "99 of the values", ggufx_kv_create(&kv, rt, &o, error));
+    EXPECT(GGUFX_E_TYPE, "ggufx_kv_layer_options.type_v: 99", ggufx_kv_create(&kv, rt, &o, error));
     uint64_t bytes = 1;
     EXPECT(GGUFX_E_TYPE, "99", ggufx_kv_estimate(&bytes, rt, &o, 100, error));
     assert_int_equal(bytes, 0);
@@ -81,7 +81,7 @@ static void test_create_refuses_bad_shapes(void **state) {
 static void test_append_refuses_bad_arguments_and_changes_nothing(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
-    ggufx_kv_options shape = kv_shape(2, 2, 4, 6, GGUFX_KV_F32, GGUFX_KV_F32);
+    ggufx_kv_options shape = kv_shape(2, 2, 4, 6, GGUFX_TYPE_F32, GGUFX_TYPE_F32);
     shape.n_layers = 2;
     shape.n_sequences = 3;
     shape.max_tokens = 5;
@@ -134,10 +134,10 @@ static void test_values_that_a_stream_cannot_hold_are_refused_with_their_index(v
     static const struct {
         uint32_t type;
         float largest, refused;
-    } limits[] = {{GGUFX_KV_F32, 0x1.fffffep127f, INFINITY},
-                  {GGUFX_KV_F16, 65504.0f, 65504.004f},
-                  {GGUFX_KV_BF16, 0x1.fefffep127f, 0x1.ffp127f},
-                  {GGUFX_KV_Q8_0, 65504.0f, 65504.004f}};
+    } limits[] = {{GGUFX_TYPE_F32, 0x1.fffffep127f, INFINITY},
+                  {GGUFX_TYPE_F16, 65504.0f, 65504.004f},
+                  {GGUFX_TYPE_BF16, 0x1.fefffep127f, 0x1.ffp127f},
+                  {GGUFX_TYPE_Q8_0, 65504.0f, 65504.004f}};
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     for (size_t i = 0; i < 4; i++) {
         const ggufx_kv_options shape = kv_shape(1, 1, 300, 10, limits[i].type, limits[i].type);
@@ -174,7 +174,7 @@ static void test_values_that_a_stream_cannot_hold_are_refused_with_their_index(v
 static void test_questions_refuse_bad_arguments(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
-    const ggufx_kv_options shape = kv_shape(1, 2, 4, 6, GGUFX_KV_F32, GGUFX_KV_F32);
+    const ggufx_kv_options shape = kv_shape(1, 2, 4, 6, GGUFX_TYPE_F32, GGUFX_TYPE_F32);
     ggufx_kv *kv = kv_make(rt, &shape);
     float *k = kv_random(80, 1), out[24];
     int32_t position[2] = {0, 0};

@@ -12,7 +12,7 @@ static void test_create_survives_any_allocation_that_fails(void **state) {
     kv_memory memory = {0, 0, 0};
     ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
     const long before = memory.live;
-    const ggufx_kv_options shape = kv_shape(2, 2, 8, 8, GGUFX_KV_F16, GGUFX_KV_F16);
+    const ggufx_kv_options shape = kv_shape(2, 2, 8, 8, GGUFX_TYPE_F16, GGUFX_TYPE_F16);
     long failures = 0;
     for (long at = 1;; at++) {
         ggufx_kv *kv = NULL;
@@ -50,7 +50,7 @@ static void test_append_and_reserve_survive_any_allocation_that_fails(void **sta
     (void)state;
     kv_memory memory = {0, 0, 0};
     ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
-    ggufx_kv_options shape = kv_shape(1, 2, 8, 8, GGUFX_KV_Q8_0, GGUFX_KV_F32);
+    ggufx_kv_options shape = kv_shape(1, 2, 8, 8, GGUFX_TYPE_Q8_0, GGUFX_TYPE_F32);
     shape.n_layers = 3;
     float *x = kv_random(1000 * 8, 1), want[16], got[16];
     for (int reserve = 0; reserve < 2; reserve++) {
@@ -79,7 +79,7 @@ static void test_append_and_reserve_survive_any_allocation_that_fails(void **sta
         assert_true(failures >= (reserve ? 3 * 16 - 2 : 14));
         ggufx_kv_destroy(kv);
     }
-    const ggufx_kv_options one = kv_shape(1, 1, 8, 8, GGUFX_KV_F16, GGUFX_KV_F16);
+    const ggufx_kv_options one = kv_shape(1, 1, 8, 8, GGUFX_TYPE_F16, GGUFX_TYPE_F16);
     ggufx_kv *kv = kv_make(rt, &one);
     assert_int_equal(ggufx_kv_reserve(kv, 0, UINT64_MAX, NULL), GGUFX_E_MEMORY);
     ggufx_kv_destroy(kv);
@@ -92,7 +92,7 @@ static void test_nothing_is_allocated_after_reserve_nor_by_questions(void **stat
     (void)state;
     kv_memory memory = {0, 0, 0};
     ggufx_runtime *rt = kv_runtime(&memory, 2, NULL);
-    ggufx_kv_options shape = kv_shape(2, 4, 64, 64, GGUFX_KV_F16, GGUFX_KV_Q8_0);
+    ggufx_kv_options shape = kv_shape(2, 4, 64, 64, GGUFX_TYPE_F16, GGUFX_TYPE_Q8_0);
     shape.n_layers = 2;
     float *x = kv_random(600 * 128, 1), *out = malloc(600 * 128 * sizeof *out);
     assert_non_null(out);
@@ -140,7 +140,7 @@ static void test_an_executor_that_fails_fails_attention_and_slows_appends(void *
                                      .user = &fails,
                                      .parallel_for = refuse_tasks};
     ggufx_runtime *rt = kv_runtime(NULL, 0, &executor);
-    const ggufx_kv_options shape = kv_shape(2, 4, 64, 64, GGUFX_KV_F16, GGUFX_KV_F16);
+    const ggufx_kv_options shape = kv_shape(2, 4, 64, 64, GGUFX_TYPE_F16, GGUFX_TYPE_F16);
     float *x = kv_random(600 * 128, 1), *out = malloc(64 * 256 * sizeof *out);
     assert_non_null(out);
     ggufx_kv *kv = kv_make(rt, &shape);
@@ -168,7 +168,7 @@ static void test_a_cache_outlives_its_runtime(void **state) {
     (void)state;
     kv_memory memory = {0, 0, 0};
     ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
-    const ggufx_kv_options shape = kv_shape(1, 1, 8, 8, GGUFX_KV_F16, GGUFX_KV_F16);
+    const ggufx_kv_options shape = kv_shape(1, 1, 8, 8, GGUFX_TYPE_F16, GGUFX_TYPE_F16);
     ggufx_kv *kv = kv_make(rt, &shape);
     ggufx_runtime_destroy(rt);
     float *x = kv_random(200 * 8, 1), out[8];

@@ -81,7 +81,7 @@ static void test_shifted_keys_rotate_by_the_frequencies_that_were_given(void **s
     for (size_t s = 0; s < 2; s++) {
         double given[kPairs];
         memcpy(given, f, sizeof f);
-        const ggufx_kv_options shape = shape_of(styles[s], GGUFX_KV_F32, given);
+        const ggufx_kv_options shape = shape_of(styles[s], GGUFX_TYPE_F32, given);
         ggufx_kv *kv = filled(rt, &shape, x, f);
         memset(given, 0, sizeof given); /* read at create only */
         OK(ggufx_kv_shift(kv, 0, 10, kv_rest(kv, 0, 10), kDelta, ok_error()));
@@ -109,8 +109,8 @@ static void test_a_table_of_the_same_frequencies_is_a_base(void **state) {
     float *x = kv_random(kTokens * kDim, 1), a[kTokens * kDim], b[kTokens * kDim];
     double f[kPairs];
     for (int i = 0; i < kPairs; i++) f[i] = pow(10000.0, -2.0 * i / kTurned);
-    const ggufx_kv_options table = shape_of(GGUFX_ROPE_INTERLEAVED, GGUFX_KV_F16, f);
-    const ggufx_kv_options base = shape_of(GGUFX_ROPE_INTERLEAVED, GGUFX_KV_F16, NULL);
+    const ggufx_kv_options table = shape_of(GGUFX_ROPE_INTERLEAVED, GGUFX_TYPE_F16, f);
+    const ggufx_kv_options base = shape_of(GGUFX_ROPE_INTERLEAVED, GGUFX_TYPE_F16, NULL);
     ggufx_kv *one = filled(rt, &table, x, f), *other = filled(rt, &base, x, f);
     OK(ggufx_kv_shift(one, 0, 0, kv_rest(one, 0, 0), 1000, ok_error()));
     OK(ggufx_kv_shift(other, 0, 0, kv_rest(other, 0, 0), 1000, ok_error()));
@@ -129,7 +129,7 @@ static void test_tables_that_do_not_fit_are_refused(void **state) {
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     double f[kPairs];
     make_frequencies(f);
-    ggufx_kv_options o = shape_of(GGUFX_ROPE_INTERLEAVED, GGUFX_KV_F16, f);
+    ggufx_kv_options o = shape_of(GGUFX_ROPE_INTERLEAVED, GGUFX_TYPE_F16, f);
     ggufx_kv *kv = NULL;
     uint64_t bytes;
     const size_t wrong[] = {1, kPairs - 1, kPairs + 1, SIZE_MAX};
@@ -140,18 +140,18 @@ static void test_tables_that_do_not_fit_are_refused(void **state) {
     }
     o.n_rope_frequencies = 0;
     EXPECT(GGUFX_E_ARGUMENT, "go together", ggufx_kv_create(&kv, rt, &o, error));
-    o = shape_of(GGUFX_ROPE_INTERLEAVED, GGUFX_KV_F16, NULL);
+    o = shape_of(GGUFX_ROPE_INTERLEAVED, GGUFX_TYPE_F16, NULL);
     o.n_rope_frequencies = kPairs;
     EXPECT(GGUFX_E_ARGUMENT, "go together", ggufx_kv_create(&kv, rt, &o, error));
     for (uint32_t style = GGUFX_ROPE_UNKNOWN; style <= GGUFX_ROPE_NONE; style++) {
-        o = shape_of(style, GGUFX_KV_F16, f); /* no rotation */
+        o = shape_of(style, GGUFX_TYPE_F16, f); /* no rotation */
         EXPECT(GGUFX_E_ARGUMENT, "say 0", ggufx_kv_create(&kv, rt, &o, error));
     }
     static const double odd[] = {NAN, INFINITY, -INFINITY};
     for (size_t i = 0; i < 3; i++) {
         make_frequencies(f);
         f[4] = odd[i];
-        o = shape_of(GGUFX_ROPE_INTERLEAVED, GGUFX_KV_F16, f);
+        o = shape_of(GGUFX_ROPE_INTERLEAVED, GGUFX_TYPE_F16, f);
         EXPECT(GGUFX_E_ARGUMENT, "rope_frequencies[4]", ggufx_kv_create(&kv, rt, &o, error));
         assert_int_equal(last_index, 4);
     }
@@ -164,8 +164,8 @@ static void test_shifts_that_rotate_too_far_are_refused(void **state) {
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     float *x = kv_random(kTokens * kDim, 1);
     double f[kPairs] = {0, 0, -0x1p20};
-    const ggufx_kv_options table = shape_of(GGUFX_ROPE_INTERLEAVED, GGUFX_KV_F16, f);
-    ggufx_kv_options scaled = shape_of(GGUFX_ROPE_INTERLEAVED, GGUFX_KV_F16, NULL);
+    const ggufx_kv_options table = shape_of(GGUFX_ROPE_INTERLEAVED, GGUFX_TYPE_F16, f);
+    ggufx_kv_options scaled = shape_of(GGUFX_ROPE_INTERLEAVED, GGUFX_TYPE_F16, NULL);
     scaled.rope_scale = 0x1p20f;
     for (int i = 0; i < 2; i++) {
         ggufx_kv *kv = kv_make(rt, i ? &scaled : &table);
@@ -195,9 +195,9 @@ static void test_snapshots_of_other_frequencies_are_refused(void **state) {
     make_frequencies(f);
     make_frequencies(g);
     g[kPairs - 1] = nextafter(g[kPairs - 1], 1.0);
-    const ggufx_kv_options shapes[] = {shape_of(GGUFX_ROPE_INTERLEAVED, GGUFX_KV_F16, f),
-                                       shape_of(GGUFX_ROPE_INTERLEAVED, GGUFX_KV_F16, g),
-                                       shape_of(GGUFX_ROPE_INTERLEAVED, GGUFX_KV_F16, NULL)};
+    const ggufx_kv_options shapes[] = {shape_of(GGUFX_ROPE_INTERLEAVED, GGUFX_TYPE_F16, f),
+                                       shape_of(GGUFX_ROPE_INTERLEAVED, GGUFX_TYPE_F16, g),
+                                       shape_of(GGUFX_ROPE_INTERLEAVED, GGUFX_TYPE_F16, NULL)};
     for (int from = 0; from < 3; from++)
         for (int to = 0; to < 3; to++) {
             ggufx_kv *a = filled(rt, &shapes[from], x, f), *b = kv_make(rt, &shapes[to]);
@@ -219,7 +219,7 @@ static void test_snapshots_of_other_frequencies_are_refused(void **state) {
 static void test_the_table_is_counted(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
-    ggufx_kv_options o = shape_of(GGUFX_ROPE_INTERLEAVED, GGUFX_KV_F16, NULL), none = o;
+    ggufx_kv_options o = shape_of(GGUFX_ROPE_INTERLEAVED, GGUFX_TYPE_F16, NULL), none = o;
     none.rope_style = GGUFX_ROPE_NONE;
     uint64_t with = 0, without = 0;
     OK(ggufx_kv_estimate(&with, rt, &o, 0, ok_error()));

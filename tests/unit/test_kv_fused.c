@@ -39,10 +39,10 @@ static void test_every_type_matches_doubles_in_every_shape(void **state) {
 /* Head lengths that are no multiple of a register, with means that are added back at the end. */
 static void test_centred_heads_of_odd_lengths_match_doubles(void **state) {
     ggufx_runtime *rt = *state;
-    static const uint32_t types[] = {GGUFX_KV_Q8_0, GGUFX_KV_Q4_1, GGUFX_KV_ROT_Q5_0};
+    static const uint32_t types[] = {GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q4_1, GGUFX_TYPE_ROT_Q5_0};
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
         ggufx_kv_options shape = kv_shape(2, 4, 37, 21, types[t], types[t]);
-        shape.flags = GGUFX_KV_CENTRE_ALL;
+        shape.flags |= GGUFX_KV_CENTRE_ALL;
         filled f = fill(rt, &shape);
         check_attend(&f, &shape, 3, &kPlain);
         release(&f);
@@ -82,11 +82,11 @@ static void test_every_option_matches_doubles(void **state) {
 /* Integers with 127 in every block are their own codes: only rounding remains. */
 static void test_queries_of_whole_numbers_lose_nothing(void **state) {
     ggufx_runtime *rt = *state;
-    static const uint32_t types[] = {GGUFX_KV_Q8_0, GGUFX_KV_Q5_1, GGUFX_KV_Q5_0,
-                                     GGUFX_KV_Q4_1, GGUFX_KV_Q4_0, GGUFX_KV_IQ4_NL};
+    static const uint32_t types[] = {GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q5_1, GGUFX_TYPE_Q5_0,
+                                     GGUFX_TYPE_Q4_1, GGUFX_TYPE_Q4_0, GGUFX_TYPE_IQ4_NL};
     const float scale = 0x1p-13f;
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
-        const ggufx_kv_options shape = kv_shape(1, 4, 96, 32, types[t], GGUFX_KV_F32);
+        const ggufx_kv_options shape = kv_shape(1, 4, 96, 32, types[t], GGUFX_TYPE_F32);
         filled f = {kv_make(rt, &shape), kv_random(kTokens * 96, 5), kv_random(kTokens * 32, 6)};
         for (size_t i = 0; i < kTokens * 96; i++) f.k[i] += 2.0f;
         kv_fill(f.kv, &shape, 0, kTokens, kTokens, NULL, f.k, f.v);

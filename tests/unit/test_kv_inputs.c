@@ -10,9 +10,9 @@
 
 static void test_sizes_of_appends_change_no_bit_of_any_type(void **state) {
     (void)state;
-    static const uint32_t types[] = {GGUFX_KV_Q8_0,  GGUFX_KV_Q5_1,   GGUFX_KV_ROT_Q4_0,
-                                     GGUFX_KV_TQ3_0, GGUFX_KV_IQ4_NL, GGUFX_KV_GX2,
-                                     GGUFX_KV_GX3,   GGUFX_KV_GX4,    GGUFX_KV_F32};
+    static const uint32_t types[] = {GGUFX_TYPE_Q8_0,  GGUFX_TYPE_Q5_1,   GGUFX_TYPE_ROT_Q4_0,
+                                     GGUFX_TYPE_TQ3_0, GGUFX_TYPE_IQ4_NL, GGUFX_TYPE_GX2,
+                                     GGUFX_TYPE_GX3,   GGUFX_TYPE_GX4,    GGUFX_TYPE_F32};
     static const size_t steps[] = {1, 7, 64, 200, 300};
     enum { kTokens = 300 };
     ggufx_runtime *rt = kv_runtime(NULL, 2, NULL);
@@ -44,7 +44,7 @@ static void test_a_batch_is_the_same_as_single_appends_and_all_or_nothing(void *
     (void)state;
     kv_memory memory = {0, 0, 0};
     ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
-    const ggufx_kv_options shape = shape_of(GGUFX_KV_GX4, GGUFX_KV_GX2, 3);
+    const ggufx_kv_options shape = shape_of(GGUFX_TYPE_GX4, GGUFX_TYPE_GX2, 3);
     enum { kTokens = 400 };
     float *x = kv_random(kTokens * kRow, 1), *a = malloc(kTokens * kRow * 4),
           *b = malloc(kTokens * kRow * 4);
@@ -110,7 +110,7 @@ static void test_a_batch_is_the_same_as_single_appends_and_all_or_nothing(void *
 static void test_halves_are_stored_as_the_floats_they_are(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
-    const ggufx_kv_options shape = shape_of(GGUFX_KV_F16, GGUFX_KV_Q8_0, 1);
+    const ggufx_kv_options shape = shape_of(GGUFX_TYPE_F16, GGUFX_TYPE_Q8_0, 1);
     enum { kTokens = 70, kN = kTokens * kRow };
     uint16_t *half = malloc(kN * sizeof *half);
     float *x = malloc(kN * sizeof *x), *a = malloc(2 * kN * 4), *b = malloc(2 * kN * 4);
@@ -155,7 +155,7 @@ static void test_every_value_of_a_token_is_checked(void **state) {
     (void)state;
     enum { kDim = 29 };
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
-    const ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_KV_F16, GGUFX_KV_Q8_0);
+    const ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_TYPE_F16, GGUFX_TYPE_Q8_0);
     ggufx_kv *kv = kv_make(rt, &shape);
     for (size_t i = 0; i < kDim; i++) {
         float x[kDim] = {0}, bad[kDim] = {0};

@@ -30,10 +30,10 @@ static void test_the_estimate_is_what_is_then_allocated(void **state) {
     options.threads = 1;
     ggufx_runtime *rt = NULL;
     OK(ggufx_runtime_create(&rt, &options, ok_error()));
-    static const uint32_t types[][2] = {{GGUFX_KV_F16, GGUFX_KV_F16},
-                                        {GGUFX_KV_GX4, GGUFX_KV_GX3},
-                                        {GGUFX_KV_F32, GGUFX_KV_Q5_1},
-                                        {GGUFX_KV_TQ3_0, GGUFX_KV_Q8_0}};
+    static const uint32_t types[][2] = {{GGUFX_TYPE_F16, GGUFX_TYPE_F16},
+                                        {GGUFX_TYPE_GX4, GGUFX_TYPE_GX3},
+                                        {GGUFX_TYPE_F32, GGUFX_TYPE_Q5_1},
+                                        {GGUFX_TYPE_TQ3_0, GGUFX_TYPE_Q8_0}};
     static const size_t counts[] = {0, 1, 4, 5, 63, 64, 68, 69, 700};
     float *x = kv_random(700 * kRow, 1);
     for (size_t t = 0; t < 4; t++)

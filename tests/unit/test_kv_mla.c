@@ -9,8 +9,8 @@
 
 static ggufx_kv_options shape_of(uint32_t kv_heads, uint32_t q_heads, uint32_t dk, uint32_t dv,
                                  uint32_t type) {
-    ggufx_kv_options shape = kv_shape(kv_heads, q_heads, dk, dv, type, GGUFX_KV_DEFAULT);
-    shape.flags = GGUFX_KV_V_IN_K;
+    ggufx_kv_options shape = kv_shape(kv_heads, q_heads, dk, dv, type, 0);
+    shape.flags = GGUFX_KV_V_IN_K | GGUFX_KV_HAS_TYPE_K;
     return shape;
 }
 
@@ -104,7 +104,7 @@ static void test_a_batch_gives_the_bits_of_single_calls(void **state) {
     (void)state;
     enum { kDk = 96, kDv = 64, kHeads = 6, kN = 5 };
     ggufx_runtime *rt = kv_runtime(NULL, 3, NULL);
-    ggufx_kv_options shape = shape_of(2, kHeads, kDk, kDv, GGUFX_KV_GX4);
+    ggufx_kv_options shape = shape_of(2, kHeads, kDk, kDv, GGUFX_TYPE_GX4);
     shape.n_sequences = 3;
     ggufx_kv *kv = kv_make(rt, &shape);
     float *k = kv_random(700 * 2 * kDk, 1), *q = kv_random(kN * kHeads * kDk, 2);
@@ -167,7 +167,7 @@ static void test_values_take_no_memory(void **state) {
 static void test_the_rest_of_the_calls(void **state) {
     ggufx_runtime *rt = *state;
     enum { kN = 200, kDk = 96, kDv = 64 };
-    ggufx_kv_options shape = shape_of(1, 2, kDk, kDv, GGUFX_KV_F16);
+    ggufx_kv_options shape = shape_of(1, 2, kDk, kDv, GGUFX_TYPE_F16);
     shape.rope_style = GGUFX_ROPE_INTERLEAVED;
     shape.n_sinks = GGUFX_KV_NO_SINK_TOKENS;
     float *k = kv_random(kN * kDk, 3), *now = calloc(kN * kDk, sizeof *now);
@@ -186,21 +186,21 @@ static void test_the_rest_of_the_calls(void **state) {
     }
     OK(ggufx_kv_shift(kv, 0, 0, kv_rest(kv, 0, 0), -9, ok_error()));
     /* other types, with the result of appends; snapshots */
-    shape.type_k = GGUFX_KV_GX4;
+    shape.type_k = GGUFX_TYPE_GX4;
     other = kv_make(rt, &shape);
     append(other, &shape, k, kN);
-    OK(ggufx_kv_requantize(kv, GGUFX_KV_ALL_LAYERS, GGUFX_KV_GX4, GGUFX_KV_KEEP_TYPE, NULL,
+    OK(ggufx_kv_requantize(kv, GGUFX_KV_ALL_LAYERS, GGUFX_TYPE_GX4, GGUFX_TYPE_KEEP, NULL,
                            ok_error()));
     kv_bytes a = kv_saved(kv, 0), b = kv_saved(other, 0);
     assert_int_equal(a.n, b.n);
     assert_memory_equal(a.data, b.data, a.n);
-    assert_int_equal(ggufx_kv_requantize(kv, 0, GGUFX_KV_KEEP_TYPE, GGUFX_KV_Q8_0, NULL, NULL),
+    assert_int_equal(ggufx_kv_requantize(kv, 0, GGUFX_TYPE_KEEP, GGUFX_TYPE_Q8_0, NULL, NULL),
                      GGUFX_E_ARGUMENT);
     OK(ggufx_kv_load(other, 0, kv_bytes_read, &a, ok_error()));
     ggufx_kv_destroy(other);
     ggufx_kv_options both = shape;
     both.flags = 0;
-    both.type_v = GGUFX_KV_GX4;
+    both.type_v = GGUFX_TYPE_GX4;
     other = kv_make(rt, &both); /* separate values */
     ggufx_error error;
     a.at = 0;
@@ -218,15 +218,15 @@ static void test_the_rest_of_the_calls(void **state) {
     ggufx_kv_destroy(kv);
     /* refusals */
     kv = NULL;
-    shape.type_v = GGUFX_KV_Q8_0;
+    shape.type_v = GGUFX_TYPE_Q8_0;
     assert_int_equal(ggufx_kv_create(&kv, rt, &shape, &error), GGUFX_E_ARGUMENT);
-    shape.type_v = GGUFX_KV_GX4;
+    shape.type_v = GGUFX_TYPE_GX4;
     shape.head_dim_v = kDk + 1;
     assert_int_equal(ggufx_kv_create(&kv, rt, &shape, &error), GGUFX_E_ARGUMENT);
     shape.head_dim_v = kDv;
     shape.rope_dims = 34;
     assert_int_equal(ggufx_kv_create(&kv, rt, &shape, &error), GGUFX_E_ARGUMENT);
-    const ggufx_kv_layer_options layer = {0, GGUFX_KV_F16, 0, 0};
+    const ggufx_kv_layer_options layer = {.struct_size = sizeof layer, .type_v = GGUFX_TYPE_F16};
     shape.rope_dims = 32;
     shape.layers = &layer;
     shape.n_layer_options = 1;

@@ -11,7 +11,7 @@
 enum { kSinks = 5, kTokens = 210 };
 
 static ggufx_kv_options encoded_shape(void) {
-    ggufx_kv_options shape = shape_of(GGUFX_KV_GX3, GGUFX_KV_Q4_0, 3);
+    ggufx_kv_options shape = shape_of(GGUFX_TYPE_GX3, GGUFX_TYPE_Q4_0, 3);
     shape.n_sinks = kSinks;
     return shape;
 }
@@ -148,15 +148,15 @@ static void test_limits_of_values_are_exact(void **state) {
     static const struct {
         uint32_t type;
         float most, more;
-    } cases[] = {{GGUFX_KV_F16, 65504.0f, 0x1.ffc002p15f},
-                 {GGUFX_KV_Q8_0, 65504.0f, 0x1.ffc002p15f},
-                 {GGUFX_KV_GX4, 65504.0f, 0x1.ffc002p15f},
-                 {GGUFX_KV_BF16, 0x1.fefffep127f, 0x1.ffp127f}};
+    } cases[] = {{GGUFX_TYPE_F16, 65504.0f, 0x1.ffc002p15f},
+                 {GGUFX_TYPE_Q8_0, 65504.0f, 0x1.ffc002p15f},
+                 {GGUFX_TYPE_GX4, 65504.0f, 0x1.ffc002p15f},
+                 {GGUFX_TYPE_BF16, 0x1.fefffep127f, 0x1.ffp127f}};
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     float *x = kv_random(9 * kRow, 5);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (size_t at = 0; at < 9 * kRow; at += 71) {
-            const ggufx_kv_options shape = shape_of(cases[c].type, GGUFX_KV_F32, 1);
+            const ggufx_kv_options shape = shape_of(cases[c].type, GGUFX_TYPE_F32, 1);
             ggufx_kv *kv = kv_make(rt, &shape);
             const float kept = x[at], before = x[at / 2], last = x[9 * kRow - 1];
             ggufx_error error;

@@ -189,8 +189,8 @@ static int32_t perhaps(void *user, uint64_t done, uint64_t total) {
 
 /* Converts one layer or all, one stream or both, between types that keep the values distinct. */
 static void requantize(world *w) {
-    static const uint32_t types[] = {GGUFX_KV_F32,  GGUFX_KV_F16,       GGUFX_KV_BF16,
-                                     GGUFX_KV_Q8_0, GGUFX_KV_KEEP_TYPE, GGUFX_KV_Q8_0};
+    static const uint32_t types[] = {GGUFX_TYPE_F32,  GGUFX_TYPE_F16,  GGUFX_TYPE_BF16,
+                                     GGUFX_TYPE_Q8_0, GGUFX_TYPE_KEEP, GGUFX_TYPE_Q8_0};
     const uint32_t layer = draw(w, kLayers + 1), k = types[draw(w, 6)], v = types[draw(w, 6)];
     const ggufx_progress progress = {.user = w, .report = perhaps};
     const int fails = may_fail(w);
@@ -245,16 +245,16 @@ static void test_random_operations_agree_with_lists_of_tokens(void **state) {
     (void)state;
     static world w;
     static const uint32_t types[3][4] = {
-        {GGUFX_KV_F16, GGUFX_KV_F32, GGUFX_KV_Q8_0, GGUFX_KV_Q8_0},
-        {GGUFX_KV_Q8_0, GGUFX_KV_BF16, GGUFX_KV_F32, GGUFX_KV_Q8_0},
-        {GGUFX_KV_Q8_0, GGUFX_KV_Q8_0, GGUFX_KV_F16, GGUFX_KV_F16}};
+        {GGUFX_TYPE_F16, GGUFX_TYPE_F32, GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q8_0},
+        {GGUFX_TYPE_Q8_0, GGUFX_TYPE_BF16, GGUFX_TYPE_F32, GGUFX_TYPE_Q8_0},
+        {GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q8_0, GGUFX_TYPE_F16, GGUFX_TYPE_F16}};
     kv_memory memory = {0, 0, 0};
     ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
     const long live = memory.live;
     for (int t = 0; t < 3; t++) {
         ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, 0, 0);
-        const ggufx_kv_layer_options layers[2] = {{types[t][0], types[t][1], 0, 0},
-                                                  {types[t][2], types[t][3], 0, 0}};
+        const ggufx_kv_layer_options layers[2] = {kv_types_of_layer(types[t][0], types[t][1]),
+                                                  kv_types_of_layer(types[t][2], types[t][3])};
         shape.n_layers = shape.n_layer_options = kLayers;
         shape.layers = layers;
         shape.n_sequences = kSequences;

@@ -9,15 +9,15 @@
 #include <math.h>
 
 static const uint32_t kTypes[] = {
-    GGUFX_KV_F32,      GGUFX_KV_F16,
-    GGUFX_KV_BF16,     GGUFX_KV_Q8_0,
-    GGUFX_KV_Q5_1,     GGUFX_KV_Q5_0,
-    GGUFX_KV_Q4_1,     GGUFX_KV_Q4_0,
-    GGUFX_KV_IQ4_NL,   GGUFX_KV_ROT_Q5_0,
-    GGUFX_KV_ROT_Q4_0, GGUFX_KV_ROT_IQ4_NL,
-    GGUFX_KV_TQ3_0,    GGUFX_KV_TQ3_0_RESIDUAL,
-    GGUFX_KV_GX2,      GGUFX_KV_GX3,
-    GGUFX_KV_GX4,
+    GGUFX_TYPE_F32,      GGUFX_TYPE_F16,
+    GGUFX_TYPE_BF16,     GGUFX_TYPE_Q8_0,
+    GGUFX_TYPE_Q5_1,     GGUFX_TYPE_Q5_0,
+    GGUFX_TYPE_Q4_1,     GGUFX_TYPE_Q4_0,
+    GGUFX_TYPE_IQ4_NL,   GGUFX_TYPE_ROT_Q5_0,
+    GGUFX_TYPE_ROT_Q4_0, GGUFX_TYPE_ROT_IQ4_NL,
+    GGUFX_TYPE_TQ3_0,    GGUFX_TYPE_TQ3_0_RESIDUAL,
+    GGUFX_TYPE_GX2,      GGUFX_TYPE_GX3,
+    GGUFX_TYPE_GX4,
 };
 enum { kTypeCount = sizeof kTypes / sizeof *kTypes, kLong = 1100 };
 
@@ -31,8 +31,8 @@ static void test_floats_become_what_appends_would_have_made(void **state) {
         want_shape.n_layers = shape.n_layers = 2;
         /* pages begin at 0, 64, ... */
         want_shape.n_sinks = shape.n_sinks = i % 2 ? 64 : GGUFX_KV_NO_SINK_TOKENS;
-        shape.type_k = GGUFX_KV_F32;
-        shape.type_v = GGUFX_KV_F32;
+        shape.type_k = GGUFX_TYPE_F32;
+        shape.type_v = GGUFX_TYPE_F32;
         ggufx_kv *want = kv_filled_to(rt, &want_shape, kLong);
         ggufx_kv *kv = kv_filled_to(t % 2 ? rt : four, &shape, kLong);
         kv_requantize_to(kv, GGUFX_KV_ALL_LAYERS, type_k, type_v);
@@ -53,25 +53,25 @@ static void test_floats_become_what_appends_would_have_made(void **state) {
 /* Largest relative mean squared error that a conversion to this type may add to these values. */
 static double loss_of(uint32_t type) {
     switch (type) {
-    case GGUFX_KV_F32:
+    case GGUFX_TYPE_F32:
         return 0;
-    case GGUFX_KV_F16:
+    case GGUFX_TYPE_F16:
         return 1e-7;
-    case GGUFX_KV_BF16:
+    case GGUFX_TYPE_BF16:
         return 1e-5;
-    case GGUFX_KV_Q8_0:
+    case GGUFX_TYPE_Q8_0:
         return 1e-4;
-    case GGUFX_KV_Q5_1:
-    case GGUFX_KV_Q5_0:
-    case GGUFX_KV_ROT_Q5_0:
+    case GGUFX_TYPE_Q5_1:
+    case GGUFX_TYPE_Q5_0:
+    case GGUFX_TYPE_ROT_Q5_0:
         return 0.003;
-    case GGUFX_KV_TQ3_0:
+    case GGUFX_TYPE_TQ3_0:
         return 0.25;
-    case GGUFX_KV_TQ3_0_RESIDUAL:
+    case GGUFX_TYPE_TQ3_0_RESIDUAL:
         return 0.12; /* values at the levels of TQ3_0 */
-    case GGUFX_KV_GX2:
+    case GGUFX_TYPE_GX2:
         return 0.15;
-    case GGUFX_KV_GX3:
+    case GGUFX_TYPE_GX3:
         return 0.05;
     default:
         return 0.015;
@@ -99,7 +99,7 @@ static void test_every_step_loses_what_its_type_loses(void **state) {
             ggufx_kv *kv = kv_filled(rt, &shape);
             read_all(kv, 0, 0, kTokens, k[0], v[0]);
             const double v_error = facts_of(kv).v_error;
-            kv_requantize_to(kv, 0, type, GGUFX_KV_KEEP_TYPE);
+            kv_requantize_to(kv, 0, type, GGUFX_TYPE_KEEP);
             assert_true(facts_of(kv).v_error == v_error);
             read_all(kv, 0, 0, kTokens, k[1], v[1]);
             assert_memory_equal(v[0], v[1], sizeof v[0]);
@@ -109,7 +109,7 @@ static void test_every_step_loses_what_its_type_loses(void **state) {
             const double most = from == t ? 0 : loss_of(type);
             if (error > most) fail_msg("keys %u to %u: error %g", kTypes[from], type, error);
             memcpy(k[0], k[1], sizeof k[0]);
-            kv_requantize_to(kv, GGUFX_KV_ALL_LAYERS, GGUFX_KV_KEEP_TYPE, type);
+            kv_requantize_to(kv, GGUFX_KV_ALL_LAYERS, GGUFX_TYPE_KEEP, type);
             read_all(kv, 0, 0, kTokens, k[1], v[1]);
             assert_memory_equal(k[0], k[1], sizeof k[0]);
             error = relative_error(v[1], v[0], kAll);
@@ -129,14 +129,14 @@ static void test_sinks_and_the_last_tokens_stay_exact(void **state) {
     kv_memory memory = {0, 0, 0};
     ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
     static float k[2][(kTokens + 100) * kRow], v[2][(kTokens + 100) * kRow];
-    ggufx_kv_options shape = shape_of(GGUFX_KV_F16, GGUFX_KV_F16, 1);
+    ggufx_kv_options shape = shape_of(GGUFX_TYPE_F16, GGUFX_TYPE_F16, 1);
     shape.n_sinks = 7;
     for (size_t n = 1; n < kTokens; n += n < 10 ? 1 : 53) {
         ggufx_kv *kv = kv_filled(rt, &shape);
         OK(ggufx_kv_truncate(kv, 0, n, ok_error()));
         read_all(kv, 0, 0, n, k[0], v[0]);
         OK(ggufx_kv_reserve(kv, 0, 600, ok_error()));
-        kv_requantize_to(kv, 0, GGUFX_KV_GX2, GGUFX_KV_GX2);
+        kv_requantize_to(kv, 0, GGUFX_TYPE_GX2, GGUFX_TYPE_GX2);
         /* the tokens' pages: no spare page of the old types is left */
         const uint64_t pages = n <= 7 ? 1 : 1 + (n + 63) / 64;
         assert_int_equal(facts_of(kv).n_pages, pages);
@@ -162,8 +162,10 @@ static void test_shared_pages_stay_shared_and_apart(void **state) {
     (void)state;
     kv_memory memory = {0, 0, 0};
     ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
-    static const uint32_t from[] = {GGUFX_KV_F16, GGUFX_KV_GX4, GGUFX_KV_F32, GGUFX_KV_Q8_0};
-    static const uint32_t next[] = {GGUFX_KV_GX3, GGUFX_KV_Q4_0, GGUFX_KV_BF16, GGUFX_KV_F32};
+    static const uint32_t from[] = {GGUFX_TYPE_F16, GGUFX_TYPE_GX4, GGUFX_TYPE_F32,
+                                    GGUFX_TYPE_Q8_0};
+    static const uint32_t next[] = {GGUFX_TYPE_GX3, GGUFX_TYPE_Q4_0, GGUFX_TYPE_BF16,
+                                    GGUFX_TYPE_F32};
     static float k[2][kTokens * kRow], v[2][kTokens * kRow];
     static int32_t positions[2][kTokens];
     for (size_t t = 0; t < 4; t++) {

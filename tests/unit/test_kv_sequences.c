@@ -11,7 +11,7 @@ static void test_copies_share_pages_until_one_of_them_writes(void **state) {
     (void)state;
     enum { kTokens = 150 };
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
-    const ggufx_kv_options shape = shape_of(GGUFX_KV_GX3, GGUFX_KV_Q4_0, 3);
+    const ggufx_kv_options shape = shape_of(GGUFX_TYPE_GX3, GGUFX_TYPE_Q4_0, 3);
     float *k = kv_random(2 * kTokens * kRow, 1), *v = kv_random(2 * kTokens * kRow, 2);
     float *want = malloc(2 * 210 * kRow * 4), *back = malloc(2 * 210 * kRow * 4);
     assert_true(want && back);
@@ -63,7 +63,7 @@ static void test_scores_are_products_with_the_keys_at_their_positions(void **sta
     (void)state;
     enum { kTokens = 90, kHeadsQ = 2 * kHeads };
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
-    const ggufx_kv_options shape = shape_of(GGUFX_KV_GX3, GGUFX_KV_F16, 1);
+    const ggufx_kv_options shape = shape_of(GGUFX_TYPE_GX3, GGUFX_TYPE_F16, 1);
     float *x = kv_random(kTokens * kRow, 1), *q = kv_random(2 * kHeadsQ * kDim, 3);
     static float scores[3][2 * kHeadsQ * kTokens], k[kTokens * kRow], v[kTokens * kRow];
     ggufx_kv *kv = kv_make(rt, &shape);
@@ -121,7 +121,7 @@ static void test_shifting_there_and_back_restores_every_bit(void **state) {
     float *q = kv_random(2 * kRow, 3), out[3][2 * kRow], lse[3][2 * kHeads];
     float *a = malloc(kTokens * kRow * 4), *b = malloc(kTokens * kRow * 4);
     assert_true(a && b);
-    const ggufx_kv_options shape = shape_of(GGUFX_KV_GX4, GGUFX_KV_Q8_0, 1);
+    const ggufx_kv_options shape = shape_of(GGUFX_TYPE_GX4, GGUFX_TYPE_Q8_0, 1);
     ggufx_kv *kv = kv_make(rt, &shape);
     kv_fill(kv, &shape, 0, kTokens, kTokens, NULL, k, v);
     attend_all(kv, &shape, q, out[0], lse[0]);
@@ -156,7 +156,7 @@ static void test_shifting_there_and_back_restores_every_bit(void **state) {
     assert_memory_equal(out[0], out[2], sizeof out[0]);
     assert_memory_equal(lse[0], lse[2], sizeof lse[0]);
     ggufx_kv_destroy(kv);
-    const ggufx_kv_options fixed = kv_shape(1, 1, kDim, kDim, GGUFX_KV_F16, GGUFX_KV_F16);
+    const ggufx_kv_options fixed = kv_shape(1, 1, kDim, kDim, GGUFX_TYPE_F16, GGUFX_TYPE_F16);
     kv = kv_make(rt, &fixed);
     assert_int_equal(ggufx_kv_shift(kv, 0, 0, 0, 1, NULL), GGUFX_E_UNSUPPORTED);
     ggufx_kv_destroy(kv);
@@ -174,9 +174,9 @@ static void test_a_window_gives_pages_back_and_hides_what_follows_it(void **stat
     enum { kTokens = 1000, kWindow = 100 };
     kv_memory memory = {0, 0, 0};
     ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
-    ggufx_kv_options shape = shape_of(GGUFX_KV_Q8_0, GGUFX_KV_Q8_0, 2);
-    const ggufx_kv_layer_options layers[2] = {{0, 0, kWindow, 0},
-                                              {GGUFX_KV_F16, GGUFX_KV_F32, 0, 0}};
+    ggufx_kv_options shape = shape_of(GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q8_0, 2);
+    const ggufx_kv_layer_options layers[2] = {kv_window(kWindow, 0),
+                                              kv_types_of_layer(GGUFX_TYPE_F16, GGUFX_TYPE_F32)};
     shape.n_layers = 2;
     shape.n_layer_options = 2;
     shape.layers = layers;
@@ -190,10 +190,10 @@ static void test_a_window_gives_pages_back_and_hides_what_follows_it(void **stat
                               10 * kRow, ok_error()));
     OK(ggufx_kv_info(&facts, kv, 0, ok_error()));
     assert_in_range(facts.n_pages, 3, 4); /* 110 tokens in the window */
-    assert_int_equal(facts.type_k, GGUFX_KV_Q8_0);
+    assert_int_equal(facts.type_k, GGUFX_TYPE_Q8_0);
     OK(ggufx_kv_info(&facts, kv, 1, ok_error()));
     assert_int_equal(facts.n_pages, 16);
-    assert_int_equal(facts.type_v, GGUFX_KV_F32);
+    assert_int_equal(facts.type_v, GGUFX_TYPE_F32);
     assert_int_equal(length_of(kv, 0), kTokens);
     assert_int_equal(kv_read_rows(out, kRow, NULL, 0, kv, 0, 0, 10, 1, NULL), GGUFX_E_ARGUMENT);
     OK(kv_read_rows(out, kRow, NULL, 0, kv, 0, 0, 901, 1, ok_error()));
@@ -202,7 +202,7 @@ static void test_a_window_gives_pages_back_and_hides_what_follows_it(void **stat
     float *k = malloc(kWindow * kRow * 4), *v = malloc(kWindow * kRow * 4);
     OK(kv_read_rows(k, kWindow * kRow, v, kWindow * kRow, kv, 0, 0, kTokens - kWindow, kWindow,
                     ok_error()));
-    ggufx_kv_options plain = shape_of(GGUFX_KV_F32, GGUFX_KV_F32, 1);
+    ggufx_kv_options plain = shape_of(GGUFX_TYPE_F32, GGUFX_TYPE_F32, 1);
     ggufx_kv *other = kv_make(rt, &plain);
     kv_fill(other, &plain, 0, kWindow, kWindow, NULL, k, v);
     kv_attend(want, want_lse, other, &plain, 0, q, 1, NULL, 0, 0);
@@ -246,7 +246,7 @@ static void test_equal_heads_give_the_bits_of_one(void **state) {
     for (int shifted = 0; shifted < 2; shifted++) {
         for (uint32_t heads = 1; heads <= 2; heads++) {
             ggufx_kv_options shape =
-                kv_shape(heads, heads, kDim, kDim, GGUFX_KV_Q4_0, GGUFX_KV_Q4_0);
+                kv_shape(heads, heads, kDim, kDim, GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q4_0);
             shape.rope_style = GGUFX_ROPE_NONE;
             ggufx_kv *kv = kv_make(rt, &shape);
             const float *from = heads == 1 ? x : two;

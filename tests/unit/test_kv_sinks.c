@@ -39,8 +39,8 @@ static size_t differing_tokens(const float *a, const float *b, size_t first, siz
 static void test_the_first_page_is_not_encoded_by_default(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
-    const ggufx_kv_options shape = default_shape(GGUFX_KV_Q8_0, GGUFX_KV_GX3);
-    const ggufx_kv_options half = default_shape(GGUFX_KV_F16, GGUFX_KV_F16);
+    const ggufx_kv_options shape = default_shape(GGUFX_TYPE_Q8_0, GGUFX_TYPE_GX3);
+    const ggufx_kv_options half = default_shape(GGUFX_TYPE_F16, GGUFX_TYPE_F16);
     float *k = kv_random(kAll, 1), *v = kv_random(kAll, 2);
     static float want[2][kAll], got[2][kAll];
     ggufx_kv *kv = kv_make(rt, &shape), *f16 = kv_make(rt, &half);
@@ -64,14 +64,14 @@ static void test_the_first_page_is_not_encoded_by_default(void **state) {
 
 /* With any type of V; tokens that start a sequence again are sinks again. */
 static void test_first_tokens_of_bf16_are_f32(void **state) {
-    static const uint32_t others[] = {GGUFX_KV_BF16, GGUFX_KV_F16, GGUFX_KV_Q4_0};
+    static const uint32_t others[] = {GGUFX_TYPE_BF16, GGUFX_TYPE_F16, GGUFX_TYPE_Q4_0};
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     float *k = kv_random(kAll, 3), *v = kv_random(kAll, 4);
     static float got[2][kAll];
     k[5] = 3.3895312e38f, k[kRow * 150] = -1e38f; /* beyond the range of F16 */
     for (size_t i = 0; i < 3; i++) {
-        const ggufx_kv_options shape = default_shape(GGUFX_KV_BF16, others[i]);
+        const ggufx_kv_options shape = default_shape(GGUFX_TYPE_BF16, others[i]);
         ggufx_kv *kv = kv_make(rt, &shape);
         kv_fill(kv, &shape, 0, kLong, 7, NULL, k, v);
         OK(ggufx_kv_copy(kv, 0, 1, 0, kv_rest(kv, 0, 0), ok_error()));
@@ -82,8 +82,8 @@ static void test_first_tokens_of_bf16_are_f32(void **state) {
             assert_bf16(got[0], k, 0, kFirst, false);
             assert_bf16(got[0], k, kFirst, kLong, true);
         }
-        if (others[i] == GGUFX_KV_BF16) assert_bf16(got[1], v, 0, kFirst, false);
-        assert_int_equal(facts_of(kv).type_k, GGUFX_KV_BF16);
+        if (others[i] == GGUFX_TYPE_BF16) assert_bf16(got[1], v, 0, kFirst, false);
+        assert_int_equal(facts_of(kv).type_k, GGUFX_TYPE_BF16);
         ggufx_kv_destroy(kv);
     }
     ggufx_runtime_destroy(rt);
@@ -94,7 +94,7 @@ static void test_first_tokens_of_bf16_are_f32(void **state) {
 static void test_snapshots_keep_first_tokens(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
-    const ggufx_kv_options shape = default_shape(GGUFX_KV_BF16, GGUFX_KV_BF16);
+    const ggufx_kv_options shape = default_shape(GGUFX_TYPE_BF16, GGUFX_TYPE_BF16);
     ggufx_kv *kv = kv_filled_to(rt, &shape, kLong), *other = kv_make(rt, &shape);
     kv_bytes saved = kv_saved(kv, 0);
     OK(ggufx_kv_load(other, 0, kv_bytes_read, &saved, ok_error()));
@@ -121,10 +121,10 @@ static void test_odd_pages_of_a_snapshot_are_refused(void **state) {
         uint32_t type, word;
         uint8_t form, n_tokens, wrong;
     } rows[] = {
-        {GGUFX_KV_Q8_0, 8, 2, 4, 5}, /* more sinks than configured */
-        {GGUFX_KV_Q8_0, 0, 2, 4, 3}, /* no such form */
-        {GGUFX_KV_F16, 0, 0, 64, 1}, /* quantized, in an unquantized layer */
-        {GGUFX_KV_BF16, 0, 0, 64, 1},
+        {GGUFX_TYPE_Q8_0, 8, 2, 4, 5}, /* more sinks than configured */
+        {GGUFX_TYPE_Q8_0, 0, 2, 4, 3}, /* no such form */
+        {GGUFX_TYPE_F16, 0, 0, 64, 1}, /* quantized, in an unquantized layer */
+        {GGUFX_TYPE_BF16, 0, 0, 64, 1},
     };
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
@@ -145,7 +145,7 @@ static void test_odd_pages_of_a_snapshot_are_refused(void **state) {
 }
 
 static void test_compact_leaves_first_tokens_alone(void **state) {
-    static const uint32_t types[] = {GGUFX_KV_Q8_0, GGUFX_KV_BF16};
+    static const uint32_t types[] = {GGUFX_TYPE_Q8_0, GGUFX_TYPE_BF16};
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     static float before[2][kAll], after[2][kAll];
@@ -170,21 +170,21 @@ static void test_values_beyond_bf16_are_refused(void **state) {
     static const size_t places[] = {3, 100, kLong - 1};
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
-    const ggufx_kv_options shape = default_shape(GGUFX_KV_F32, GGUFX_KV_F32);
+    const ggufx_kv_options shape = default_shape(GGUFX_TYPE_F32, GGUFX_TYPE_F32);
     static float got[2][kAll];
     for (size_t i = 0; i < 3; i++) {
         float *k = kv_random(kAll, 5);
         k[places[i] * kRow] = 0x1.ffp127f;
         ggufx_kv *kv = kv_make(rt, &shape);
         kv_fill(kv, &shape, 0, kLong, kLong, NULL, k, k);
-        assert_int_equal(ggufx_kv_requantize(kv, 0, GGUFX_KV_BF16, GGUFX_KV_KEEP_TYPE, NULL, NULL),
+        assert_int_equal(ggufx_kv_requantize(kv, 0, GGUFX_TYPE_BF16, GGUFX_TYPE_KEEP, NULL, NULL),
                          GGUFX_E_VALUE);
         read_all(kv, 0, 0, kLong, got[0], got[1]);
         assert_memory_equal(got[0], k, sizeof got[0]);
         k[places[i] * kRow] = 0x1.fep127f;
         OK(ggufx_kv_truncate(kv, 0, 0, ok_error()));
         kv_fill(kv, &shape, 0, kLong, kLong, NULL, k, k);
-        kv_requantize_to(kv, 0, GGUFX_KV_BF16, GGUFX_KV_KEEP_TYPE);
+        kv_requantize_to(kv, 0, GGUFX_TYPE_BF16, GGUFX_TYPE_KEEP);
         read_all(kv, 0, 0, kLong, got[0], got[1]);
         assert_bf16(got[0], k, 0, kFirst, false);
         assert_bf16(got[0], k, kFirst, kLong, true);

@@ -95,7 +95,7 @@ static void check_pair(room *r, uint32_t d, uint32_t type_k, uint32_t type_v, ui
 }
 
 static uint32_t multiple_of(uint32_t type) {
-    return type == GGUFX_KV_GX2 || type == GGUFX_KV_GX3 || type == GGUFX_KV_GX4 ? 16 : 1;
+    return type == GGUFX_TYPE_GX2 || type == GGUFX_TYPE_GX3 || type == GGUFX_TYPE_GX4 ? 16 : 1;
 }
 
 static void check_pairs(room *r, uint32_t d, uint32_t n_sinks) {

@@ -50,10 +50,10 @@ static void assert_same(const kv_bytes *a, const kv_bytes *b) {
 
 static void test_what_was_saved_comes_back_and_goes_on(void **state) {
     (void)state;
-    static const uint32_t types[][2] = {{GGUFX_KV_F32, GGUFX_KV_BF16},
-                                        {GGUFX_KV_GX4, GGUFX_KV_GX3},
-                                        {GGUFX_KV_Q5_1, GGUFX_KV_TQ3_0},
-                                        {GGUFX_KV_F16, GGUFX_KV_ROT_IQ4_NL}};
+    static const uint32_t types[][2] = {{GGUFX_TYPE_F32, GGUFX_TYPE_BF16},
+                                        {GGUFX_TYPE_GX4, GGUFX_TYPE_GX3},
+                                        {GGUFX_TYPE_Q5_1, GGUFX_TYPE_TQ3_0},
+                                        {GGUFX_TYPE_F16, GGUFX_TYPE_ROT_IQ4_NL}};
     kv_memory memory = {0, 0, 0};
     ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
     for (size_t t = 0; t < 4; t++) {
@@ -119,12 +119,12 @@ static void append_and_go_back(ggufx_kv *kv, const float *x, size_t held, size_t
 
 enum { kKept = 41, kAll = 70 };
 static const uint32_t own_types[][2] = {
-    {GGUFX_KV_F32, GGUFX_KV_BF16},     {GGUFX_KV_BF16, GGUFX_KV_F32},
-    {GGUFX_KV_F16, GGUFX_KV_F16},      {GGUFX_KV_Q8_0, GGUFX_KV_Q8_0},
-    {GGUFX_KV_Q5_1, GGUFX_KV_Q5_0},    {GGUFX_KV_Q4_0, GGUFX_KV_Q4_1},
-    {GGUFX_KV_TQ3_0, GGUFX_KV_Q5_1},   {GGUFX_KV_GX4, GGUFX_KV_GX3},
-    {GGUFX_KV_GX3, GGUFX_KV_GX2},      {GGUFX_KV_GX2, GGUFX_KV_GX4},
-    {GGUFX_KV_IQ4_NL, GGUFX_KV_TQ3_0}, {GGUFX_KV_ROT_IQ4_NL, GGUFX_KV_IQ4_NL}};
+    {GGUFX_TYPE_F32, GGUFX_TYPE_BF16},     {GGUFX_TYPE_BF16, GGUFX_TYPE_F32},
+    {GGUFX_TYPE_F16, GGUFX_TYPE_F16},      {GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q8_0},
+    {GGUFX_TYPE_Q5_1, GGUFX_TYPE_Q5_0},    {GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q4_1},
+    {GGUFX_TYPE_TQ3_0, GGUFX_TYPE_Q5_1},   {GGUFX_TYPE_GX4, GGUFX_TYPE_GX3},
+    {GGUFX_TYPE_GX3, GGUFX_TYPE_GX2},      {GGUFX_TYPE_GX2, GGUFX_TYPE_GX4},
+    {GGUFX_TYPE_IQ4_NL, GGUFX_TYPE_TQ3_0}, {GGUFX_TYPE_ROT_IQ4_NL, GGUFX_TYPE_IQ4_NL}};
 enum { kOwnTypes = sizeof own_types / sizeof own_types[0] };
 
 /* A snapshot has only the tokens of its sequence: neither tokens that were truncated, nor those of
@@ -223,7 +223,7 @@ static void test_damaged_snapshots_are_refused_and_nothing_is_changed(void **sta
     (void)state;
     kv_memory memory = {0, 0, 0};
     ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
-    const ggufx_kv_options shape = shape_of(GGUFX_KV_GX2, GGUFX_KV_Q4_0);
+    const ggufx_kv_options shape = shape_of(GGUFX_TYPE_GX2, GGUFX_TYPE_Q4_0);
     ggufx_kv *a = filled(rt, &shape, 1), *b = filled(rt, &shape, 2);
     kv_bytes good = kv_saved(a, GGUFX_ALL_SEQUENCES), held = kv_saved(b, GGUFX_ALL_SEQUENCES);
     const size_t n = good.n;
@@ -274,25 +274,25 @@ static void test_snapshots_of_other_caches_are_refused_by_name(void **state) {
     (void)state;
     kv_memory memory = {0, 0, 0};
     ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
-    const ggufx_kv_options shape = shape_of(GGUFX_KV_GX3, GGUFX_KV_Q8_0);
+    const ggufx_kv_options shape = shape_of(GGUFX_TYPE_GX3, GGUFX_TYPE_Q8_0);
     ggufx_kv *a = filled(rt, &shape, 1);
     kv_bytes saved = kv_saved(a, 0), held = kv_saved(a, GGUFX_ALL_SEQUENCES);
     assert_int_equal(refused(a, GGUFX_ALL_SEQUENCES, &saved, &held, &memory), GGUFX_E_MISMATCH);
     assert_int_equal(refused(a, 0, &held, &held, &memory), GGUFX_E_MISMATCH);
-    const ggufx_kv_layer_options layers[2] = {{0, 0, 0, 0}, {0, 0, 77, 0}};
+    const ggufx_kv_layer_options layers[2] = {kv_window(0, 0), kv_window(77, 0)};
     for (int what = 0; what < 9; what++) {
         static const char *names[] = {"type_k", "type_v",     "n_sinks",   "rope_style", "model",
                                       "window", "head_dim_v", "rope_base", "centring"};
         ggufx_kv_options o = shape;
-        if (what == 0) o.type_k = GGUFX_KV_GX4;
-        if (what == 1) o.type_v = GGUFX_KV_Q5_0;
+        if (what == 0) o.type_k = GGUFX_TYPE_GX4;
+        if (what == 1) o.type_v = GGUFX_TYPE_Q5_0;
         if (what == 2) o.n_sinks = 5;
         if (what == 3) o.rope_style = GGUFX_ROPE_NEOX;
         if (what == 4) o.model = 1;
         if (what == 5) o.layers = layers, o.n_layer_options = 2;
         if (what == 6) o.head_dim_v = 32;
         if (what == 7) o.rope_base = 500000;
-        if (what == 8) o.flags = GGUFX_KV_CENTRE_NONE;
+        if (what == 8) o.flags |= GGUFX_KV_CENTRE_NONE;
         ggufx_kv *b = kv_make(rt, &o);
         ggufx_error error;
         saved.at = 0;

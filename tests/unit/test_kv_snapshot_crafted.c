@@ -11,8 +11,8 @@ static const uint64_t kMost = (uint64_t)1 << 40; /* tokens of a sequence */
 
 /* One layer with a window that has dropped most tokens. */
 static ggufx_kv *windowed(const ggufx_runtime *rt, uint64_t max_tokens) {
-    const ggufx_kv_layer_options layer = {0, 0, kWindow, 0};
-    ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_KV_F16, GGUFX_KV_F16);
+    const ggufx_kv_layer_options layer = kv_window(kWindow, 0);
+    ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_TYPE_F16, GGUFX_TYPE_F16);
     shape.layers = &layer;
     shape.n_layer_options = 1;
     shape.max_tokens = max_tokens;
@@ -177,7 +177,7 @@ static kv_bytes in_version_1(const kv_bytes *good) {
 static void test_version_1_shares_what_pages_are_centred_by(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
-    ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_KV_Q8_0, GGUFX_KV_Q8_0);
+    ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q8_0);
     shape.n_sequences = 2;
     shape.flags |= GGUFX_KV_CENTRE_ALL;
     ggufx_kv *kv = kv_make(rt, &shape), *other = kv_make(rt, &shape);

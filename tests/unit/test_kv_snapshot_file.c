@@ -21,7 +21,7 @@ static char path[TEMPORARY_PATH], part[TEMPORARY_PATH];
 static const char *folder;
 
 static ggufx_kv *filled(const ggufx_runtime *rt, uint32_t seed) {
-    ggufx_kv_options shape = kv_shape(1, 2, kDim, kDim, GGUFX_KV_Q8_0, GGUFX_KV_F32);
+    ggufx_kv_options shape = kv_shape(1, 2, kDim, kDim, GGUFX_TYPE_Q8_0, GGUFX_TYPE_F32);
     shape.n_sequences = 2;
     ggufx_kv *kv = kv_make(rt, &shape);
     float *x = kv_random(kTokens * kDim, seed);

@@ -25,22 +25,22 @@ typedef struct row {
 /* Limits from the design of the types: GX2 0.100, GX3 0.028, GX4 0.0075, TQ3_0 0.19 (0.05, 0.11).
  * For block formats, the error of their step, a few per cent above the measured value. */
 static const row kRows[] = {
-    {GGUFX_KV_F16, 0, 1e-6},
-    {GGUFX_KV_Q8_0, 0, 4e-5},
-    {GGUFX_KV_Q5_1, 0, 0.0016},
-    {GGUFX_KV_Q5_0, 0, 0.0020},
-    {GGUFX_KV_Q4_1, 0, 0.0066},
-    {GGUFX_KV_Q4_0, 0, 0.0080},
-    {GGUFX_KV_IQ4_NL, 0, 0.0067},
-    {GGUFX_KV_ROT_Q5_0, 0, 0.0020},
-    {GGUFX_KV_ROT_Q4_0, 0, 0.0080},
-    {GGUFX_KV_ROT_IQ4_NL, 0, 0.0067},
-    {GGUFX_KV_TQ3_0, 0, 0.195},
-    {GGUFX_KV_TQ3_0, GGUFX_KV_FIT_TQ3_0, 0.11},
-    {GGUFX_KV_TQ3_0_RESIDUAL, 0, 0.05},
-    {GGUFX_KV_GX2, 0, 0.100},
-    {GGUFX_KV_GX3, 0, 0.028},
-    {GGUFX_KV_GX4, 0, 0.0075},
+    {GGUFX_TYPE_F16, 0, 1e-6},
+    {GGUFX_TYPE_Q8_0, 0, 4e-5},
+    {GGUFX_TYPE_Q5_1, 0, 0.0016},
+    {GGUFX_TYPE_Q5_0, 0, 0.0020},
+    {GGUFX_TYPE_Q4_1, 0, 0.0066},
+    {GGUFX_TYPE_Q4_0, 0, 0.0080},
+    {GGUFX_TYPE_IQ4_NL, 0, 0.0067},
+    {GGUFX_TYPE_ROT_Q5_0, 0, 0.0020},
+    {GGUFX_TYPE_ROT_Q4_0, 0, 0.0080},
+    {GGUFX_TYPE_ROT_IQ4_NL, 0, 0.0067},
+    {GGUFX_TYPE_TQ3_0, 0, 0.195},
+    {GGUFX_TYPE_TQ3_0, GGUFX_KV_FIT_TQ3_0, 0.11},
+    {GGUFX_TYPE_TQ3_0_RESIDUAL, 0, 0.05},
+    {GGUFX_TYPE_GX2, 0, 0.100},
+    {GGUFX_TYPE_GX3, 0, 0.028},
+    {GGUFX_TYPE_GX4, 0, 0.0075},
 };
 enum { kNRows = sizeof kRows / sizeof *kRows };
 
@@ -62,7 +62,7 @@ static void test_errors_of_gaussian_vectors_stay_below_their_limits(void **state
     assert_non_null(back);
     for (size_t i = 0; i < kNRows; i++) {
         ggufx_kv_options shape = kv_shape(kHeads, kHeads, kDim, kDim, kRows[i].type, kRows[i].type);
-        shape.flags = kRows[i].flags | GGUFX_KV_CENTRE_NONE;
+        shape.flags |= kRows[i].flags | GGUFX_KV_CENTRE_NONE;
         shape.n_sinks = GGUFX_KV_NO_SINK_TOKENS;
         ggufx_kv *kv = kv_make(rt, &shape);
         kv_fill(kv, &shape, 0, kTokens + 1, 100, NULL, k, v);
@@ -71,11 +71,11 @@ static void test_errors_of_gaussian_vectors_stay_below_their_limits(void **state
         if (!(ek <= kRows[i].k_limit && ev <= kRows[i].k_limit))
             fail_msg("type %u: errors %.5f, %.5f; limit %.5f", kRows[i].type, ek, ev,
                      kRows[i].k_limit);
-        if (kRows[i].type >= GGUFX_KV_Q8_0 && !(ek > kRows[i].k_limit / 3))
+        if (!kv_is_float(kRows[i].type) && !(ek > kRows[i].k_limit / 3))
             fail_msg("type %u: error %.5f is too small to be true", kRows[i].type, ek);
         ggufx_kv_facts facts = {.struct_size = sizeof facts};
         OK(ggufx_kv_info(&facts, kv, 0, ok_error()));
-        if (kRows[i].type >= GGUFX_KV_Q8_0) { /* measured while quantizing, after rounding to F16 */
+        if (!kv_is_float(kRows[i].type)) { /* measured while quantizing, after rounding to F16 */
             assert_true(fabs(facts.k_error - ek) <= 0.01 * ek + 1e-6);
             assert_true(fabs(facts.v_error - ev) <= 0.01 * ev + 1e-6);
         }
@@ -102,7 +102,7 @@ static void test_every_length_of_head_comes_back(void **state) {
         for (size_t i = 0; i < kNRows; i++) {
             const row *other = kRows + (i + 3) % kNRows;
             ggufx_kv_options shape = kv_shape(1, 1, dk, dv, kRows[i].type, other->type);
-            shape.flags = kRows[i].flags | other->flags;
+            shape.flags |= kRows[i].flags | other->flags;
             ggufx_kv *kv = kv_make(rt, &shape);
             kv_fill(kv, &shape, 0, kTokens, kTokens, NULL, k, v);
             OK(kv_read_rows(k_back, kTokens * dk, v_back, kTokens * dv, kv, 0, 0, 0, kTokens,
@@ -140,8 +140,8 @@ static void test_centring_lowers_the_error_of_biased_channels(void **state) {
         v[i] += c % 5 ? 0.0f : 6.0f;
     }
     for (int centre = 0; centre < 2; centre++) {
-        ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_KV_GX3, GGUFX_KV_Q4_0);
-        shape.flags = centre ? GGUFX_KV_CENTRE_ALL : GGUFX_KV_CENTRE_NONE;
+        ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_TYPE_GX3, GGUFX_TYPE_Q4_0);
+        shape.flags |= centre ? GGUFX_KV_CENTRE_ALL : GGUFX_KV_CENTRE_NONE;
         ggufx_kv *kv = kv_make(rt, &shape);
         kv_fill(kv, &shape, 0, kTokens, 50, NULL, k, v);
         OK(kv_read_rows(back, kN, back + kN, kN, kv, 0, 0, 0, kTokens, ok_error()));
@@ -167,7 +167,7 @@ static void test_given_means_and_equalisers_are_used_and_frozen(void **state) {
     (void)state;
     enum { kTokens = 65, kDim = 32, kN = kTokens * kDim }; /* the first 64 are quantized */
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
-    ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_KV_GX2, GGUFX_KV_Q4_0);
+    ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_TYPE_GX2, GGUFX_TYPE_Q4_0);
     shape.n_sinks = GGUFX_KV_NO_SINK_TOKENS;
     float *x = gaussian(kN, 7), mu[kDim], eq[kDim], back[kDim];
     for (size_t i = 0; i < kDim; i++) {
@@ -209,7 +209,7 @@ static void test_stored_bits_are_the_same_everywhere(void **state) {
     uint64_t hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i < kNRows; i++) {
         ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, kRows[i].type, kRows[i].type);
-        shape.flags = kRows[i].flags;
+        shape.flags |= kRows[i].flags;
         ggufx_kv *kv = kv_make(rt, &shape);
         kv_fill(kv, &shape, 0, kTokens, kTokens, NULL, k, v);
         OK(kv_read_rows(back, kN, back + kN, kN, kv, 0, 0, 0, kTokens, ok_error()));
@@ -231,7 +231,7 @@ static void test_extreme_vectors_come_back_finite(void **state) {
     for (size_t i = 1; i < kNRows; i++) {
         for (int pattern = 0; pattern < 6; pattern++) {
             ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, kRows[i].type, kRows[i].type);
-            shape.flags = kRows[i].flags;
+            shape.flags |= kRows[i].flags;
             shape.n_sinks = GGUFX_KV_NO_SINK_TOKENS;
             float x[kDim], k[kDim], v[kDim], out[kDim];
             for (int j = 0; j < kDim; j++)

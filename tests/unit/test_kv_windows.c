@@ -13,15 +13,15 @@
 #include <stdio.h>
 
 static const uint32_t kTypes[] = {
-    GGUFX_KV_F32,      GGUFX_KV_F16,
-    GGUFX_KV_BF16,     GGUFX_KV_Q8_0,
-    GGUFX_KV_Q5_1,     GGUFX_KV_Q5_0,
-    GGUFX_KV_Q4_1,     GGUFX_KV_Q4_0,
-    GGUFX_KV_IQ4_NL,   GGUFX_KV_ROT_Q5_0,
-    GGUFX_KV_ROT_Q4_0, GGUFX_KV_ROT_IQ4_NL,
-    GGUFX_KV_TQ3_0,    GGUFX_KV_TQ3_0_RESIDUAL,
-    GGUFX_KV_GX2,      GGUFX_KV_GX3,
-    GGUFX_KV_GX4,
+    GGUFX_TYPE_F32,      GGUFX_TYPE_F16,
+    GGUFX_TYPE_BF16,     GGUFX_TYPE_Q8_0,
+    GGUFX_TYPE_Q5_1,     GGUFX_TYPE_Q5_0,
+    GGUFX_TYPE_Q4_1,     GGUFX_TYPE_Q4_0,
+    GGUFX_TYPE_IQ4_NL,   GGUFX_TYPE_ROT_Q5_0,
+    GGUFX_TYPE_ROT_Q4_0, GGUFX_TYPE_ROT_IQ4_NL,
+    GGUFX_TYPE_TQ3_0,    GGUFX_TYPE_TQ3_0_RESIDUAL,
+    GGUFX_TYPE_GX2,      GGUFX_TYPE_GX3,
+    GGUFX_TYPE_GX4,
 };
 enum { kTypeCount = sizeof kTypes / sizeof *kTypes };
 enum { kDim = 32, kHeads = 2, kRow = kDim, kQuery = kHeads * kDim };
@@ -30,11 +30,11 @@ enum { kMost = 700 };
 
 static ggufx_kv *make_cache(const ggufx_runtime *rt, uint32_t type, uint32_t window,
                             uint32_t n_sequences, uint32_t flags) {
-    const ggufx_kv_layer_options layers[kLayers] = {{0, 0, 0, 0},
-                                                    {0, 0, window, GGUFX_KV_WINDOW_CHUNKED},
-                                                    {0, 0, window, GGUFX_KV_WINDOW_SYMMETRIC}};
+    const ggufx_kv_layer_options layers[kLayers] = {kv_window(0, 0),
+                                                    kv_window(window, GGUFX_KV_WINDOW_CHUNKED),
+                                                    kv_window(window, GGUFX_KV_WINDOW_SYMMETRIC)};
     ggufx_kv_options shape = kv_shape(1, kHeads, kDim, kDim, type, type);
-    shape.flags = flags;
+    shape.flags |= flags;
     shape.n_layers = shape.n_layer_options = kLayers;
     shape.layers = layers;
     shape.n_sequences = n_sequences;
@@ -318,7 +318,8 @@ static long n_operations = 3000;
 
 static void test_random_operations_keep_layers_equal(void **state) {
     (void)state;
-    static const uint32_t types[] = {GGUFX_KV_F16, GGUFX_KV_BF16, GGUFX_KV_Q8_0, GGUFX_KV_GX4};
+    static const uint32_t types[] = {GGUFX_TYPE_F16, GGUFX_TYPE_BF16, GGUFX_TYPE_Q8_0,
+                                     GGUFX_TYPE_GX4};
     static const uint32_t windows[] = {16, 64, 100, 37};
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     float *x = kv_random(kMost * kRow, 3), *q = kv_random(kMost * kQuery, 4);
@@ -361,7 +362,8 @@ static uint64_t pages_of(const ggufx_kv *kv, uint32_t layer) {
 static void
 test_chunks_outside_of_all_windows_are_given_back_and_symmetric_windows_keep_all(void **state) {
     (void)state;
-    static const uint32_t types[] = {GGUFX_KV_F16, GGUFX_KV_Q8_0}, windows[] = {16, 64, 100, 300};
+    static const uint32_t types[] = {GGUFX_TYPE_F16, GGUFX_TYPE_Q8_0},
+                          windows[] = {16, 64, 100, 300};
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     float *x = kv_random(64 * kRow, 3);
     for (size_t t = 0; t < 2; t++)
@@ -382,7 +384,8 @@ test_chunks_outside_of_all_windows_are_given_back_and_symmetric_windows_keep_all
 
 static void test_reserved_layers_take_no_more_memory(void **state) {
     (void)state;
-    static const uint32_t types[] = {GGUFX_KV_F32, GGUFX_KV_Q4_0}, windows[] = {16, 64, 100, 300};
+    static const uint32_t types[] = {GGUFX_TYPE_F32, GGUFX_TYPE_Q4_0},
+                          windows[] = {16, 64, 100, 300};
     kv_memory memory = {0, 0, 0};
     ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
     float *x = kv_random(64 * kRow, 3);
@@ -408,10 +411,10 @@ static void test_kinds_that_are_none_are_refused(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     static const uint32_t wrong[][2] = {{16, 3}, {16, UINT32_MAX}, {0, 1}, {0, 2}};
-    ggufx_kv *kv = make_cache(rt, GGUFX_KV_F16, 16, 1, 0);
+    ggufx_kv *kv = make_cache(rt, GGUFX_TYPE_F16, 16, 1, 0);
     for (size_t i = 0; i < 4; i++) {
-        ggufx_kv_layer_options layer = {0, 0, wrong[i][0], wrong[i][1]};
-        ggufx_kv_options shape = kv_shape(1, kHeads, kDim, kDim, 0, 0);
+        ggufx_kv_layer_options layer = kv_window(wrong[i][0], wrong[i][1]);
+        ggufx_kv_options shape = kv_shape(1, kHeads, kDim, kDim, GGUFX_TYPE_F16, GGUFX_TYPE_F16);
         shape.n_layer_options = 1;
         shape.layers = &layer;
         ggufx_kv *none = NULL;
@@ -431,8 +434,8 @@ static void test_kinds_that_are_none_are_refused(void **state) {
 }
 
 static ggufx_kv *one_layer(const ggufx_runtime *rt, uint32_t window, uint32_t kind) {
-    const ggufx_kv_layer_options layer = {0, 0, window, kind};
-    ggufx_kv_options shape = kv_shape(1, kHeads, kDim, kDim, GGUFX_KV_F16, GGUFX_KV_F16);
+    const ggufx_kv_layer_options layer = kv_window(window, kind);
+    ggufx_kv_options shape = kv_shape(1, kHeads, kDim, kDim, GGUFX_TYPE_F16, GGUFX_TYPE_F16);
     shape.n_layer_options = 1;
     shape.layers = &layer;
     return kv_make(rt, &shape);

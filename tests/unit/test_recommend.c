@@ -34,7 +34,7 @@ static void test_the_recommendation_loses_least_of_all_that_fit(void **state) {
     uint32_t last = 0;
     begin(&f, NULL);
     ggufx_estimate_options options = default_options();
-    options.type_k = options.type_v = GGUFX_KV_Q8_0;
+    options.type_k = options.type_v = GGUFX_TYPE_Q8_0;
     const ggufx_estimate_facts whole = estimate(&f, &options);
     for (uint64_t limit = whole.total_bytes; limit > whole.total_bytes - whole.weight_bytes;
          limit -= whole.weight_bytes / 40) {
@@ -84,12 +84,12 @@ static void open_heads(fixture *f, gb *b) {
 /* Less memory gives more loss, step by step, until nothing fits. */
 static void test_less_memory_goes_down_the_ladder_of_caches(void **state) {
     static const uint32_t ladder[][2] = {
-        {GGUFX_KV_F16, GGUFX_KV_F16},       {GGUFX_KV_Q8_0, GGUFX_KV_Q8_0},
-        {GGUFX_KV_Q8_0, GGUFX_KV_ROT_Q5_0}, {GGUFX_KV_ROT_Q5_0, GGUFX_KV_ROT_Q5_0},
-        {GGUFX_KV_ROT_Q5_0, GGUFX_KV_GX4},  {GGUFX_KV_ROT_IQ4_NL, GGUFX_KV_ROT_IQ4_NL},
-        {GGUFX_KV_GX4, GGUFX_KV_GX4},       {GGUFX_KV_GX4, GGUFX_KV_GX3},
-        {GGUFX_KV_GX3, GGUFX_KV_GX3},       {GGUFX_KV_GX3, GGUFX_KV_GX2},
-        {GGUFX_KV_GX2, GGUFX_KV_GX2}};
+        {GGUFX_TYPE_F16, GGUFX_TYPE_F16},       {GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q8_0},
+        {GGUFX_TYPE_Q8_0, GGUFX_TYPE_ROT_Q5_0}, {GGUFX_TYPE_ROT_Q5_0, GGUFX_TYPE_ROT_Q5_0},
+        {GGUFX_TYPE_ROT_Q5_0, GGUFX_TYPE_GX4},  {GGUFX_TYPE_ROT_IQ4_NL, GGUFX_TYPE_ROT_IQ4_NL},
+        {GGUFX_TYPE_GX4, GGUFX_TYPE_GX4},       {GGUFX_TYPE_GX4, GGUFX_TYPE_GX3},
+        {GGUFX_TYPE_GX3, GGUFX_TYPE_GX3},       {GGUFX_TYPE_GX3, GGUFX_TYPE_GX2},
+        {GGUFX_TYPE_GX2, GGUFX_TYPE_GX2}};
     enum { N_STEPS = sizeof ladder / sizeof *ladder };
     (void)state;
     fixture f;
@@ -126,7 +126,7 @@ static void test_a_quantized_file_stays_as_it_is_unless_that_is_allowed(void **s
     ggufx_quantizer_options job = {.struct_size = sizeof job};
     const tiny_options tiny = {.weight_type = GGUFX_TYPE_Q8_0};
     begin(&f, &tiny);
-    options.type_k = options.type_v = GGUFX_KV_F16;
+    options.type_k = options.type_v = GGUFX_TYPE_F16;
     options.memory_bytes = estimate(&f, &options).total_bytes - 1;
     FAILS(&f, GGUFX_E_CAPACITY, "the file as it is",
           ggufx_recommend(&(ggufx_estimate_facts){.struct_size = sizeof(ggufx_estimate_facts)},

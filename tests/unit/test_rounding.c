@@ -132,7 +132,7 @@ static int open_all(void **state) {
     begin(&f, NULL);
     options.n_layers = options.n_kv_heads = options.n_q_heads = 1;
     options.head_dim_k = N_HEAD;
-    options.type_k = options.type_v = GGUFX_KV_Q4_0;
+    options.type_k = options.type_v = GGUFX_TYPE_Q4_0;
     for (size_t i = 0; i < N_TOKENS * N_HEAD; i++)
         k[i] = (float)((i * 2654435761u >> 8) % 2001) / 1000.f - 1;
     if (ggufx_kv_create(&kv, f.rt, &options, NULL) != GGUFX_OK) return -1;

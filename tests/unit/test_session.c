@@ -94,7 +94,7 @@ static void test_greedy_ids_are_those_of_every_machine(void **state) {
 }
 
 static void test_session_kv_types_stay_near_f32(void **state) {
-    static const uint32_t types[] = {GGUFX_KV_DEFAULT, GGUFX_KV_F16, GGUFX_KV_BF16, GGUFX_KV_Q8_0};
+    static const uint32_t types[] = {0, GGUFX_TYPE_F16, GGUFX_TYPE_BF16, GGUFX_TYPE_Q8_0};
     /* Error of logits with a spread of about 3: relative error of a cached value times the few
      * layers. */
     static const double limits[] = {0.02, 0.02, 0.15, 0.15};

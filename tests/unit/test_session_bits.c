@@ -70,7 +70,8 @@ static void test_invariant_products_make_batches_and_single_tokens_equal(void **
     begin_session(&f, NULL, 0);
     decode(&f, tokens, N, plain);
     ggufx_session_destroy(f.session);
-    options.type_k = options.type_v = GGUFX_KV_F32;
+    options.flags = GGUFX_SESSION_HAS_TYPE_K | GGUFX_SESSION_HAS_TYPE_V;
+    options.type_k = options.type_v = GGUFX_TYPE_F32;
     options.matmul_flags = GGUFX_MATMUL_F32 | GGUFX_MATMUL_BATCH_INVARIANT;
     MUST(&f, ggufx_session_create(&f.session, f.model, &options, &f.error));
     decode(&f, tokens, N, a);

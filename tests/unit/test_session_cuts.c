@@ -11,10 +11,10 @@
 
 enum { kTokens = 300, kContext = 320 };
 
-static const uint32_t kTypes[] = {GGUFX_KV_F32,      GGUFX_KV_F16,        GGUFX_KV_BF16,
-                                  GGUFX_KV_Q8_0,     GGUFX_KV_Q5_1,       GGUFX_KV_Q5_0,
-                                  GGUFX_KV_Q4_1,     GGUFX_KV_Q4_0,       GGUFX_KV_IQ4_NL,
-                                  GGUFX_KV_ROT_Q5_0, GGUFX_KV_ROT_IQ4_NL, GGUFX_KV_TQ3_0};
+static const uint32_t kTypes[] = {GGUFX_TYPE_F32,      GGUFX_TYPE_F16,        GGUFX_TYPE_BF16,
+                                  GGUFX_TYPE_Q8_0,     GGUFX_TYPE_Q5_1,       GGUFX_TYPE_Q5_0,
+                                  GGUFX_TYPE_Q4_1,     GGUFX_TYPE_Q4_0,       GGUFX_TYPE_IQ4_NL,
+                                  GGUFX_TYPE_ROT_Q5_0, GGUFX_TYPE_ROT_IQ4_NL, GGUFX_TYPE_TQ3_0};
 enum { kTypeCount = sizeof kTypes / sizeof *kTypes };
 
 static ggufx_session *session_of(fixture *f, uint32_t type, uint32_t n_batch) {
@@ -22,6 +22,7 @@ static ggufx_session *session_of(fixture *f, uint32_t type, uint32_t n_batch) {
     ggufx_session *session = NULL;
     options.n_context = kContext;
     options.n_batch = n_batch;
+    options.flags = GGUFX_SESSION_HAS_TYPE_K | GGUFX_SESSION_HAS_TYPE_V;
     options.type_k = options.type_v = type;
     options.matmul_flags = GGUFX_MATMUL_BATCH_INVARIANT;
     MUST(f, ggufx_session_create(&session, f->model, &options, &f->error));

@@ -46,8 +46,8 @@ static void test_a_session_takes_the_trained_context_up_to_8192_tokens(void **st
         const ggufx_session_facts facts = made(trained[i], NULL);
         assert_int_equal(facts.n_context, want);
         assert_int_equal(facts.n_batch, want < 512 ? want : 512);
-        assert_int_equal(facts.type_k, GGUFX_KV_F16);
-        assert_int_equal(facts.type_v, GGUFX_KV_F16);
+        assert_int_equal(facts.type_k, GGUFX_TYPE_F16);
+        assert_int_equal(facts.type_v, GGUFX_TYPE_F16);
     }
 }
 
@@ -56,12 +56,13 @@ static void test_a_session_takes_what_is_asked_for(void **state) {
     (void)state;
     options.n_context = DEFAULT_CONTEXT + 7;
     options.n_batch = 3;
-    options.type_k = GGUFX_KV_F32;
+    options.flags = GGUFX_SESSION_HAS_TYPE_K;
+    options.type_k = GGUFX_TYPE_F32;
     ggufx_session_facts facts = made(20000, &options);
     assert_int_equal(facts.n_context, DEFAULT_CONTEXT + 7);
     assert_int_equal(facts.n_batch, 3);
-    assert_int_equal(facts.type_k, GGUFX_KV_F32);
-    assert_int_equal(facts.type_v, GGUFX_KV_F16);
+    assert_int_equal(facts.type_k, GGUFX_TYPE_F32);
+    assert_int_equal(facts.type_v, GGUFX_TYPE_F16);
     options.n_batch = 0;
     facts = made(48, &options); /* more than the model was trained on */
     assert_int_equal(facts.n_context, DEFAULT_CONTEXT + 7);

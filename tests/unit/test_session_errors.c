@@ -92,7 +92,7 @@ static void test_session_calls_refuse_bad_arguments(void **state) {
     begin_session(&f, NULL, 0);
     FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_create(NULL, f.model, NULL, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_create(&made, NULL, NULL, &f.error));
-    session.flags = 1;
+    session.flags = 4;
     FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_create(&made, f.model, &session, &f.error));
     session = (ggufx_session_options){.struct_size = sizeof(ggufx_session_options)};
     session.matmul_flags = 16;

@@ -187,6 +187,7 @@ Session::Session(const ggufx_model *model, const Mode &mode) : n_vocab_(vocabula
     ggufx_session_options options = {};
     options.struct_size = sizeof options;
     options.matmul_flags = mode.matmul_flags;
+    options.flags = GGUFX_SESSION_HAS_TYPE_K | GGUFX_SESSION_HAS_TYPE_V;
     options.type_k = mode.type_k;
     options.type_v = mode.type_v;
     options.n_context = mode.n_context;

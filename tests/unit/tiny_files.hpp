@@ -46,7 +46,7 @@ std::vector<float> read_floats(const std::string &path);
 // Options of a session; n_context 0 and n_batch 0: their defaults.
 struct Mode {
     uint32_t matmul_flags = GGUFX_MATMUL_F32;
-    uint32_t type_k = GGUFX_KV_F32, type_v = GGUFX_KV_F32;
+    uint32_t type_k = GGUFX_TYPE_F32, type_v = GGUFX_TYPE_F32;
     uint32_t n_context = 0, n_batch = 0;
 };
 

@@ -22,7 +22,7 @@ int main(void) {
     options.n_kv_heads = KV_HEADS;
     options.n_q_heads = Q_HEADS;
     options.head_dim_k = DIM;
-    options.type_k = options.type_v = GGUFX_KV_GX4;
+    options.type_k = options.type_v = GGUFX_TYPE_GX4;
     must(ggufx_runtime_create(&rt, NULL, &error));
     must(ggufx_kv_create(&kv, rt, &options, &error));
     tokens.k = k;

@@ -19,7 +19,7 @@ static class Attend
     {
         var options = new KvOptions
         {
-            NLayers = 1, KvHeads = KvHeads, QHeads = QHeads, HeadDimK = Dim, TypeK = KvType.GX4, TypeV = KvType.GX4,
+            NLayers = 1, KvHeads = KvHeads, QHeads = QHeads, HeadDimK = Dim, TypeK = TensorType.GX4, TypeV = TensorType.GX4,
         };
         using (var rt = new Runtime())
         using (var kv = new KvCache(rt, options))

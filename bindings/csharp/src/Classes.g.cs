@@ -186,7 +186,7 @@ namespace Ggufx
         /// <list type="bullet">
         /// <item>Weights: the file as it is, and every mix that needs no imatrix or has one. Mixes are tried if the file has no
         /// quantized tensor or the job allows requantization. With EstimateFlags.HasFileType only FileType is tried.</item>
-        /// <item>KV cache types: a ladder from F16 down. If TypeK or TypeV is not KvType.DEFAULT, only these are tried.</item>
+        /// <item>KV cache types: a ladder from F16 down. If TypeK or TypeV is given, only these are tried.</item>
         /// </list>
         /// <para>facts.loss is the expected KL divergence from the file as it is with an F32 cache, in nats per token. It is the
         /// sum of a part for the weights, proportional to the square of WeightError, and a part for keys and values. WeightError
@@ -2144,8 +2144,8 @@ namespace Ggufx
         }
 
         /// <summary>Changes the types of keys and values of a layer, or of all (Constants.KvAllLayers).</summary>
-        /// <param name="typeK">GGUFX_KV_*; KvType.DEFAULT = F16, Constants.KvKeepType = as it is.</param>
-        /// <param name="typeV">GGUFX_KV_*; KvType.DEFAULT = F16, Constants.KvKeepType = as it is.</param>
+        /// <param name="typeK">GGUFX_TYPE_*; Constants.TypeKeep = as it is.</param>
+        /// <param name="typeV">GGUFX_TYPE_*; Constants.TypeKeep = as it is.</param>
         /// <param name="token">Cancels the call.</param>
         /// <param name="progress">Counts heads of pages.</param>
         /// <exception cref="GgufxException">Argument, Memory, Type, Unsupported, Cancelled, Value.</exception>
@@ -2159,8 +2159,8 @@ namespace Ggufx
         /// existed; other keys and values get theirs from the first page that is quantized. Pages keep their tokens, so the
         /// memory can differ from Runtime.KvEstimate by a page per sequence and layer.</para>
         /// </remarks>
-        public void Requantize(uint layer, KvType typeK, KvType typeV, CancellationToken token = default(CancellationToken),
-            IProgress<Progress> progress = null)
+        public void Requantize(uint layer, TensorType typeK, TensorType typeV,
+            CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
         {
             NativeError e;
             using (Handle.Changing())
@@ -3585,7 +3585,7 @@ namespace Ggufx
             return resultNative;
         }
 
-        /// <summary>Describes a tensor type.</summary>
+        /// <summary>Describes a type.</summary>
         /// <exception cref="GgufxException">Argument, Type.</exception>
         public static TypeFacts TypeInfo(this TensorType type)
         {
@@ -3596,7 +3596,7 @@ namespace Ggufx
             return new TypeFacts(&resultNative);
         }
 
-        /// <summary>Finds a tensor type by name, regardless of case: "Q4_K".</summary>
+        /// <summary>Finds a type by name, regardless of case: "Q4_K".</summary>
         /// <exception cref="GgufxException">Argument, NotFound.</exception>
         public static TensorType TypeFind(string name)
         {
@@ -3607,7 +3607,7 @@ namespace Ggufx
             return (TensorType)resultNative;
         }
 
-        /// <summary>Returns the bytes of a row of n values.</summary>
+        /// <summary>Returns the bytes of a row of n values of a tensor.</summary>
         /// <exception cref="GgufxException">Argument, Type, Shape, Overflow.</exception>
         public static ulong TypeRowBytes(this TensorType type, ulong n)
         {
@@ -3615,28 +3615,6 @@ namespace Ggufx
             NativeError e;
             Check.Ok(NativeMethods.ggufx_type_row_bytes(&resultNative, (uint)type, n, &e), &e);
             return resultNative;
-        }
-
-        /// <summary>Describes a KV cache type.</summary>
-        /// <exception cref="GgufxException">Argument, Type.</exception>
-        public static KvTypeFacts KvTypeInfo(this KvType type)
-        {
-            NativeError e;
-            var resultNative = default(NativeKvTypeFacts);
-            resultNative.struct_size = (uint)sizeof(NativeKvTypeFacts);
-            Check.Ok(NativeMethods.ggufx_kv_type_info(&resultNative, (uint)type, &e), &e);
-            return new KvTypeFacts(&resultNative);
-        }
-
-        /// <summary>Finds a KV cache type by name, regardless of case.</summary>
-        /// <exception cref="GgufxException">Argument, NotFound.</exception>
-        public static KvType KvTypeFromName(string name)
-        {
-            uint resultNative;
-            NativeError e;
-            fixed (byte* pName = Native.Utf8(name))
-                Check.Ok(NativeMethods.ggufx_kv_type_from_name(&resultNative, pName, &e), &e);
-            return (KvType)resultNative;
         }
     }
 }

@@ -358,7 +358,7 @@ namespace Ggufx
         Truncate = 2,
     }
 
-    /// <summary>Flags of an estimate: the first three of its options, the others of its result.</summary>
+    /// <summary>Flags of an estimate: _FITS, _NEEDS_IMATRIX and _UNSUPPORTED of its result, the others of its options.</summary>
     [Flags]
     public enum EstimateFlags : uint
     {
@@ -377,6 +377,10 @@ namespace Ggufx
         /// <summary>Model does not support this architecture. The bytes of model, caches and sessions are those of a llama model
         /// of this shape; all layers keep the whole context.</summary>
         Unsupported = 16,
+        /// <summary>TypeK counts even if it is 0 (TensorType.F32).</summary>
+        HasTypeK = 64,
+        /// <summary>TypeV counts even if it is 0.</summary>
+        HasTypeV = 128,
     }
 
     /// <summary>Flags of a measurement and of its rows.</summary>
@@ -737,7 +741,7 @@ namespace Ggufx
         Symmetric = 2,
     }
 
-    /// <summary>Flags of a cache.</summary>
+    /// <summary>Flags of a cache, and of a layer.</summary>
     [Flags]
     public enum KvFlags : uint
     {
@@ -751,8 +755,12 @@ namespace Ggufx
         /// <summary>The same for no type.</summary>
         CentreNone = 4,
         /// <summary>The values of a head are the first HeadDimV coordinates of its keys (MLA). Values take no memory and are not
-        /// appended. TypeV is TypeK, or 0. RoPE rotates the coordinates after HeadDimV.</summary>
+        /// appended. TypeV is TypeK, or not given. RoPE rotates the coordinates after HeadDimV.</summary>
         VInK = 8,
+        /// <summary>TypeK counts even if it is 0 (TensorType.F32).</summary>
+        HasTypeK = 16,
+        /// <summary>TypeV counts even if it is 0.</summary>
+        HasTypeV = 32,
     }
 
     /// <summary>Position encoding of the keys, for KvCache.Shift.</summary>
@@ -947,6 +955,18 @@ namespace Ggufx
         VInK = 1,
     }
 
+    /// <summary>Flags of a session.</summary>
+    [Flags]
+    public enum SessionFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>TypeK counts even if it is 0 (TensorType.F32).</summary>
+        HasTypeK = 1,
+        /// <summary>TypeV counts even if it is 0.</summary>
+        HasTypeV = 2,
+    }
+
     /// <summary>Algorithms that choose scales and codes.</summary>
     public enum QuantizeMode : int
     {
@@ -1071,8 +1091,9 @@ namespace Ggufx
         Suppressed = 4096,
     }
 
-    /// <summary>Tensor types, with the ids that GGUF files contain. The ids 4, 5, 31 .. 33 and 36 .. 38 were removed from the
-    /// format.</summary>
+    /// <summary>Types of tensors and of KV caches. Ids below 1024 are those that GGUF files contain; 4, 5, 31 .. 33 and 36 .. 38
+    /// were removed from the format. Caches take F32, F16, BF16, Q8_0, Q5_1, Q5_0, Q4_1, Q4_0, IQ4_NL, and the types from 1024
+    /// on, which no file has.</summary>
     public enum TensorType : uint
     {
         /// <summary>GGUFX_TYPE_F32.</summary>
@@ -1145,9 +1166,25 @@ namespace Ggufx
         Q1_0 = 41,
         /// <summary>GGUFX_TYPE_Q2_0.</summary>
         Q2_0 = 42,
+        /// <summary>ROT types: the blocks of Q5_0, Q4_0, IQ4_NL after a Hadamard transform of the head.</summary>
+        ROT_Q5_0 = 1024,
+        /// <summary>GGUFX_TYPE_ROT_Q4_0.</summary>
+        ROT_Q4_0 = 1025,
+        /// <summary>GGUFX_TYPE_ROT_IQ4_NL.</summary>
+        ROT_IQ4_NL = 1026,
+        /// <summary>32 values in 14 bytes, as published: the third bit is not read.</summary>
+        TQ3_0 = 1027,
+        /// <summary>The same bytes with all three bits read.</summary>
+        TQ3_0_RESIDUAL = 1028,
+        /// <summary>GX types: 2, 3 or 4 bits per value and one scale per head; HeadDim is a multiple of 16.</summary>
+        GX2 = 1029,
+        /// <summary>GGUFX_TYPE_GX3.</summary>
+        GX3 = 1030,
+        /// <summary>GGUFX_TYPE_GX4.</summary>
+        GX4 = 1031,
     }
 
-    /// <summary>Properties of a tensor type or KV cache type.</summary>
+    /// <summary>Properties of a type.</summary>
     [Flags]
     public enum TypeFlags : uint
     {
@@ -1165,47 +1202,10 @@ namespace Ggufx
         HAS_MATVEC = 16,
         /// <summary>Usable as the result of Runtime.Quantize.</summary>
         HAS_QUANTIZE = 32,
-    }
-
-    /// <summary>KV cache types. Their ids are independent of tensor types and are never written to GGUF files.</summary>
-    public enum KvType : uint
-    {
-        /// <summary>F16.</summary>
-        DEFAULT = 0,
-        /// <summary>GGUFX_KV_F32.</summary>
-        F32 = 1,
-        /// <summary>GGUFX_KV_F16.</summary>
-        F16 = 2,
-        /// <summary>GGUFX_KV_BF16.</summary>
-        BF16 = 3,
-        /// <summary>From here to IQ4_NL: blocks of 32 values as in GGUF files.</summary>
-        Q8_0 = 8,
-        /// <summary>GGUFX_KV_Q5_1.</summary>
-        Q5_1 = 9,
-        /// <summary>GGUFX_KV_Q5_0.</summary>
-        Q5_0 = 10,
-        /// <summary>GGUFX_KV_Q4_1.</summary>
-        Q4_1 = 11,
-        /// <summary>GGUFX_KV_Q4_0.</summary>
-        Q4_0 = 12,
-        /// <summary>GGUFX_KV_IQ4_NL.</summary>
-        IQ4_NL = 13,
-        /// <summary>ROT types: the same blocks after a Hadamard transform of the head.</summary>
-        ROT_Q5_0 = 32,
-        /// <summary>GGUFX_KV_ROT_Q4_0.</summary>
-        ROT_Q4_0 = 33,
-        /// <summary>GGUFX_KV_ROT_IQ4_NL.</summary>
-        ROT_IQ4_NL = 34,
-        /// <summary>32 values in 14 bytes, as published: the third bit is not read.</summary>
-        TQ3_0 = 64,
-        /// <summary>The same bytes with all three bits read.</summary>
-        TQ3_0_RESIDUAL = 65,
-        /// <summary>GX types: 2, 3 or 4 bits per value and one scale per head; HeadDim is a multiple of 16.</summary>
-        GX2 = 72,
-        /// <summary>GGUFX_KV_GX3.</summary>
-        GX3 = 73,
-        /// <summary>GGUFX_KV_GX4.</summary>
-        GX4 = 74,
+        /// <summary>A type of tensors.</summary>
+        IN_FILES = 64,
+        /// <summary>A type of KV caches, which pad heads to whole blocks.</summary>
+        IN_CACHES = 128,
     }
 
     /// <summary>Flags of a writer.</summary>
@@ -1254,7 +1254,7 @@ namespace Ggufx
         /// <summary>No attention sinks: Sinks = 0 tokens.</summary>
         public const uint KvNoSinkTokens = 4294967295;
         /// <summary>The present type of a layer.</summary>
-        public const uint KvKeepType = 4294967295;
+        public const uint TypeKeep = 4294967295;
         /// <summary>All layers, in place of a layer index.</summary>
         public const uint KvAllLayers = 4294967295;
         /// <summary>Products of one Runtime.Matmul.</summary>

@@ -617,12 +617,6 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern byte* ggufx_runtime_kernel_name(RuntimeHandle rt, uint type_);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_kv_type_info(NativeKvTypeFacts* out_, uint type_,
-            NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_kv_type_from_name(uint* out_, byte* name, NativeError*
-            error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_writer_create(out WriterHandle out_, RuntimeHandle rt,
             NativeWriterOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]

@@ -811,6 +811,8 @@ namespace Ggufx
     [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeKvLayerOptions
     {
+        internal uint struct_size;
+        internal uint flags;
         internal uint type_k;
         internal uint type_v;
         internal uint window;
@@ -1263,18 +1265,6 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeKvTypeFacts
-    {
-        internal uint struct_size;
-        internal uint flags;
-        internal uint id;
-        internal uint block_values;
-        internal uint block_bytes;
-        internal uint reserved;
-        internal byte* name;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeWriterOptions
     {
         internal uint struct_size;
@@ -1432,7 +1422,6 @@ namespace Ggufx
             { "ggufx_candidate", sizeof(NativeCandidate) },
             { "ggufx_sampling_facts", sizeof(NativeSamplingFacts) },
             { "ggufx_type_facts", sizeof(NativeTypeFacts) },
-            { "ggufx_kv_type_facts", sizeof(NativeKvTypeFacts) },
             { "ggufx_writer_options", sizeof(NativeWriterOptions) },
             { "ggufx_tensor_stream", sizeof(NativeTensorStream) },
             { "ggufx_write_options", sizeof(NativeWriteOptions) },

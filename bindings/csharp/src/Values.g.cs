@@ -639,7 +639,7 @@ namespace Ggufx
     /// <summary>Options of an estimate. All zero means default.</summary>
     public sealed partial class EstimateOptions
     {
-        /// <summary>EstimateFlags.HasFileType, _IMATRIX, _LAYERS.</summary>
+        /// <summary>EstimateFlags, _IMATRIX, _LAYERS.</summary>
         public EstimateFlags Flags { get; set; }
         /// <summary>Quantization mix, as in Quantizer.</summary>
         public uint? FileType { get; set; }
@@ -649,10 +649,11 @@ namespace Ggufx
         public uint Batch { get; set; }
         /// <summary>Number of sessions in parallel; 0 = 1.</summary>
         public uint Sessions { get; set; }
-        /// <summary>GGUFX_KV_* of the keys.</summary>
-        public KvType TypeK { get; set; }
-        /// <summary>GGUFX_KV_* of the values. Runtime.Recommend chooses both types if both are KvType.DEFAULT.</summary>
-        public KvType TypeV { get; set; }
+        /// <summary>Type of the keys; 0 without EstimateFlags.HasTypeK = F16.</summary>
+        public TensorType? TypeK { get; set; }
+        /// <summary>Type of the values; 0 without EstimateFlags.HasTypeV = F16. Runtime.Recommend chooses both types if neither
+        /// is given.</summary>
+        public TensorType? TypeV { get; set; }
         /// <summary>As in Quantizer; null: default.</summary>
         public QuantizerOptions Job { get; set; }
         /// <summary>Limit of TotalBytes; 0: no limit.</summary>
@@ -688,8 +689,10 @@ namespace Ggufx
             o->n_context = Context;
             o->n_batch = Batch;
             o->n_sessions = Sessions;
-            o->type_k = (uint)TypeK;
-            o->type_v = (uint)TypeV;
+            if (TypeK.HasValue) o->flags |= (uint)EstimateFlags.HasTypeK;
+            o->type_k = (uint)TypeK.GetValueOrDefault();
+            if (TypeV.HasValue) o->flags |= (uint)EstimateFlags.HasTypeV;
+            o->type_v = (uint)TypeV.GetValueOrDefault();
             o->job = QuantizerOptions.Of(Job, (NativeQuantizerOptions*)scope.Memory(1, sizeof(NativeQuantizerOptions)), scope);
             o->memory_bytes = MemoryBytes;
             o->bandwidth = Bandwidth;
@@ -716,7 +719,7 @@ namespace Ggufx
     /// <summary>Estimate facts.</summary>
     public sealed partial class EstimateFacts
     {
-        /// <summary>EstimateFlags.Fits, _NEEDS_IMATRIX, _NO_GRAPH.</summary>
+        /// <summary>EstimateFlags.Fits, _NEEDS_IMATRIX, _UNSUPPORTED.</summary>
         public EstimateFlags Flags { get; private set; }
         /// <summary>Quantization mix, or Constants.EstimateAsIs.</summary>
         public uint FileType { get; private set; }
@@ -726,10 +729,10 @@ namespace Ggufx
         public uint Batch { get; private set; }
         /// <summary>Number of sessions in parallel.</summary>
         public uint Sessions { get; private set; }
-        /// <summary>GGUFX_KV_* of the keys.</summary>
-        public KvType TypeK { get; private set; }
-        /// <summary>GGUFX_KV_* of the values.</summary>
-        public KvType TypeV { get; private set; }
+        /// <summary>Type of the keys.</summary>
+        public TensorType TypeK { get; private set; }
+        /// <summary>Type of the values.</summary>
+        public TensorType TypeV { get; private set; }
         /// <summary>Largest Context that fits into MemoryBytes, up to the larger of the trained and the requested context; 0:
         /// none.</summary>
         public uint MaxContext { get; private set; }
@@ -793,8 +796,8 @@ namespace Ggufx
             Context = o->n_context;
             Batch = o->n_batch;
             Sessions = o->n_sessions;
-            TypeK = (KvType)o->type_k;
-            TypeV = (KvType)o->type_v;
+            TypeK = (TensorType)o->type_k;
+            TypeV = (TensorType)o->type_v;
             MaxContext = o->max_context;
             Messages = o->n_messages;
             Parameters = o->n_parameters;
@@ -1757,10 +1760,12 @@ namespace Ggufx
     /// <summary>Options of one layer. Pages that no later token can see are freed, except with symmetric windows.</summary>
     public sealed partial class KvLayerOptions
     {
-        /// <summary>GGUFX_KV_* of the keys; KvType.DEFAULT = that of the cache.</summary>
-        public KvType TypeK { get; set; }
-        /// <summary>GGUFX_KV_* of the values; KvType.DEFAULT = that of the cache.</summary>
-        public KvType TypeV { get; set; }
+        /// <summary>KvFlags.HasTypeK, _HAS_TYPE_V.</summary>
+        public KvFlags Flags { get; set; }
+        /// <summary>Type of the keys; 0 without KvFlags.HasTypeK = that of the cache.</summary>
+        public TensorType? TypeK { get; set; }
+        /// <summary>Type of the values; 0 without KvFlags.HasTypeV = that of the cache.</summary>
+        public TensorType? TypeV { get; set; }
         /// <summary>Positions that a token sees, see WindowKind; 0 = causal, no limit.</summary>
         public uint Window { get; set; }
         /// <summary>WindowKind; 0 without a window.</summary>
@@ -1769,8 +1774,12 @@ namespace Ggufx
         internal unsafe void Fill(NativeKvLayerOptions* o)
         {
             *o = default(NativeKvLayerOptions);
-            o->type_k = (uint)TypeK;
-            o->type_v = (uint)TypeV;
+            o->struct_size = (uint)sizeof(NativeKvLayerOptions);
+            o->flags = (uint)Flags;
+            if (TypeK.HasValue) o->flags |= (uint)KvFlags.HasTypeK;
+            o->type_k = (uint)TypeK.GetValueOrDefault();
+            if (TypeV.HasValue) o->flags |= (uint)KvFlags.HasTypeV;
+            o->type_v = (uint)TypeV.GetValueOrDefault();
             o->window = Window;
             o->window_kind = (uint)WindowKind;
         }
@@ -1794,7 +1803,7 @@ namespace Ggufx
     /// <summary>Kv options.</summary>
     public sealed partial class KvOptions
     {
-        /// <summary>KvFlags.FitTq30, _CENTRE_*, _V_IN_K.</summary>
+        /// <summary>KvFlags.FitTq30, _CENTRE_*, _V_IN_K, _HAS_TYPE_K, _HAS_TYPE_V.</summary>
         public KvFlags Flags { get; set; }
         /// <summary>At least 1; NLayers * Sequences is at most 4,194,304.</summary>
         public uint NLayers { get; set; }
@@ -1806,10 +1815,10 @@ namespace Ggufx
         public uint HeadDimK { get; set; }
         /// <summary>Values of a value head; 0 = HeadDimK, the maximum with KvFlags.VInK.</summary>
         public uint HeadDimV { get; set; }
-        /// <summary>GGUFX_KV_* of the keys.</summary>
-        public KvType TypeK { get; set; }
-        /// <summary>GGUFX_KV_* of the values.</summary>
-        public KvType TypeV { get; set; }
+        /// <summary>Type of the keys; 0 without KvFlags.HasTypeK = F16.</summary>
+        public TensorType? TypeK { get; set; }
+        /// <summary>Type of the values; 0 without KvFlags.HasTypeV = F16.</summary>
+        public TensorType? TypeV { get; set; }
         /// <summary>0 = 1.</summary>
         public uint Sequences { get; set; }
         /// <summary>Maximum per sequence; 0 = limited by memory.</summary>
@@ -1844,8 +1853,10 @@ namespace Ggufx
             o->n_q_heads = QHeads;
             o->head_dim_k = HeadDimK;
             o->head_dim_v = HeadDimV;
-            o->type_k = (uint)TypeK;
-            o->type_v = (uint)TypeV;
+            if (TypeK.HasValue) o->flags |= (uint)KvFlags.HasTypeK;
+            o->type_k = (uint)TypeK.GetValueOrDefault();
+            if (TypeV.HasValue) o->flags |= (uint)KvFlags.HasTypeV;
+            o->type_v = (uint)TypeV.GetValueOrDefault();
             o->n_sequences = Sequences;
             o->max_tokens = MaxTokens;
             o->n_sinks = Sinks;
@@ -2039,10 +2050,10 @@ namespace Ggufx
     /// <summary>Kv facts.</summary>
     public sealed partial class KvFacts
     {
-        /// <summary>GGUFX_KV_* of the keys, as the options have it for Constants.KvAllLayers.</summary>
-        public KvType TypeK { get; private set; }
-        /// <summary>GGUFX_KV_* of the values.</summary>
-        public KvType TypeV { get; private set; }
+        /// <summary>Type of the keys, as the options have it for Constants.KvAllLayers.</summary>
+        public TensorType TypeK { get; private set; }
+        /// <summary>Type of the values.</summary>
+        public TensorType TypeV { get; private set; }
         /// <summary>Tokens of all sequences, in the first layer for Constants.KvAllLayers.</summary>
         public ulong Tokens { get; private set; }
         /// <summary>Allocated pages, used or not; shared pages count once.</summary>
@@ -2064,8 +2075,8 @@ namespace Ggufx
 
         internal unsafe KvFacts(NativeKvFacts* o)
         {
-            TypeK = (KvType)o->type_k;
-            TypeV = (KvType)o->type_v;
+            TypeK = (TensorType)o->type_k;
+            TypeV = (TensorType)o->type_v;
             Tokens = o->n_tokens;
             Pages = o->n_pages;
             PlainPages = o->n_plain_pages;
@@ -2359,14 +2370,16 @@ namespace Ggufx
     /// <summary>Session options.</summary>
     public sealed partial class SessionOptions
     {
+        /// <summary>SessionFlags.HasTypeK, _HAS_TYPE_V.</summary>
+        public SessionFlags Flags { get; set; }
         /// <summary>Maximum number of tokens of a sequence; 0 = the trained context, at most 8192.</summary>
         public uint Context { get; set; }
         /// <summary>Tokens computed at once; 0 = 512.</summary>
         public uint Batch { get; set; }
-        /// <summary>GGUFX_KV_* of the keys.</summary>
-        public KvType TypeK { get; set; }
-        /// <summary>GGUFX_KV_* of the values.</summary>
-        public KvType TypeV { get; set; }
+        /// <summary>Type of the keys; 0 without SessionFlags.HasTypeK = F16.</summary>
+        public TensorType? TypeK { get; set; }
+        /// <summary>Type of the values; 0 without SessionFlags.HasTypeV = F16.</summary>
+        public TensorType? TypeV { get; set; }
         /// <summary>MatmulFlags of all products.</summary>
         public MatmulFlags MatmulFlags { get; set; }
         /// <summary>Maximum number of tokens of all sequences together, which then share memory. It is allocated as tokens
@@ -2384,10 +2397,13 @@ namespace Ggufx
         {
             *o = default(NativeSessionOptions);
             o->struct_size = (uint)sizeof(NativeSessionOptions);
+            o->flags = (uint)Flags;
             o->n_context = Context;
             o->n_batch = Batch;
-            o->type_k = (uint)TypeK;
-            o->type_v = (uint)TypeV;
+            if (TypeK.HasValue) o->flags |= (uint)SessionFlags.HasTypeK;
+            o->type_k = (uint)TypeK.GetValueOrDefault();
+            if (TypeV.HasValue) o->flags |= (uint)SessionFlags.HasTypeV;
+            o->type_v = (uint)TypeV.GetValueOrDefault();
             o->matmul_flags = (uint)MatmulFlags;
             o->n_context_total = ContextTotal;
             o->n_checkpoints = Checkpoints;
@@ -2409,10 +2425,10 @@ namespace Ggufx
         public uint Context { get; private set; }
         /// <summary>Tokens computed at once.</summary>
         public uint Batch { get; private set; }
-        /// <summary>GGUFX_KV_* of the keys.</summary>
-        public KvType TypeK { get; private set; }
-        /// <summary>GGUFX_KV_* of the values.</summary>
-        public KvType TypeV { get; private set; }
+        /// <summary>Type of the keys.</summary>
+        public TensorType TypeK { get; private set; }
+        /// <summary>Type of the values.</summary>
+        public TensorType TypeV { get; private set; }
         /// <summary>Number of sequences.</summary>
         public uint Sequences { get; private set; }
         /// <summary>Tokens for which sequences share memory; 0: each has its own.</summary>
@@ -2422,8 +2438,8 @@ namespace Ggufx
         {
             Context = o->n_context;
             Batch = o->n_batch;
-            TypeK = (KvType)o->type_k;
-            TypeV = (KvType)o->type_v;
+            TypeK = (TensorType)o->type_k;
+            TypeV = (TensorType)o->type_v;
             Sequences = o->n_sequences;
             ContextTotal = o->n_context_total;
         }
@@ -2803,9 +2819,9 @@ namespace Ggufx
         public TypeFlags Flags { get; private set; }
         /// <summary>Id.</summary>
         public TensorType Id { get; private set; }
-        /// <summary>Values per block.</summary>
+        /// <summary>Values per block; 0: the head is the block (GX types).</summary>
         public uint BlockValues { get; private set; }
-        /// <summary>Bytes per block.</summary>
+        /// <summary>Bytes per block; 0 if BlockValues is 0.</summary>
         public uint BlockBytes { get; private set; }
         /// <summary>Name as ggml spells it: "q4_K"; valid for the life of the process.</summary>
         public string Name { get; private set; }
@@ -2814,30 +2830,6 @@ namespace Ggufx
         {
             Flags = (TypeFlags)o->flags;
             Id = (TensorType)o->id;
-            BlockValues = o->block_values;
-            BlockBytes = o->block_bytes;
-            Name = Native.Text(o->name);
-        }
-    }
-
-    /// <summary>Kv type facts.</summary>
-    public sealed partial class KvTypeFacts
-    {
-        /// <summary>Flags.</summary>
-        public TypeFlags Flags { get; private set; }
-        /// <summary>Id.</summary>
-        public KvType Id { get; private set; }
-        /// <summary>Values per block; HeadDim is padded to a multiple of it. 0: the head is the block.</summary>
-        public uint BlockValues { get; private set; }
-        /// <summary>Bytes per block; 0 if BlockValues is 0.</summary>
-        public uint BlockBytes { get; private set; }
-        /// <summary>"f16"; valid for the life of the process.</summary>
-        public string Name { get; private set; }
-
-        internal unsafe KvTypeFacts(NativeKvTypeFacts* o)
-        {
-            Flags = (TypeFlags)o->flags;
-            Id = (KvType)o->id;
             BlockValues = o->block_values;
             BlockBytes = o->block_bytes;
             Name = Native.Text(o->name);

@@ -17,10 +17,10 @@ public static partial class Tests
         That(a.FileType == Constants.EstimateAsIs && (a.Flags & EstimateFlags.Fits) != 0 && a.Context == 128);
         That(a.TotalBytes == a.FileBytes + a.RuntimeBytes + a.ModelBytes + a.KvBytes + a.SessionBytes);
         o.FileType = Library.FileTypeFind("Q4_0");
-        o.TypeK = KvType.Q8_0;
+        o.TypeK = TensorType.Q8_0;
         o.Bandwidth = 1e10;
         var b = Rt.Estimate(file, o);
-        That(b.FileType == o.FileType && b.TypeK == KvType.Q8_0 && b.WeightBytes < a.WeightBytes);
+        That(b.FileType == o.FileType && b.TypeK == TensorType.Q8_0 && b.WeightBytes < a.WeightBytes);
         That(b.Loss > a.Loss && b.TokensPerSecond > 0 && a.TokensPerSecond == 0);
         o.Bandwidth = -1;
         Fails(Status.Argument, () => Rt.Estimate(file, o));

@@ -15,7 +15,7 @@ public static partial class Tests
         That(NativeSizes.All.Count > 25);
         That(Library.Version.StartsWith("0.") && Library.Has("type:q4_K") && !Library.Has("type:none"));
         That(Library.TypeFind("iq4_nl") == TensorType.IQ4_NL && TensorType.Q4_K.TypeInfo().Name == "q4_K");
-        That(Library.KvTypeFromName("tq3_0") == KvType.TQ3_0 && KvType.Q8_0.KvTypeInfo().BlockValues == 32);
+        That(Library.TypeFind("tq3_0") == TensorType.TQ3_0 && TensorType.Q8_0.TypeInfo().BlockValues == 32);
         That(TensorType.Q4_K.TypeRowBytes(512) == 288);
         Fails(Status.NotFound, () => Library.TypeFind("q4_q"));
         Fails(Status.Type, () => ((TensorType)4).TypeInfo());

@@ -11,7 +11,7 @@ public static partial class Tests
     {
         return new KvOptions
         {
-            NLayers = 2, KvHeads = 2, QHeads = 4, HeadDimK = 32, TypeK = KvType.F32, TypeV = KvType.F32,
+            NLayers = 2, KvHeads = 2, QHeads = 4, HeadDimK = 32, TypeK = TensorType.F32, TypeV = TensorType.F32,
             Sequences = 3, MaxTokens = 256, RopeStyle = RopeStyle.Interleaved,
         };
     }
@@ -72,10 +72,10 @@ public static partial class Tests
         kv.Clear();
         That(kv.Info(Constants.KvAllLayers).Tokens == 0 && Rt.KvEstimate(64, Options()) > 64 * 64 * 4 * 2 * 2);
         var layered = Options();
-        layered.Layers = new[] { new KvLayerOptions { TypeK = KvType.Q8_0 }, new KvLayerOptions() };
-        That(new KvCache(Rt, layered).Info(0).TypeK == KvType.Q8_0);
+        layered.Layers = new[] { new KvLayerOptions { TypeK = TensorType.Q8_0 }, new KvLayerOptions() };
+        That(new KvCache(Rt, layered).Info(0).TypeK == TensorType.Q8_0);
         var centred = Options();
-        centred.TypeK = centred.TypeV = KvType.GX4;
+        centred.TypeK = centred.TypeV = TensorType.GX4;
         new KvCache(Rt, centred).Calibrate(0, new float[64], null, null);
         Fails(Status.Argument, () => new KvCache(Rt, centred).Calibrate(0, new float[64], new float[32], null));
     }
@@ -106,8 +106,8 @@ public static partial class Tests
         var kv = Filled(80);
         ulong before = kv.Info(0).PageBytes;
         var stop = new CancellationToken(true);
-        Fails(Status.Cancelled, () => kv.Requantize(Constants.KvAllLayers, KvType.Q8_0, (KvType)Constants.KvKeepType, stop));
-        kv.Requantize(Constants.KvAllLayers, KvType.Q8_0, KvType.Q8_0);
+        Fails(Status.Cancelled, () => kv.Requantize(Constants.KvAllLayers, TensorType.Q8_0, (TensorType)Constants.TypeKeep, stop));
+        kv.Requantize(Constants.KvAllLayers, TensorType.Q8_0, TensorType.Q8_0);
         That(kv.Info(0).PageBytes < before);
         float[] k = Numbers(64), q = Numbers(128), to = new float[128];
         Fails(Status.Argument, () => kv.Append(0, 0, 1, k, v: k, positions: new[] { 80, 81 }));

@@ -141,9 +141,9 @@ public static partial class Tests
     {
         var model = new Model(Rt, Demo());
         var info = new Session(model).Info;
-        That(info.Context == 512 && info.Batch == 512 && info.TypeK == KvType.F16 && info.TypeV == KvType.F16 && info.Sequences == 1);
-        info = new Session(model, new SessionOptions { Context = 600, Batch = 7, TypeK = KvType.F32, Sequences = 3 }).Info;
-        That(info.Context == 600 && info.Batch == 7 && info.TypeK == KvType.F32 && info.TypeV == KvType.F16 && info.Sequences == 3);
+        That(info.Context == 512 && info.Batch == 512 && info.TypeK == TensorType.F16 && info.TypeV == TensorType.F16 && info.Sequences == 1);
+        info = new Session(model, new SessionOptions { Context = 600, Batch = 7, TypeK = TensorType.F32, Sequences = 3 }).Info;
+        That(info.Context == 600 && info.Batch == 7 && info.TypeK == TensorType.F32 && info.TypeV == TensorType.F16 && info.Sequences == 3);
     }
 
     static void TestTextsBecomeVectors()

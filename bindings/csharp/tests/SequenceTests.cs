@@ -12,7 +12,7 @@ public static partial class Tests
     const int Row = 1024;
     static readonly int[] TokensA = { 1, 300, 301, 302, 303 }, TokensB = { 1, 400, 401 };
 
-    static Session Many(MatmulFlags flags = MatmulFlags.BatchInvariant, uint context = 128, KvType typeK = default(KvType), uint sequences = 3)
+    static Session Many(MatmulFlags flags = MatmulFlags.BatchInvariant, uint context = 128, TensorType? typeK = null, uint sequences = 3)
     {
         return new Session(new Model(Rt, Demo()), new SessionOptions { Context = context, Sequences = sequences, MatmulFlags = flags, TypeK = typeK });
     }
@@ -103,7 +103,7 @@ public static partial class Tests
         That(to.DecodeRows(new[] { new DecodeItem(2, last), new DecodeItem(0, last) }).SequenceEqual(wanted.Concat(wanted)));
         Fails(Status.Truncated, () => to.Load(2, new MemoryStream(bytes, 0, bytes.Length - 1)));
         Fails(Status.Argument, () => to.Load(3, new MemoryStream(bytes)));
-        Fails(Status.Mismatch, () => Many(typeK: KvType.F32).Load(0, new MemoryStream(bytes)));
+        Fails(Status.Mismatch, () => Many(typeK: TensorType.F32).Load(0, new MemoryStream(bytes)));
         bytes[bytes.Length - 1] ^= 1;
         Fails(Status.Checksum, () => to.Load(2, new MemoryStream(bytes)));
         Fails(Status.Io, () => to.LoadFile(0, "/nowhere/snapshot"));

@@ -41,7 +41,7 @@ public static partial class Tests
             { "Quantize", (t, p) => Rt.QuantizeBlocks(blocks, TensorType.Q8_0, x, 2, 256, new QuantizeArgs { Token = t, Progress = p }) },
             { "Attend", (t, p) => kv.Attend(to, 0, 0, head, 1, options: new AttendOptions { Token = t, Progress = p }) },
             { "AttendBatch", (t, p) => kv.AttendBatch(to, 0, new uint[] { 0 }, head, options: new AttendOptions { Token = t, Progress = p }) },
-            { "Requantize", (t, p) => kv.Requantize(Constants.KvAllLayers, KvType.Q8_0, KvType.Q8_0, t, p) },
+            { "Requantize", (t, p) => kv.Requantize(Constants.KvAllLayers, TensorType.Q8_0, TensorType.Q8_0, t, p) },
             { "Compact", (t, p) => holes.Compact(0, t, p) },
             { "Decode", (t, p) => session.DecodeRows(new[] { new DecodeItem(0, new[] { 1 }) }, new DecodeOptions { Token = t, Progress = p }) },
             { "Validate", (t, p) => file.Validate(f => true, ValidateFlags.Deep, t, p) },

@@ -17,7 +17,7 @@ def numbers(*shape: int) -> NDArray[np.float32]:
 
 with ggufx.Runtime() as rt, ggufx.KvCache(
         rt, n_layers=1, n_kv_heads=KV_HEADS, n_q_heads=Q_HEADS, head_dim_k=DIM,
-        type_k=ggufx.KvType.GX4, type_v=ggufx.KvType.GX4) as kv:
+        type_k=ggufx.TensorType.GX4, type_v=ggufx.TensorType.GX4) as kv:
     k = numbers(TOKENS, KV_HEADS, DIM)
     kv.append(0, 0, k, v=k)
     out = kv.attend(0, 0, numbers(1, Q_HEADS, DIM)).reshape(-1)

@@ -1317,11 +1317,15 @@ class ggufx_imatrix_options(Checked):
 
 
 class ggufx_kv_layer_options(Checked):
+    struct_size: int
+    flags: int
     type_k: int
     type_v: int
     window: int
     window_kind: int
     _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
         ("type_k", c_uint32),
         ("type_v", c_uint32),
         ("window", c_uint32),
@@ -2054,25 +2058,6 @@ class ggufx_type_facts(Structure):
     ]
 
 
-class ggufx_kv_type_facts(Structure):
-    struct_size: int
-    flags: int
-    id: int
-    block_values: int
-    block_bytes: int
-    reserved: int
-    name: int | None
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("flags", c_uint32),
-        ("id", c_uint32),
-        ("block_values", c_uint32),
-        ("block_bytes", c_uint32),
-        ("reserved", c_uint32),
-        ("name", c_void_p),
-    ]
-
-
 class ggufx_writer_options(Checked):
     struct_size: int
     flags: int
@@ -2259,7 +2244,6 @@ STRUCTS: list[type[Structure]] = [
     ggufx_candidate,
     ggufx_sampling_facts,
     ggufx_type_facts,
-    ggufx_kv_type_facts,
     ggufx_writer_options,
     ggufx_tensor_stream,
     ggufx_write_options,
@@ -2482,8 +2466,6 @@ class Functions:
     ggufx_type_find: Callable[..., int]
     ggufx_type_row_bytes: Callable[..., int]
     ggufx_runtime_kernel_name: Callable[..., bytes | None]
-    ggufx_kv_type_info: Callable[..., int]
-    ggufx_kv_type_from_name: Callable[..., int]
     ggufx_writer_create: Callable[..., int]
     ggufx_writer_destroy: Callable[..., None]
     ggufx_writer_set_u64: Callable[..., int]
@@ -2768,8 +2750,6 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_type_find": (c_int32, [c_void_p, c_void_p, c_void_p]),
     "ggufx_type_row_bytes": (c_int32, [c_void_p, c_uint32, c_uint64, c_void_p]),
     "ggufx_runtime_kernel_name": (c_char_p, ["ggufx_runtime", c_uint32]),
-    "ggufx_kv_type_info": (c_int32, [c_void_p, c_uint32, c_void_p]),
-    "ggufx_kv_type_from_name": (c_int32, [c_void_p, c_void_p, c_void_p]),
     "ggufx_writer_create": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p]),
     "ggufx_writer_destroy": (None, ["ggufx_writer"]),
     "ggufx_writer_set_u64": (c_int32, ["ggufx_writer", c_void_p, c_size_t, c_int32, c_uint64,

@@ -21,9 +21,10 @@ from ._library import (lib)
 from ._error import (present)
 from .errors import (check)
 from .ids import (AdapterKind, ChatCallForm, ChatFeatures, ChatNotation, ChatParserStateFlags, CpuFeatures,
-    DecodeFlags, DeviceFlags, End, EstimateFlags, EvalFlags, EventKind, Fma, GeneratorState, ImatrixFormat, Isa,
-    KvType, LayerFlags, LayerKind, LogLevel, MatcherFlags, ModelFlags, Pooling, PreFlags, QuantizerReason,
-    Status, TensorType, TokenFlags, TokenizerFlags, TypeFlags, ValueType)
+    DecodeFlags, DecodeOptionsFlags, DeviceFlags, End, EstimateFlags, EvalFlags, EventKind, Fma, GeneratorFlags,
+    GeneratorState, ImatrixFormat, Isa, KvFlags, LayerFlags, LayerKind, LogLevel, MatcherFlags, ModelFlags,
+    Pooling, PreFlags, QuantizerReason, SessionFlags, Status, TensorType, TokenFlags, TokenizerFlags, TypeFlags,
+    ValueType)
 
 __all__ = [
     "Adapter",
@@ -79,7 +80,6 @@ __all__ = [
     "KvQueries",
     "KvRange",
     "KvTokens",
-    "KvTypeFacts",
     "LayerFacts",
     "LogitBias",
     "Logprob",
@@ -122,8 +122,6 @@ __all__ = [
     "file_type_count",
     "file_type_find",
     "has",
-    "kv_type_from_name",
-    "kv_type_info",
     "pre_tokenizer_at",
     "pre_tokenizer_count",
     "status_name",
@@ -249,7 +247,7 @@ class DeviceOptions:
     def _fill(self, o: _raw.ggufx_device_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
         o.plugin_path = keep.path(self.plugin_path)
-        o.flags = self.flags
+        o.flags |= self.flags
 
 
 @dataclass
@@ -274,7 +272,7 @@ class EmbedOptions:
         o.pooling = self.pooling
         o.dimensions = self.dimensions
         o.matmul_flags = self.matmul_flags
-        o.flags = self.flags
+        o.flags |= self.flags
 
 
 @dataclass(frozen=True)
@@ -282,7 +280,7 @@ class EstimateFacts:
     """Result of Runtime.estimate."""
 
     flags: EstimateFlags
-    """EstimateFlags.FITS, _NEEDS_IMATRIX, _NO_GRAPH."""
+    """EstimateFlags.FITS, _NEEDS_IMATRIX, _UNSUPPORTED."""
     file_type: int
     """Quantization mix, or ESTIMATE_AS_IS."""
     n_context: int
@@ -291,10 +289,10 @@ class EstimateFacts:
     """Tokens computed at once."""
     n_sessions: int
     """Number of sessions in parallel."""
-    type_k: KvType
-    """KvType of the keys."""
-    type_v: KvType
-    """KvType of the values."""
+    type_k: TensorType
+    """Type of the keys."""
+    type_v: TensorType
+    """Type of the values."""
     max_context: int
     """Largest n_context that fits into memory_bytes, up to the larger of the trained and the
     requested context; 0: none.
@@ -361,19 +359,20 @@ class EstimateFacts:
 
     @classmethod
     def _of(cls, o: _raw.ggufx_estimate_facts) -> EstimateFacts:
-        return cls(EstimateFlags(o.flags), o.file_type, o.n_context, o.n_batch, o.n_sessions, KvType(o.type_k),
-            KvType(o.type_v), o.max_context, o.n_messages, o.n_parameters, o.weight_bytes, o.file_bytes,
-            o.runtime_bytes, o.model_bytes, o.kv_bytes, o.session_bytes, o.total_bytes, o.token_weight_bytes,
-            o.token_kv_bytes, o.bits_per_weight, o.weight_error, o.loss, o.tokens_per_second,
-            o.tokens_per_second_full, o.adapter_file_bytes, o.adapter_bytes, o.device_bytes, o.device_bytes_all,
-            o.n_device_layers, o.n_layers, o.rank_weight_bytes, o.received_bytes)
+        return cls(EstimateFlags(o.flags), o.file_type, o.n_context, o.n_batch, o.n_sessions,
+            TensorType(o.type_k), TensorType(o.type_v), o.max_context, o.n_messages, o.n_parameters,
+            o.weight_bytes, o.file_bytes, o.runtime_bytes, o.model_bytes, o.kv_bytes, o.session_bytes,
+            o.total_bytes, o.token_weight_bytes, o.token_kv_bytes, o.bits_per_weight, o.weight_error, o.loss,
+            o.tokens_per_second, o.tokens_per_second_full, o.adapter_file_bytes, o.adapter_bytes,
+            o.device_bytes, o.device_bytes_all, o.n_device_layers, o.n_layers, o.rank_weight_bytes,
+            o.received_bytes)
 
 
 @dataclass
 class EstimateOptions:
     """Options of an estimate. All zero means default."""
 
-    file_type: int = 0
+    file_type: int | None = None
     """Quantization mix, as in Quantizer."""
     n_context: int = 0
     """Tokens of each session; 0 = as Session."""
@@ -381,10 +380,12 @@ class EstimateOptions:
     """Tokens computed at once; 0 = 512."""
     n_sessions: int = 0
     """Number of sessions in parallel; 0 = 1."""
-    type_k: int = 0
-    """KvType of the keys."""
-    type_v: int = 0
-    """KvType of the values. Runtime.recommend chooses both types if both are KvType.DEFAULT."""
+    type_k: int | None = None
+    """Type of the keys; 0 without EstimateFlags.HAS_TYPE_K = F16."""
+    type_v: int | None = None
+    """Type of the values; 0 without EstimateFlags.HAS_TYPE_V = F16. Runtime.recommend chooses both
+    types if neither is given.
+    """
     job: QuantizerOptions | None = None
     """As in Quantizer; None: default."""
     memory_bytes: int = 0
@@ -412,16 +413,22 @@ class EstimateOptions:
     rank: int = 0
     """Index of the rank; ignored for a rank's file with n_ranks 0."""
     flags: int = 0
-    """EstimateFlags.HAS_FILE_TYPE, _IMATRIX, _LAYERS."""
+    """EstimateFlags, _IMATRIX, _LAYERS."""
 
     def _fill(self, o: _raw.ggufx_estimate_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
-        o.file_type = self.file_type
+        if self.file_type is not None:
+            o.file_type = self.file_type
+            o.flags |= EstimateFlags.HAS_FILE_TYPE
         o.n_context = self.n_context
         o.n_batch = self.n_batch
         o.n_sessions = self.n_sessions
-        o.type_k = self.type_k
-        o.type_v = self.type_v
+        if self.type_k is not None:
+            o.type_k = self.type_k
+            o.flags |= EstimateFlags.HAS_TYPE_K
+        if self.type_v is not None:
+            o.type_v = self.type_v
+            o.flags |= EstimateFlags.HAS_TYPE_V
         o.job = keep.struct(_raw.ggufx_quantizer_options, self.job)
         o.memory_bytes = self.memory_bytes
         o.bandwidth = self.bandwidth
@@ -433,7 +440,7 @@ class EstimateOptions:
         o.speeds = keep.array(self.speeds, U32, "speeds", self.n_ranks)[0]
         o.n_ranks = self.n_ranks
         o.rank = self.rank
-        o.flags = self.flags
+        o.flags |= self.flags
 
 
 @dataclass
@@ -459,7 +466,7 @@ class QuantizerOptions:
         o.imatrix = keep.object(self.imatrix, "ggufx_imatrix")
         o.imatrix_name = keep.string(self.imatrix_name)
         o.reserve_bytes = self.reserve_bytes
-        o.flags = self.flags
+        o.flags |= self.flags
 
 
 @dataclass(frozen=True)
@@ -542,7 +549,7 @@ class EvalRow:
         o.loss = self.loss
         o.base_loss = self.base_loss
         o.divergence = self.divergence
-        o.flags = self.flags
+        o.flags |= self.flags
         o.token = self.token
 
 
@@ -560,10 +567,10 @@ class KvOptions:
     """Values of a key head, at least 1."""
     head_dim_v: int = 0
     """Values of a value head; 0 = head_dim_k, the maximum with KvFlags.V_IN_K."""
-    type_k: int = 0
-    """KvType of the keys."""
-    type_v: int = 0
-    """KvType of the values."""
+    type_k: int | None = None
+    """Type of the keys; 0 without KvFlags.HAS_TYPE_K = F16."""
+    type_v: int | None = None
+    """Type of the values; 0 without KvFlags.HAS_TYPE_V = F16."""
     n_sequences: int = 0
     """0 = 1."""
     max_tokens: int = 0
@@ -590,7 +597,7 @@ class KvOptions:
     call only. None: rope_scale * rope_base^(-2 i / rope_dims).
     """
     flags: int = 0
-    """KvFlags.FIT_TQ3_0, _CENTRE_*, _V_IN_K."""
+    """KvFlags.FIT_TQ3_0, _CENTRE_*, _V_IN_K, _HAS_TYPE_K, _HAS_TYPE_V."""
 
     def _fill(self, o: _raw.ggufx_kv_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
@@ -599,8 +606,12 @@ class KvOptions:
         o.n_q_heads = self.n_q_heads
         o.head_dim_k = self.head_dim_k
         o.head_dim_v = self.head_dim_v
-        o.type_k = self.type_k
-        o.type_v = self.type_v
+        if self.type_k is not None:
+            o.type_k = self.type_k
+            o.flags |= KvFlags.HAS_TYPE_K
+        if self.type_v is not None:
+            o.type_v = self.type_v
+            o.flags |= KvFlags.HAS_TYPE_V
         o.n_sequences = self.n_sequences
         o.max_tokens = self.max_tokens
         o.n_sinks = self.n_sinks
@@ -611,7 +622,7 @@ class KvOptions:
         o.layers, o.n_layer_options = keep.structs(_raw.ggufx_kv_layer_options, self.layers)
         o.model = self.model
         o.rope_frequencies, o.n_rope_frequencies = keep.array(self.rope_frequencies, F64, "rope_frequencies")
-        o.flags = self.flags
+        o.flags |= self.flags
 
 
 @dataclass
@@ -620,20 +631,28 @@ class KvLayerOptions:
     windows.
     """
 
-    type_k: int = 0
-    """KvType of the keys; KvType.DEFAULT = that of the cache."""
-    type_v: int = 0
-    """KvType of the values; KvType.DEFAULT = that of the cache."""
+    type_k: int | None = None
+    """Type of the keys; 0 without KvFlags.HAS_TYPE_K = that of the cache."""
+    type_v: int | None = None
+    """Type of the values; 0 without KvFlags.HAS_TYPE_V = that of the cache."""
     window: int = 0
     """Positions that a token sees, see window_kind; 0 = causal, no limit."""
     window_kind: int = 0
     """WindowKind; 0 without a window."""
+    flags: int = 0
+    """KvFlags.HAS_TYPE_K, _HAS_TYPE_V."""
 
     def _fill(self, o: _raw.ggufx_kv_layer_options, keep: Keep) -> None:
-        o.type_k = self.type_k
-        o.type_v = self.type_v
+        o.struct_size = sizeof(o)
+        if self.type_k is not None:
+            o.type_k = self.type_k
+            o.flags |= KvFlags.HAS_TYPE_K
+        if self.type_v is not None:
+            o.type_v = self.type_v
+            o.flags |= KvFlags.HAS_TYPE_V
         o.window = self.window
         o.window_kind = self.window_kind
+        o.flags |= self.flags
 
 
 @dataclass
@@ -647,7 +666,7 @@ class MatmulOptions:
     def _fill(self, o: _raw.ggufx_matmul_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
         o.progress = keep.follow(self.progress)
-        o.flags = self.flags
+        o.flags |= self.flags
 
 
 @dataclass
@@ -717,7 +736,7 @@ class ChatRequest:
         o.max_memory = self.max_memory
         o.max_output = self.max_output
         o.progress = keep.follow(self.progress)
-        o.flags = self.flags
+        o.flags |= self.flags
 
 
 @dataclass
@@ -821,7 +840,7 @@ class ChatParserOptions:
         o.chat = keep.object(self.chat, "ggufx_chat_template")
         o.prompt.data, o.prompt.size = keep.text(self.prompt)
         o.tools.data, o.tools.size = keep.json(self.tools)
-        o.flags = self.flags
+        o.flags |= self.flags
 
 
 @dataclass(frozen=True)
@@ -973,7 +992,7 @@ class OpenOptions:
         o.max_keys = self.max_keys
         o.max_tensors = self.max_tensors
         o.max_string_bytes = self.max_string_bytes
-        o.flags = self.flags
+        o.flags |= self.flags
 
 
 @dataclass(frozen=True)
@@ -1109,7 +1128,7 @@ class GeneratorOptions:
     """None: no speculative decoding."""
     n_logprobs: int = 0
     """Likeliest tokens in each EventToken; at most 64."""
-    max_reasoning: int = 0
+    max_reasoning: int | None = None
     """Tokens of reasoning after which its end is forced. It needs messages or a chat prompt, and
     has no effect with a grammar.
     """
@@ -1126,8 +1145,10 @@ class GeneratorOptions:
         o.stops, o.n_stops = keep.texts_of(_raw.ggufx_text, self.stops)
         o.draft = keep.struct(_raw.ggufx_draft_options, self.draft)
         o.n_logprobs = self.n_logprobs
-        o.max_reasoning = self.max_reasoning
-        o.flags = self.flags
+        if self.max_reasoning is not None:
+            o.max_reasoning = self.max_reasoning
+            o.flags |= GeneratorFlags.HAS_MAX_REASONING
+        o.flags |= self.flags
 
 
 @dataclass
@@ -1176,7 +1197,7 @@ class Prompt:
         o.messages = keep.struct(_raw.ggufx_chat_request, self.messages)
         o.parts, o.n_parts = keep.structs(_raw.ggufx_prompt_part, self.parts)
         o.chat = keep.object(self.chat, "ggufx_chat_prompt")
-        o.flags = self.flags
+        o.flags |= self.flags
 
 
 @dataclass
@@ -1224,7 +1245,7 @@ class ForkOptions:
         o.struct_size = sizeof(o)
         o.sequence = self.sequence
         o.seed = self.seed
-        o.flags = self.flags
+        o.flags |= self.flags
 
 
 @dataclass(frozen=True)
@@ -1309,7 +1330,7 @@ class ChatPromptOptions:
         o.tools.data, o.tools.size = keep.text(self.tools)
         o.call_id.data, o.call_id.size = keep.text(self.call_id)
         o.schema.data, o.schema.size = keep.json(self.schema)
-        o.flags = self.flags
+        o.flags |= self.flags
 
 
 @dataclass
@@ -1334,7 +1355,7 @@ class GrammarOptions:
         o.progress = keep.follow(self.progress)
         o.max_steps = self.max_steps
         o.max_memory = self.max_memory
-        o.flags = self.flags
+        o.flags |= self.flags
 
 
 @dataclass(frozen=True)
@@ -1413,7 +1434,7 @@ class ImatrixOptions:
         o.struct_size = sizeof(o)
         o.dataset = keep.string(self.dataset)
         o.progress = keep.follow(self.progress)
-        o.flags = self.flags
+        o.flags |= self.flags
 
 
 @dataclass
@@ -1517,7 +1538,7 @@ class AttendOptions:
         o.alibi_slopes, o.n_alibi_slopes = keep.array(self.alibi_slopes, F32, "alibi_slopes")
         o.sink_logits, o.n_sink_logits = keep.array(self.sink_logits, F32, "sink_logits")
         o.progress = keep.follow(self.progress)
-        o.flags = self.flags
+        o.flags |= self.flags
 
 
 @dataclass
@@ -1544,10 +1565,10 @@ class KvRange:
 class KvFacts:
     """Result of KvCache.info."""
 
-    type_k: KvType
-    """KvType of the keys, as the options have it for KV_ALL_LAYERS."""
-    type_v: KvType
-    """KvType of the values."""
+    type_k: TensorType
+    """Type of the keys, as the options have it for KV_ALL_LAYERS."""
+    type_v: TensorType
+    """Type of the values."""
     n_tokens: int
     """Tokens of all sequences, in the first layer for KV_ALL_LAYERS."""
     n_pages: int
@@ -1571,8 +1592,8 @@ class KvFacts:
 
     @classmethod
     def _of(cls, o: _raw.ggufx_kv_facts) -> KvFacts:
-        return cls(KvType(o.type_k), KvType(o.type_v), o.n_tokens, o.n_pages, o.n_plain_pages, o.n_shared_pages,
-            o.page_bytes, o.bytes_per_token, o.bits_per_value, o.k_error, o.v_error)
+        return cls(TensorType(o.type_k), TensorType(o.type_v), o.n_tokens, o.n_pages, o.n_plain_pages,
+            o.n_shared_pages, o.page_bytes, o.bytes_per_token, o.bits_per_value, o.k_error, o.v_error)
 
 
 @dataclass(frozen=True)
@@ -1755,7 +1776,7 @@ class DecodeItem:
         o.embeddings, o.n_embeddings = keep.array(self.embeddings, F32, "embeddings")
         o.positions, o.n_tokens = keep.array(self.positions, I32, "positions")[0], equal(self.tokens,
             self.positions)
-        o.flags = self.flags
+        o.flags |= self.flags
 
 
 @dataclass
@@ -1764,15 +1785,17 @@ class DecodeOptions:
 
     progress: Progress | None = None
     """Counts tokens; None: cannot be cancelled."""
-    matmul_flags: int = 0
+    matmul_flags: int | None = None
     """MatmulFlags with DecodeOptionsFlags.HAS_MATMUL_FLAGS, else 0."""
     flags: int = 0
 
     def _fill(self, o: _raw.ggufx_decode_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
         o.progress = keep.follow(self.progress)
-        o.matmul_flags = self.matmul_flags
-        o.flags = self.flags
+        if self.matmul_flags is not None:
+            o.matmul_flags = self.matmul_flags
+            o.flags |= DecodeOptionsFlags.HAS_MATMUL_FLAGS
+        o.flags |= self.flags
 
 
 @dataclass(frozen=True)
@@ -1874,10 +1897,10 @@ class SessionOptions:
     """Maximum number of tokens of a sequence; 0 = the trained context, at most 8192."""
     n_batch: int = 0
     """Tokens computed at once; 0 = 512."""
-    type_k: int = 0
-    """KvType of the keys."""
-    type_v: int = 0
-    """KvType of the values."""
+    type_k: int | None = None
+    """Type of the keys; 0 without SessionFlags.HAS_TYPE_K = F16."""
+    type_v: int | None = None
+    """Type of the values; 0 without SessionFlags.HAS_TYPE_V = F16."""
     matmul_flags: int = 0
     """MatmulFlags of all products."""
     n_context_total: int = 0
@@ -1893,17 +1916,24 @@ class SessionOptions:
     """
     n_sequences: int = 0
     """Number of sequences of n_context tokens each (batch.h); 0 = 1, at most 65536."""
+    flags: int = 0
+    """SessionFlags.HAS_TYPE_K, _HAS_TYPE_V."""
 
     def _fill(self, o: _raw.ggufx_session_options, keep: Keep) -> None:
         o.struct_size = sizeof(o)
         o.n_context = self.n_context
         o.n_batch = self.n_batch
-        o.type_k = self.type_k
-        o.type_v = self.type_v
+        if self.type_k is not None:
+            o.type_k = self.type_k
+            o.flags |= SessionFlags.HAS_TYPE_K
+        if self.type_v is not None:
+            o.type_v = self.type_v
+            o.flags |= SessionFlags.HAS_TYPE_V
         o.matmul_flags = self.matmul_flags
         o.n_context_total = self.n_context_total
         o.n_checkpoints = self.n_checkpoints
         o.n_sequences = self.n_sequences
+        o.flags |= self.flags
 
 
 @dataclass(frozen=True)
@@ -1914,10 +1944,10 @@ class SessionFacts:
     """Maximum number of tokens of a sequence."""
     n_batch: int
     """Tokens computed at once."""
-    type_k: KvType
-    """KvType of the keys."""
-    type_v: KvType
-    """KvType of the values."""
+    type_k: TensorType
+    """Type of the keys."""
+    type_v: TensorType
+    """Type of the values."""
     n_sequences: int
     """Number of sequences."""
     n_context_total: int
@@ -1925,7 +1955,8 @@ class SessionFacts:
 
     @classmethod
     def _of(cls, o: _raw.ggufx_session_facts) -> SessionFacts:
-        return cls(o.n_context, o.n_batch, KvType(o.type_k), KvType(o.type_v), o.n_sequences, o.n_context_total)
+        return cls(o.n_context, o.n_batch, TensorType(o.type_k), TensorType(o.type_v), o.n_sequences,
+            o.n_context_total)
 
 
 @dataclass(frozen=True)
@@ -2015,7 +2046,7 @@ class QuantizerRunOptions:
             tensor_: f(index_, QuantizerTensorFacts._of(cast(tensor_, POINTER(_raw.ggufx_quantizer_tensor_facts)).contents)))
         o.shard = self.shard
         o.n_shards = self.n_shards
-        o.flags = self.flags
+        o.flags |= self.flags
 
 
 @dataclass
@@ -2134,7 +2165,7 @@ class WriterOptions:
         o.struct_size = sizeof(o)
         o.version = self.version
         o.reserve_bytes = self.reserve_bytes
-        o.flags = self.flags
+        o.flags |= self.flags
 
 
 @dataclass(frozen=True)
@@ -2177,7 +2208,7 @@ class WriteOptions:
         o.progress = keep.follow(self.progress)
         o.max_part_bytes = self.max_part_bytes
         o.max_part_tensors = self.max_part_tensors
-        o.flags = self.flags
+        o.flags |= self.flags
 
 
 @dataclass(frozen=True)
@@ -2210,7 +2241,7 @@ class EditOptions:
     def _fill(self, o: _raw.ggufx_edit_options, keep: Following) -> None:
         o.struct_size = sizeof(o)
         o.progress = keep.follow(self.progress)
-        o.flags = self.flags
+        o.flags |= self.flags
 
 
 @dataclass(frozen=True)
@@ -2255,33 +2286,15 @@ class TypeFacts:
     flags: TypeFlags
     id: TensorType
     block_values: int
-    """Values per block."""
+    """Values per block; 0: the head is the block (GX types)."""
     block_bytes: int
-    """Bytes per block."""
+    """Bytes per block; 0 if block_values is 0."""
     name: str
     """Name as ggml spells it: "q4_K"."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_type_facts) -> TypeFacts:
         return cls(TypeFlags(o.flags), TensorType(o.id), o.block_values, o.block_bytes, text_at(o.name))
-
-
-@dataclass(frozen=True)
-class KvTypeFacts:
-    """Result of kv_type_info."""
-
-    flags: TypeFlags
-    id: KvType
-    block_values: int
-    """Values per block; head_dim is padded to a multiple of it. 0: the head is the block."""
-    block_bytes: int
-    """Bytes per block; 0 if block_values is 0."""
-    name: str
-    """"f16"."""
-
-    @classmethod
-    def _of(cls, o: _raw.ggufx_kv_type_facts) -> KvTypeFacts:
-        return cls(TypeFlags(o.flags), KvType(o.id), o.block_values, o.block_bytes, text_at(o.name))
 
 
 class Adapter(Object):
@@ -2389,9 +2402,10 @@ class Runtime(Object):
             check(lib.ggufx_embedder_estimate(byref(out), self._handle, file._handle, options_, byref(e)), e)
             return out.value
 
-    def estimate(self, file: File, *, file_type: int = 0, n_context: int = 0, n_batch: int = 0, n_sessions: int = 0,
-            type_k: int = 0, type_v: int = 0, job: QuantizerOptions | None = None, memory_bytes: int = 0,
-            bandwidth: float = 0.0, n_context_total: int = 0, n_checkpoints: int = 0, n_sequences: int = 0,
+    def estimate(self, file: File, *, file_type: int | None = None, n_context: int = 0, n_batch: int = 0,
+            n_sessions: int = 0, type_k: int | None = None, type_v: int | None = None,
+            job: QuantizerOptions | None = None, memory_bytes: int = 0, bandwidth: float = 0.0,
+            n_context_total: int = 0, n_checkpoints: int = 0, n_sequences: int = 0,
             adapters: Sequence[File] | None = None, device_memory_bytes: int = 0, speeds: Ints | None = None,
             n_ranks: int = 0, rank: int = 0, flags: int = 0) -> EstimateFacts:
         """Estimates the memory of a model, as stored or under a quantization mix
@@ -2420,11 +2434,12 @@ class Runtime(Object):
             check(lib.ggufx_estimate(byref(out), own, file._handle, options_, byref(e)), e)
             return EstimateFacts._of(out)
 
-    def recommend(self, file: File, *, file_type: int = 0, n_context: int = 0, n_batch: int = 0,
-            n_sessions: int = 0, type_k: int = 0, type_v: int = 0, job: QuantizerOptions | None = None,
-            memory_bytes: int = 0, bandwidth: float = 0.0, n_context_total: int = 0, n_checkpoints: int = 0,
-            n_sequences: int = 0, adapters: Sequence[File] | None = None, device_memory_bytes: int = 0,
-            speeds: Ints | None = None, n_ranks: int = 0, rank: int = 0, flags: int = 0) -> EstimateFacts:
+    def recommend(self, file: File, *, file_type: int | None = None, n_context: int = 0, n_batch: int = 0,
+            n_sessions: int = 0, type_k: int | None = None, type_v: int | None = None,
+            job: QuantizerOptions | None = None, memory_bytes: int = 0, bandwidth: float = 0.0,
+            n_context_total: int = 0, n_checkpoints: int = 0, n_sequences: int = 0,
+            adapters: Sequence[File] | None = None, device_memory_bytes: int = 0, speeds: Ints | None = None,
+            n_ranks: int = 0, rank: int = 0, flags: int = 0) -> EstimateFacts:
         """Recommends the quantization mix and KV cache types with the least loss that fit into
         memory_bytes.
 
@@ -2434,8 +2449,7 @@ class Runtime(Object):
         - Weights: the file as it is, and every mix that needs no imatrix or has one. Mixes are tried if
           the file has no quantized tensor or the job allows requantization. With
           EstimateFlags.HAS_FILE_TYPE only file_type is tried.
-        - KV cache types: a ladder from F16 down. If type_k or type_v is not KvType.DEFAULT, only these
-          are tried.
+        - KV cache types: a ladder from F16 down. If type_k or type_v is given, only these are tried.
 
         facts.loss is the expected KL divergence from the file as it is with an F32 cache, in nats per
         token. It is the sum of a part for the weights, proportional to the square of weight_error, and a
@@ -2479,10 +2493,10 @@ class Runtime(Object):
             return EvalFacts._of(out)
 
     def kv_estimate(self, n_tokens: int, *, n_layers: int = 0, n_kv_heads: int = 0, n_q_heads: int = 0,
-            head_dim_k: int = 0, head_dim_v: int = 0, type_k: int = 0, type_v: int = 0, n_sequences: int = 0,
-            max_tokens: int = 0, n_sinks: int = 0, rope_style: int = 0, rope_dims: int = 0, rope_base: float = 0.0,
-            rope_scale: float = 0.0, layers: Sequence[KvLayerOptions] | None = None, model: int = 0,
-            rope_frequencies: Buffer | None = None, flags: int = 0) -> int:
+            head_dim_k: int = 0, head_dim_v: int = 0, type_k: int | None = None, type_v: int | None = None,
+            n_sequences: int = 0, max_tokens: int = 0, n_sinks: int = 0, rope_style: int = 0, rope_dims: int = 0,
+            rope_base: float = 0.0, rope_scale: float = 0.0, layers: Sequence[KvLayerOptions] | None = None,
+            model: int = 0, rope_frequencies: Buffer | None = None, flags: int = 0) -> int:
         """Returns the bytes that a cache allocates after n_tokens tokens are reserved in every sequence.
 
         Appending these tokens takes no more. The object of the handle is included.
@@ -3104,7 +3118,8 @@ class Generator(Object):
     def __init__(self, session: Session, *, sequence: int = 0, max_tokens: int = 0,
             tokenizer: Tokenizer | None = None, sampler: Sampler | None = None, grammar: Grammar | None = None,
             chat: ChatTemplate | None = None, stops: Sequence[Text] | None = None,
-            draft: DraftOptions | None = None, n_logprobs: int = 0, max_reasoning: int = 0, flags: int = 0) -> None:
+            draft: DraftOptions | None = None, n_logprobs: int = 0, max_reasoning: int | None = None,
+            flags: int = 0) -> None:
         """Creates a generator on a sequence of a session.
 
         Tokens that the sequence holds stay: a prompt reuses the prefix that it shares with them. The
@@ -3226,7 +3241,8 @@ class Generator(Object):
     def load(cls: type[Self], session: Session, read: Callable[[int], Buffer], *, sequence: int = 0,
             max_tokens: int = 0, tokenizer: Tokenizer | None = None, sampler: Sampler | None = None,
             grammar: Grammar | None = None, chat: ChatTemplate | None = None, stops: Sequence[Text] | None = None,
-            draft: DraftOptions | None = None, n_logprobs: int = 0, max_reasoning: int = 0, flags: int = 0) -> Self:
+            draft: DraftOptions | None = None, n_logprobs: int = 0, max_reasoning: int | None = None,
+            flags: int = 0) -> Self:
         """Creates a generator from a snapshot, with the options of the saved one.
 
         Grammar, sampler, chat template and drafts are those of the options; the others are compared.
@@ -3525,10 +3541,10 @@ class KvCache(KvShapes):
     _mutable = True
 
     def __init__(self, rt: Runtime, *, n_layers: int = 0, n_kv_heads: int = 0, n_q_heads: int = 0,
-            head_dim_k: int = 0, head_dim_v: int = 0, type_k: int = 0, type_v: int = 0, n_sequences: int = 0,
-            max_tokens: int = 0, n_sinks: int = 0, rope_style: int = 0, rope_dims: int = 0, rope_base: float = 0.0,
-            rope_scale: float = 0.0, layers: Sequence[KvLayerOptions] | None = None, model: int = 0,
-            rope_frequencies: Buffer | None = None, flags: int = 0) -> None:
+            head_dim_k: int = 0, head_dim_v: int = 0, type_k: int | None = None, type_v: int | None = None,
+            n_sequences: int = 0, max_tokens: int = 0, n_sinks: int = 0, rope_style: int = 0, rope_dims: int = 0,
+            rope_base: float = 0.0, rope_scale: float = 0.0, layers: Sequence[KvLayerOptions] | None = None,
+            model: int = 0, rope_frequencies: Buffer | None = None, flags: int = 0) -> None:
         """Creates an empty cache.
 
         Pages of 64 tokens are allocated when they are needed, or earlier by KvCache.reserve.
@@ -3848,7 +3864,7 @@ class KvCache(KvShapes):
         stay. With quantized types the last tokens of a sequence stay F16. Its first n_sinks tokens stay
         F16, or F32 with BF16, if the sequence still begins at its first page.
 
-        type_k, type_v  GGUFX_KV_*; KvType.DEFAULT = F16, KV_KEEP_TYPE = as it is.
+        type_k, type_v  GGUFX_TYPE_*; TYPE_KEEP = as it is.
         progress        None: cannot be cancelled. Counts heads of pages.
 
         The new pages of all layers of the call exist beside the old ones until it ends: one layer per
@@ -4021,9 +4037,9 @@ class Session(SessionShapes):
             uses_ = call_.structs(_raw.ggufx_adapter_use, uses)[0]
             self._check(lib.ggufx_session_set_adapters(self._handle, sequence, uses_, len(uses), byref(e)), e)
 
-    def decode(self, items: Sequence[DecodeItem], *, progress: Progress | None = None, matmul_flags: int = 0,
-            flags: int = 0, logits: Buffer | None = None, embeddings: Buffer | None = None,
-            attention: AttentionHook | None = None) -> Floats:
+    def decode(self, items: Sequence[DecodeItem], *, progress: Progress | None = None,
+            matmul_flags: int | None = None, flags: int = 0, logits: Buffer | None = None,
+            embeddings: Buffer | None = None, attention: AttentionHook | None = None) -> Floats:
         """Appends tokens to several sequences and computes the requested rows of logits and hidden states.
 
         Each of the n_items items belongs to another sequence. At most n_batch tokens of all items are
@@ -4280,8 +4296,9 @@ class Session(SessionShapes):
                 e, call_)
             return out_complete.value != 0
 
-    def __init__(self, model: Model, *, n_context: int = 0, n_batch: int = 0, type_k: int = 0, type_v: int = 0,
-            matmul_flags: int = 0, n_context_total: int = 0, n_checkpoints: int = 0, n_sequences: int = 0) -> None:
+    def __init__(self, model: Model, *, n_context: int = 0, n_batch: int = 0, type_k: int | None = None,
+            type_v: int | None = None, matmul_flags: int = 0, n_context_total: int = 0, n_checkpoints: int = 0,
+            n_sequences: int = 0, flags: int = 0) -> None:
         """Creates a session and allocates all its memory.
 
         This is KV caches of n_context tokens for each of n_sequences, unless they share n_context_total,
@@ -4292,7 +4309,7 @@ class Session(SessionShapes):
         with Keep() as call_:
             asked_ = SessionOptions(n_context=n_context, n_batch=n_batch, type_k=type_k, type_v=type_v,
                 matmul_flags=matmul_flags, n_context_total=n_context_total, n_checkpoints=n_checkpoints,
-                n_sequences=n_sequences)
+                n_sequences=n_sequences, flags=flags)
             options_ = call_.struct(_raw.ggufx_session_options, asked_)
             own = KINDS["ggufx_session"]()
             check(lib.ggufx_session_create(byref(own), model._handle, options_, byref(e)), e)
@@ -4959,7 +4976,7 @@ def file_type_find(name: Text) -> int:
 
 
 def type_info(type: int) -> TypeFacts:
-    """Describes a tensor type."""
+    """Describes a type."""
     e = _raw.ggufx_error()
     out = _raw.ggufx_type_facts(struct_size=sizeof(_raw.ggufx_type_facts))
     check(lib.ggufx_type_info(byref(out), type, byref(e)), e)
@@ -4967,7 +4984,7 @@ def type_info(type: int) -> TypeFacts:
 
 
 def type_find(name: Text) -> TensorType:
-    """Finds a tensor type by name, regardless of case: "Q4_K"."""
+    """Finds a type by name, regardless of case: "Q4_K"."""
     e = _raw.ggufx_error()
     out = c_uint32()
     check(lib.ggufx_type_find(byref(out), terminated(name), byref(e)), e)
@@ -4975,24 +4992,8 @@ def type_find(name: Text) -> TensorType:
 
 
 def type_row_bytes(type: int, n: int) -> int:
-    """Returns the bytes of a row of n values in *out."""
+    """Returns the bytes of a row of n values of a tensor in *out."""
     e = _raw.ggufx_error()
     out = c_uint64()
     check(lib.ggufx_type_row_bytes(byref(out), type, n, byref(e)), e)
     return out.value
-
-
-def kv_type_info(type: int) -> KvTypeFacts:
-    """Describes a KV cache type."""
-    e = _raw.ggufx_error()
-    out = _raw.ggufx_kv_type_facts(struct_size=sizeof(_raw.ggufx_kv_type_facts))
-    check(lib.ggufx_kv_type_info(byref(out), type, byref(e)), e)
-    return KvTypeFacts._of(out)
-
-
-def kv_type_from_name(name: Text) -> KvType:
-    """Finds a KV cache type by name, regardless of case."""
-    e = _raw.ggufx_error()
-    out = c_uint32()
-    check(lib.ggufx_kv_type_from_name(byref(out), terminated(name), byref(e)), e)
-    return KvType(out.value)

@@ -219,6 +219,8 @@ class EstimateFlags(_Flags):
     FITS = 4
     NEEDS_IMATRIX = 8
     UNSUPPORTED = 16
+    HAS_TYPE_K = 64
+    HAS_TYPE_V = 128
 
 
 class EvalFlags(_Flags):
@@ -418,12 +420,14 @@ class WindowKind(_Id):
 
 
 class KvFlags(_Flags):
-    """Flags of a cache."""
+    """Flags of a cache, and of a layer."""
 
     FIT_TQ3_0 = 1
     CENTRE_ALL = 2
     CENTRE_NONE = 4
     V_IN_K = 8
+    HAS_TYPE_K = 16
+    HAS_TYPE_V = 32
 
 
 class RopeStyle(_Id):
@@ -535,6 +539,13 @@ class LayerFlags(_Flags):
     V_IN_K = 1
 
 
+class SessionFlags(_Flags):
+    """Flags of a session."""
+
+    HAS_TYPE_K = 1
+    HAS_TYPE_V = 2
+
+
 class QuantizeMode(_Id):
     """Algorithms that choose scales and codes."""
 
@@ -608,7 +619,7 @@ class SamplingFlags(_Flags):
 
 
 class TensorType(_Id):
-    """Tensor types, with the ids that GGUF files contain."""
+    """Types of tensors and of KV caches."""
 
     F32 = 0
     F16 = 1
@@ -645,10 +656,18 @@ class TensorType(_Id):
     NVFP4 = 40
     Q1_0 = 41
     Q2_0 = 42
+    ROT_Q5_0 = 1024
+    ROT_Q4_0 = 1025
+    ROT_IQ4_NL = 1026
+    TQ3_0 = 1027
+    TQ3_0_RESIDUAL = 1028
+    GX2 = 1029
+    GX3 = 1030
+    GX4 = 1031
 
 
 class TypeFlags(_Flags):
-    """Properties of a tensor type or KV cache type."""
+    """Properties of a type."""
 
     IS_QUANTIZED = 1
     IS_FLOAT = 2
@@ -656,29 +675,8 @@ class TypeFlags(_Flags):
     IS_ACTIVATION = 8
     HAS_MATVEC = 16
     HAS_QUANTIZE = 32
-
-
-class KvType(_Id):
-    """KV cache types."""
-
-    DEFAULT = 0
-    F32 = 1
-    F16 = 2
-    BF16 = 3
-    Q8_0 = 8
-    Q5_1 = 9
-    Q5_0 = 10
-    Q4_1 = 11
-    Q4_0 = 12
-    IQ4_NL = 13
-    ROT_Q5_0 = 32
-    ROT_Q4_0 = 33
-    ROT_IQ4_NL = 34
-    TQ3_0 = 64
-    TQ3_0_RESIDUAL = 65
-    GX2 = 72
-    GX3 = 73
-    GX4 = 74
+    IN_FILES = 64
+    IN_CACHES = 128
 
 
 class WriterFlags(_Flags):
@@ -706,7 +704,7 @@ ALL_SEQUENCES = 4294967295
 ESTIMATE_AS_IS = 4294967295
 MAX_DIMS = 4
 KV_NO_SINK_TOKENS = 4294967295
-KV_KEEP_TYPE = 4294967295
+TYPE_KEEP = 4294967295
 KV_ALL_LAYERS = 4294967295
 MATMUL_MAX_PRODUCTS = 64
 SESSION_NO_CHECKPOINTS = 4294967295

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ggufx
-from ggufx import DecodeFlags, DecodeItem, File, KvCache, KvType, RopeStyle, Runtime, Status
+from ggufx import DecodeFlags, DecodeItem, File, KvCache, TensorType, RopeStyle, Runtime, Status
 
 _TREE = pathlib.Path(__file__).resolve().parents[3] / "tests/data/tiny-stories-Q8_0.gguf"
 MODEL = os.environ.get("GGUFX_TEST_MODEL", str(_TREE))
@@ -82,7 +82,7 @@ def item(sequence: int, tokens: Any, flags: int = DecodeFlags.LOGITS, **more: An
 
 def options(**changed: Any) -> dict[str, Any]:
     asked: dict[str, Any] = dict(
-        n_layers=2, n_kv_heads=2, n_q_heads=4, head_dim_k=32, type_k=KvType.F32, type_v=KvType.F32,
+        n_layers=2, n_kv_heads=2, n_q_heads=4, head_dim_k=32, type_k=TensorType.F32, type_v=TensorType.F32,
         n_sequences=3, max_tokens=256, rope_style=RopeStyle.INTERLEAVED)
     return {**asked, **changed}
 

@@ -13,7 +13,7 @@ from typing import Callable
 import numpy as np
 
 import ggufx
-from ggufx import File, IoMode, KvType, ValueType, OpenFlags, Status, TensorType, ValidateFlags, _raw
+from ggufx import File, IoMode, ValueType, OpenFlags, Status, TensorType, ValidateFlags, _raw
 
 from .common import MODEL, Case
 
@@ -27,8 +27,8 @@ class Files(Case):
         self.assertTrue(ggufx.has("type:q4_K") and not ggufx.has("type:none"))
         self.assertEqual(ggufx.type_find("iq4_nl"), TensorType.IQ4_NL)
         self.assertEqual(ggufx.type_info(TensorType.Q4_K).name, "q4_K")
-        self.assertEqual(ggufx.kv_type_from_name("tq3_0"), KvType.TQ3_0)
-        self.assertEqual(ggufx.kv_type_info(KvType.Q8_0).block_values, 32)
+        self.assertEqual(ggufx.type_find("tq3_0"), TensorType.TQ3_0)
+        self.assertEqual(ggufx.type_info(TensorType.Q8_0).block_values, 32)
         self.assertEqual(ggufx.type_row_bytes(TensorType.Q4_K, 512), 288)
         self.fails(Status.NOT_FOUND, ggufx.type_find, "q4_q")
         self.fails(Status.TYPE, ggufx.type_info, 4)

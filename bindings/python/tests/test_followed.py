@@ -12,7 +12,7 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    EditFlags, File, Imatrix, KvType, Model, Progress, Quantizer, Session, Status,
+    EditFlags, File, Imatrix, TensorType, Model, Progress, Quantizer, Session, Status,
     Tensor, TensorType)
 
 from .common import MODEL, Case, filled, item, numbers, old_imatrix
@@ -53,7 +53,7 @@ class Followed(Case):
             "quantize": lambda p: ggufx.quantize(rt, TensorType.Q8_0, x, progress=p),
             "attend": lambda p: kv.attend(0, 0, head, progress=p),
             "attend_batch": lambda p: kv.attend(0, 0, head, sequences=[0], progress=p),
-            "requantize": lambda p: kv.requantize(ggufx.KV_ALL_LAYERS, KvType.Q8_0, ggufx.KV_KEEP_TYPE, progress=p),
+            "requantize": lambda p: kv.requantize(ggufx.KV_ALL_LAYERS, TensorType.Q8_0, ggufx.TYPE_KEEP, progress=p),
             "compact": lambda p: holes.compact(0, progress=p),
             "decode": lambda p: session.decode([item(0, [1])], progress=p),
             "validate": lambda p: file.validate(print, progress=p),

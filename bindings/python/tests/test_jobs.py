@@ -10,7 +10,7 @@ from typing import Any
 import ggufx
 from ggufx import (
     ESTIMATE_AS_IS, QUANTIZER_DEFAULT_TYPE, EstimateFlags, File, Imatrix, ImatrixFormat, QuantizerFlags, QuantizerOptions, QuantizerReason, QuantizerRunFlags, QuantizerTensorFacts,
-    KvType, Quantizer, Status, TensorType, file_type_at, file_type_count, file_type_find)
+    Quantizer, Status, TensorType, file_type_at, file_type_count, file_type_find)
 
 from .common import Case, old_imatrix
 
@@ -125,9 +125,9 @@ class Jobs(Case):
         self.assertEqual(a.total_bytes, a.file_bytes + a.runtime_bytes + a.model_bytes +
                          a.kv_bytes + a.session_bytes)
         asked: dict[str, Any] = dict(n_context=128, job=job, file_type=file_type_find("Q4_0"),
-                                     flags=EstimateFlags.HAS_FILE_TYPE, type_k=KvType.Q8_0, bandwidth=1e10)
+                                     flags=EstimateFlags.HAS_FILE_TYPE, type_k=TensorType.Q8_0, bandwidth=1e10)
         b = self.rt.estimate(file, **asked)
-        self.assertEqual((b.file_type, b.type_k), (asked["file_type"], KvType.Q8_0))
+        self.assertEqual((b.file_type, b.type_k), (asked["file_type"], TensorType.Q8_0))
         self.assertTrue(b.weight_bytes < a.weight_bytes and b.loss > a.loss)
         self.assertTrue(b.tokens_per_second > 0 and a.tokens_per_second == 0)
         self.fails(Status.ARGUMENT, self.rt.estimate, file, **{**asked, "bandwidth": -1})

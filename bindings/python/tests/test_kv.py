@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ggufx import KV_ALL_LAYERS, ALL_SEQUENCES, KvCache, KvLayerOptions, KvType, Status, TensorType
+from ggufx import KV_ALL_LAYERS, ALL_SEQUENCES, KvCache, KvLayerOptions, Status, TensorType
 
 from .common import Case, Floats, filled, numbers, options
 
@@ -89,11 +89,11 @@ class Caches(Case):
         kv.reserve(1, 100)
         self.assertGreater(kv.info(0).n_pages, 1)
         kv.keep(0)
-        kv.requantize(KV_ALL_LAYERS, KvType.Q8_0, KvType.Q8_0)
-        self.assertEqual(kv.info(KV_ALL_LAYERS).type_k, KvType.Q8_0)
+        kv.requantize(KV_ALL_LAYERS, TensorType.Q8_0, TensorType.Q8_0)
+        self.assertEqual(kv.info(KV_ALL_LAYERS).type_k, TensorType.Q8_0)
         kv.clear()
         self.assertEqual(kv.length(0), 0)
-        gx = self.cache(type_k=KvType.GX4, type_v=KvType.GX4)
+        gx = self.cache(type_k=TensorType.GX4, type_v=TensorType.GX4)
         gx.calibrate(0, mu_k=numbers(2, 32), eq_k=np.ones(64, np.float32), mu_v=numbers(2, 32))
         self.fails(Status.ARGUMENT, gx.calibrate, 0, mu_k=numbers(3))
         self.fails(Status.CAPACITY, kv.reserve, 0, 257)
@@ -136,7 +136,7 @@ class Caches(Case):
             keys.append(kv.read(0, 0, 0, 1)[0])
         self.near(keys[0], keys[1], 1e-6)
         self.near(keys[0].reshape(-1)[:4], [-1.307774, 0.335124, 0.702069, 0.856494], 1e-5)
-        narrow = self.cache(layers=[KvLayerOptions(KvType.F32, KvType.F32, 2), KvLayerOptions()])
+        narrow = self.cache(layers=[KvLayerOptions(TensorType.F32, TensorType.F32, 2), KvLayerOptions()])
         narrow.append(0, 0, numbers(5, 2, 32), v=numbers(5, 2, 32))
         self.near(self.attended(narrow)[0, 0, 0], -0.795041, 1e-5)
         self.fails(Status.ARGUMENT, self.cache, layers=[KvLayerOptions()])

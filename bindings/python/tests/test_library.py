@@ -28,7 +28,7 @@ class Library(Case):
         self.assertEqual([n for n in ggufx.__all__ if not hasattr(ggufx, n)], [])
         self.assertEqual(len(set(ggufx.__all__)), len(ggufx.__all__))
         self.assertEqual([n for n in ggufx.__all__ if hasattr(builtins, n)], [])
-        for name in ("File", "TruncatedError", "KvType", "KV_ALL_LAYERS", "quantize"):
+        for name in ("File", "TruncatedError", "TensorType", "KV_ALL_LAYERS", "quantize"):
             self.assertIn(name, ggufx.__all__)
 
     def python(self, program: str, **environment: str) -> subprocess.CompletedProcess[str]:

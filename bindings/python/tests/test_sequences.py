@@ -11,7 +11,7 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    DecodeFlags, KvType, MatmulFlags, Model, Session, Status)
+    DecodeFlags, TensorType, MatmulFlags, Model, Session, Status)
 
 from .common import Case, Floats, item
 
@@ -84,7 +84,7 @@ class ManySequences(Case):
         self.fails(Status.CHECKSUM, other.load, 2, io.BytesIO(changed).read)
         self.fails(Status.ARGUMENT, other.load, 3, io.BytesIO(whole).read)
         self.assertEqual(self.fails(Status.IO, other.load_file, 0, self.folder / "none").system_error, 2)
-        self.fails(Status.MISMATCH, self.session(type_k=KvType.F32).load, 0, io.BytesIO(whole).read)
+        self.fails(Status.MISMATCH, self.session(type_k=TensorType.F32).load, 0, io.BytesIO(whole).read)
         self.assertEqual([other.length(i) for i in range(3)], lengths)
 
         class Broken(io.BytesIO):

@@ -94,7 +94,7 @@ class Threads(Case):
             seen.append(kv.length(0))  # reading beside reading is allowed
         kv.attend(0, 0, numbers(1, 4, 32), progress=read)
         self.assertTrue(seen and set(seen) == {200})
-        self.fails(Status.STATE, kv.requantize, ggufx.KV_ALL_LAYERS, ggufx.KvType.Q8_0, ggufx.KV_KEEP_TYPE, progress=read)
+        self.fails(Status.STATE, kv.requantize, ggufx.KV_ALL_LAYERS, ggufx.TensorType.Q8_0, ggufx.TYPE_KEEP, progress=read)
 
 
 class Closing(Case):

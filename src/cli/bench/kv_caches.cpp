@@ -22,6 +22,7 @@ ggufx_kv_options kv_shape(const KvOptions &options, const KvCase &pair, uint32_t
     shape.n_kv_heads = options.kv_heads;
     shape.n_q_heads = options.q_heads;
     shape.head_dim_k = options.head_dim;
+    shape.flags = GGUFX_KV_HAS_TYPE_K | GGUFX_KV_HAS_TYPE_V;
     shape.type_k = kv_type_from_name(pair.k, "--types");
     shape.type_v = kv_type_from_name(pair.v, "--types");
     return shape;

@@ -151,6 +151,7 @@ private:
         options.n_context = n_context();
         options.n_batch = which.batch;
         options.n_sequences = which.sequences;
+        options.flags = GGUFX_SESSION_HAS_TYPE_K | GGUFX_SESSION_HAS_TYPE_V;
         options.type_k = which.type_k;
         options.type_v = which.type_v;
         if (which.guesser != DraftSource::none) options.matmul_flags = which.products->flags;
@@ -214,8 +215,8 @@ Json ModelBench::record(const ModelCase &which, const ModelTest &test, const Rat
                  {"depth", which.depth},
                  {"sequences", which.sequences},
                  {"n_batch", which.batch},
-                 {"ctk", kv_type_name(which.type_k)},
-                 {"ctv", kv_type_name(which.type_v)},
+                 {"ctk", type_name(which.type_k)},
+                 {"ctv", type_name(which.type_v)},
                  {"products", which.products->name},
                  {"speculate", kGuesserNames[static_cast<size_t>(which.guesser)]},
                  {"text", !options_.text_file.empty() ? "file"

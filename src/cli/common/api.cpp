@@ -244,53 +244,56 @@ static Failure unknown_name(const ggufx_error &error, const char *option,
     return out;
 }
 
-uint32_t type_from_name(const std::string &name, const char *option) {
-    uint32_t type = 0;
-    ggufx_error error;
-    const ggufx_status status = ggufx_type_find(&type, name.c_str(), &error);
-    if (status != GGUFX_OK) throw unknown_name(error, option, "\"ggufx types\" lists them");
-    return type;
-}
+namespace {
 
-std::vector<ggufx_type_facts> all_types() {
-    constexpr uint32_t kLastId = 255; // above all type ids; unknown ids are refused quickly
+std::vector<ggufx_type_facts> types_from(uint32_t first, uint32_t flag) {
+    constexpr uint32_t kMaxIds = 256; // above the ids in use; unknown ids are refused quickly
     std::vector<ggufx_type_facts> types;
-    for (uint32_t id = 0; id <= kLastId; id++) {
+    for (uint32_t id = first; id < first + kMaxIds; id++) {
         ggufx_type_facts out = {};
         out.struct_size = sizeof out;
-        if (ggufx_type_info(&out, id, nullptr) == GGUFX_OK) types.push_back(out);
+        if (ggufx_type_info(&out, id, nullptr) == GGUFX_OK && (out.flags & flag))
+            types.push_back(out);
     }
     return types;
 }
 
-uint32_t kv_type_from_name(const std::string &name, const char *option) {
+// Finds a type that has a flag. `known`: the end of messages, which lists such types.
+uint32_t find_type(const std::string &name, const char *option, uint32_t flag,
+                   const std::string &known) {
     uint32_t type = 0;
     ggufx_error error;
-    const ggufx_status status = ggufx_kv_type_from_name(&type, name.c_str(), &error);
-    if (status != GGUFX_OK) {
-        std::string known = "known:";
-        for (const std::string &other : kv_type_names()) known += " " + other;
+    if (ggufx_type_find(&type, name.c_str(), &error) != GGUFX_OK)
         throw unknown_name(error, option, known);
-    }
-    return type;
+    if (type_facts(type).flags & flag) return type;
+    throw Failure(kUsage, std::string(option) + ": " + name + " is a type of " +
+                              (flag == GGUFX_TYPE_IN_FILES ? "KV caches, not of tensors; "
+                                                           : "tensors, not of KV caches; ") +
+                              known);
+}
+
+} // namespace
+
+uint32_t type_from_name(const std::string &name, const char *option) {
+    return find_type(name, option, GGUFX_TYPE_IN_FILES, "\"ggufx types\" lists them");
+}
+
+std::vector<ggufx_type_facts> all_types() {
+    return types_from(0, GGUFX_TYPE_IN_FILES);
+}
+
+uint32_t kv_type_from_name(const std::string &name, const char *option) {
+    std::string known = "known:";
+    for (const std::string &other : kv_type_names()) known += " " + other;
+    return find_type(name, option, GGUFX_TYPE_IN_CACHES, known);
 }
 
 std::vector<std::string> kv_type_names() {
-    constexpr uint32_t kLastId = 255; // as in all_types()
     std::vector<std::string> names;
-    for (uint32_t id = 1; id <= kLastId; id++) {
-        ggufx_kv_type_facts type = {};
-        type.struct_size = sizeof type;
-        if (ggufx_kv_type_info(&type, id, nullptr) == GGUFX_OK) names.emplace_back(type.name);
-    }
+    for (const uint32_t first : {0u, uint32_t{GGUFX_TYPE_ROT_Q5_0}})
+        for (const ggufx_type_facts &type : types_from(first, GGUFX_TYPE_IN_CACHES))
+            names.emplace_back(type.name);
     return names;
-}
-
-std::string kv_type_name(uint32_t type) {
-    return facts<ggufx_kv_type_facts>([&](ggufx_kv_type_facts *out, ggufx_error *error) {
-               return ggufx_kv_type_info(out, type, error);
-           })
-        .name;
 }
 
 ggufx_meta_facts meta_entry(const ggufx_file *file, size_t index) {

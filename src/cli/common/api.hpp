@@ -118,7 +118,6 @@ uint32_t type_from_name(const std::string &name, const char *option);
 std::vector<ggufx_type_facts> all_types();
 uint32_t kv_type_from_name(const std::string &name, const char *option);
 std::vector<std::string> kv_type_names();
-std::string kv_type_name(uint32_t type); // as ggufx prints it: "gx4"
 
 // A batch item for calls with several sequences; the other fields are 0.
 inline ggufx_decode_item batch_item(uint32_t sequence, uint32_t flags,

@@ -129,6 +129,8 @@ static void require_memory(const ggufx_runtime *rt, const ggufx_file *file,
                            const ggufx_session_options &session, uint32_t n_ranks) {
     auto options = sized<ggufx_estimate_options>();
     options.n_context = session.n_context;
+    if (session.flags & GGUFX_SESSION_HAS_TYPE_K) options.flags |= GGUFX_ESTIMATE_HAS_TYPE_K;
+    if (session.flags & GGUFX_SESSION_HAS_TYPE_V) options.flags |= GGUFX_ESTIMATE_HAS_TYPE_V;
     options.type_k = session.type_k;
     options.type_v = session.type_v;
     options.n_batch = session.n_batch;
@@ -154,6 +156,7 @@ Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const gguf
                      uint32_t n_context, uint32_t type_k, uint32_t type_v, uint32_t n_ranks) {
     auto options = sized<ggufx_session_options>();
     options.n_context = n_context;
+    options.flags = GGUFX_SESSION_HAS_TYPE_K | GGUFX_SESSION_HAS_TYPE_V;
     options.type_k = type_k;
     options.type_v = type_v;
     return make_session(rt, file, model, options, n_ranks);

@@ -35,6 +35,7 @@ static constexpr const char *kCommonPairs[] = {"f16",         "q8_0",        "q8
 
 static void set_kv(ggufx_estimate_options &out, const std::string &kv) {
     const size_t slash = kv.find('/');
+    out.flags |= GGUFX_ESTIMATE_HAS_TYPE_K | GGUFX_ESTIMATE_HAS_TYPE_V;
     out.type_k = kv_type_from_name(kv.substr(0, slash), "--kv");
     out.type_v =
         slash == std::string::npos ? out.type_k : kv_type_from_name(kv.substr(slash + 1), "--kv");

@@ -70,6 +70,7 @@ void add_link(ggufx_estimate_facts &facts, const ggufx_runtime *rt, const ggufx_
         ggufx_estimate_options whole = options;
         whole.flags &= ~GGUFX_ESTIMATE_LAYERS;
         whole.n_ranks = whole.rank = 0;
+        whole.flags |= GGUFX_ESTIMATE_HAS_TYPE_K | GGUFX_ESTIMATE_HAS_TYPE_V;
         whole.type_k = facts.type_k;
         whole.type_v = facts.type_v;
         const ggufx_estimate_facts one = estimate(rt, file, whole);

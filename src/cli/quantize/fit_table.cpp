@@ -28,8 +28,8 @@ static uint64_t workspace(const ggufx_estimate_facts &f) {
 static Json candidate_json(const ggufx_estimate_facts &f, const FitReport &report) {
     const bool as_is = f.file_type == GGUFX_ESTIMATE_AS_IS;
     Json value = {{"type", as_is ? Json() : Json(recipe_name(f))},
-                  {"k", kv_type_name(f.type_k)},
-                  {"v", kv_type_name(f.type_v)},
+                  {"k", type_name(f.type_k)},
+                  {"v", type_name(f.type_v)},
                   {"ctx", f.n_context},
                   {"bpw", f.bits_per_weight},
                   {"weight_error", f.weight_error},
@@ -91,7 +91,7 @@ static Json report_json(const FitOptions &options, const FitReport &report) {
 }
 
 static std::string cache_name(const ggufx_estimate_facts &f) {
-    const std::string k = kv_type_name(f.type_k), v = kv_type_name(f.type_v);
+    const std::string k = type_name(f.type_k), v = type_name(f.type_v);
     return k == v ? k : k + "/" + v;
 }
 

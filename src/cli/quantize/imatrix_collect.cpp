@@ -138,7 +138,7 @@ void Collection::interrupted() const {
 
 void Collection::add(uint64_t n_chunks) {
     const Session session = make_session(model_.rt.get(), model_.file.get(), model_.model.get(),
-                                         options_.n_context, GGUFX_KV_F32, GGUFX_KV_F32);
+                                         options_.n_context, GGUFX_TYPE_F32, GGUFX_TYPE_F32);
     const std::string dataset = dataset_name(options_);
     ggufx_progress hook = {report, this};
     auto how = sized<ggufx_imatrix_options>();

@@ -189,8 +189,8 @@ public:
                 {"model_bytes", file_facts(file_.get()).n_bytes},
                 {"text", fingerprint(text_)},
                 {"questions", questions_.size()},
-                {"ctk", kv_type_name(options_.type_k)},
-                {"ctv", kv_type_name(options_.type_v)},
+                {"ctk", type_name(options_.type_k)},
+                {"ctv", type_name(options_.type_v)},
                 {"adapters", Adapters(rt_.get(), model_.get(), options_.adapters).job()}};
     }
 

@@ -101,8 +101,8 @@ void demo_kv_append(const ggufx_runtime *rt, const ggufx_model_facts &model,
     options.n_kv_heads = model.n_kv_heads;
     options.n_q_heads = model.n_heads;
     options.head_dim_k = model.head_dim;
-    options.type_k = GGUFX_KV_Q8_0;
-    options.type_v = GGUFX_KV_Q8_0;
+    options.type_k = GGUFX_TYPE_Q8_0;
+    options.type_v = GGUFX_TYPE_Q8_0;
     options.max_tokens = model.n_context;
     ggufx_kv *handle = nullptr;
     call([&](ggufx_error *error) { return ggufx_kv_create(&handle, rt, &options, error); });

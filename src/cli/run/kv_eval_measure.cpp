@@ -51,7 +51,7 @@ std::vector<KvPair> kv_pairs(const KvEvalOptions &options) {
         for (const std::string &v : options.types_v.empty() ? same : options.types_v) {
             const uint32_t type_k = kv_type_from_name(k, "--k"),
                            type_v = kv_type_from_name(v, "--v");
-            pairs.push_back({kv_type_name(type_k), kv_type_name(type_v), type_k, type_v});
+            pairs.push_back({type_name(type_k), type_name(type_v), type_k, type_v});
         }
     }
     return pairs;
@@ -62,10 +62,12 @@ namespace {
 // Creates the cache of one layer of the model.
 Kv make_cache(const TextModel &model, const ggufx_layer_facts &layer, const KvPair &pair,
               uint32_t n_context) {
-    ggufx_kv_layer_options window = {};
+    auto window = sized<ggufx_kv_layer_options>();
     window.window = layer.window;
     auto shape = sized<ggufx_kv_options>();
-    shape.flags = layer.flags & GGUFX_LAYER_V_IN_K ? GGUFX_KV_V_IN_K : 0;
+    const bool v_in_k = (layer.flags & GGUFX_LAYER_V_IN_K) != 0;
+    shape.flags = GGUFX_KV_HAS_TYPE_K | GGUFX_KV_HAS_TYPE_V;
+    if (v_in_k) shape.flags |= GGUFX_KV_V_IN_K;
     shape.n_layers = shape.n_layer_options = 1;
     shape.layers = &window;
     shape.n_kv_heads = layer.n_kv_heads;
@@ -73,7 +75,7 @@ Kv make_cache(const TextModel &model, const ggufx_layer_facts &layer, const KvPa
     shape.head_dim_k = layer.head_dim_k;
     shape.head_dim_v = layer.head_dim_v;
     shape.type_k = pair.type_k;
-    shape.type_v = shape.flags ? pair.type_k : pair.type_v;
+    shape.type_v = v_in_k ? pair.type_k : pair.type_v;
     ggufx_kv *kv = nullptr;
     call([&](ggufx_error *error) { return ggufx_kv_create(&kv, model.rt.get(), &shape, error); });
     Kv owner(kv);
@@ -248,6 +250,7 @@ std::vector<unsigned> chosen_layers(const KvEvalOptions &options, const TextMode
 uint64_t estimate(const TextModel &model, const KvPair &pair, uint32_t n_context) {
     auto options = sized<ggufx_estimate_options>();
     options.n_context = n_context;
+    options.flags = GGUFX_ESTIMATE_HAS_TYPE_K | GGUFX_ESTIMATE_HAS_TYPE_V;
     options.type_k = pair.type_k;
     options.type_v = pair.type_v;
     return facts<ggufx_estimate_facts>([&](ggufx_estimate_facts *out, ggufx_error *error) {
@@ -269,7 +272,7 @@ public:
             observer_.shadows.emplace_back(model, result, observer_.layer_facts, options.n_context);
             sessions_.push_back(session(result.pair.type_k, result.pair.type_v));
         }
-        reference_ = session(GGUFX_KV_F32, GGUFX_KV_F32);
+        reference_ = session(GGUFX_TYPE_F32, GGUFX_TYPE_F32);
     }
 
     void run(uint64_t first, uint64_t end) {

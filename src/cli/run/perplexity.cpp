@@ -180,8 +180,8 @@ static Json result_json(const PerplexityOptions &options, const TextModel &model
                      {"scored", result.n_scored},
                      {"ctx", options.n_context},
                      {"stride", options.stride},
-                     {"ctk", kv_type_name(kv_type_from_name(options.type_k, "--ctk"))},
-                     {"ctv", kv_type_name(kv_type_from_name(options.type_v, "--ctv"))}});
+                     {"ctk", type_name(kv_type_from_name(options.type_k, "--ctk"))},
+                     {"ctv", type_name(kv_type_from_name(options.type_v, "--ctv"))}});
     if (result.flags & GGUFX_EVAL_COMPARED) line.update(Json{{"kl", divergence_json(result)}});
     return line;
 }
@@ -193,8 +193,8 @@ static Json job_of(const PerplexityOptions &options, const TextModel &model, con
         Json{{"ctx", options.n_context},
              {"stride", options.stride},
              {"chunks", chunks.n},
-             {"ctk", kv_type_name(kv_type_from_name(options.type_k, "--ctk"))},
-             {"ctv", kv_type_name(kv_type_from_name(options.type_v, "--ctv"))},
+             {"ctk", type_name(kv_type_from_name(options.type_k, "--ctk"))},
+             {"ctv", type_name(kv_type_from_name(options.type_v, "--ctv"))},
              {"kl", json_bytes(options.base)},
              {"adapters", Adapters(model.rt.get(), model.model.get(), options.adapters).job()}});
     return job;

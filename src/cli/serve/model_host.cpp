@@ -41,6 +41,7 @@ Session make_text_session(const ggufx_runtime *rt, const ggufx_file *file, const
                           const HostOptions &options, const Adapters &adapters) {
     auto of = sized<ggufx_session_options>();
     of.n_context = options.session.n_context;
+    of.flags = GGUFX_SESSION_HAS_TYPE_K | GGUFX_SESSION_HAS_TYPE_V;
     of.type_k = kv_type_from_name(options.session.type_k, "--ctk");
     of.type_v = kv_type_from_name(options.session.type_v, "--ctv");
     of.n_batch = options.n_batch;

@@ -26,7 +26,7 @@ func run() error {
 	}
 	defer rt.Close()
 	kv, err := rt.NewKVCache(&ggufx.KVOptions{NumLayers: 1, KVHeads: kvHeads, QHeads: qHeads,
-		HeadDimK: dim, TypeK: ggufx.KVGX4, TypeV: ggufx.KVGX4})
+		HeadDimK: dim, TypeK: ggufx.TypeGX4, TypeV: ggufx.TypeGX4})
 	if err != nil {
 		return err
 	}

@@ -416,10 +416,6 @@ functions! {
     fn ggufx_type_row_bytes(out: *mut u64, type_: u32, n: u64, error: *mut ggufx_error) ->
         ggufx_status;
     fn ggufx_runtime_kernel_name(rt: *const ggufx_runtime, type_: u32) -> *const c_char;
-    fn ggufx_kv_type_info(out: *mut ggufx_kv_type_facts, type_: u32, error: *mut ggufx_error) ->
-        ggufx_status;
-    fn ggufx_kv_type_from_name(out: *mut u32, name: *const c_char, error: *mut ggufx_error) ->
-        ggufx_status;
     fn ggufx_writer_create(out: *mut *mut ggufx_writer, rt: *const ggufx_runtime, options: *const
         ggufx_writer_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_writer_destroy(writer: *mut ggufx_writer);

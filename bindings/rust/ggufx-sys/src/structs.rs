@@ -952,6 +952,8 @@ pub struct ggufx_imatrix_options {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ggufx_kv_layer_options {
+    pub struct_size: u32,
+    pub flags: u32,
     pub type_k: u32,
     pub type_v: u32,
     pub window: u32,
@@ -1406,18 +1408,6 @@ pub struct ggufx_type_facts {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct ggufx_kv_type_facts {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub id: u32,
-    pub block_values: u32,
-    pub block_bytes: u32,
-    pub reserved: u32,
-    pub name: *const c_char,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
 pub struct ggufx_writer_options {
     pub struct_size: u32,
     pub flags: u32,
@@ -1479,7 +1469,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 100] = [
+pub const SIZES: [(&str, usize); 99] = [
     ("ggufx_adapter_options\0", size_of::<ggufx_adapter_options>()),
     ("ggufx_adapter_facts\0", size_of::<ggufx_adapter_facts>()),
     ("ggufx_adapter_use\0", size_of::<ggufx_adapter_use>()),
@@ -1573,7 +1563,6 @@ pub const SIZES: [(&str, usize); 100] = [
     ("ggufx_candidate\0", size_of::<ggufx_candidate>()),
     ("ggufx_sampling_facts\0", size_of::<ggufx_sampling_facts>()),
     ("ggufx_type_facts\0", size_of::<ggufx_type_facts>()),
-    ("ggufx_kv_type_facts\0", size_of::<ggufx_kv_type_facts>()),
     ("ggufx_writer_options\0", size_of::<ggufx_writer_options>()),
     ("ggufx_tensor_stream\0", size_of::<ggufx_tensor_stream>()),
     ("ggufx_write_options\0", size_of::<ggufx_write_options>()),

@@ -1,6 +1,6 @@
 //! A KV cache of 4 bits a value: append 300 tokens, attend over them with one query.
 // SPDX-License-Identifier: MIT
-use ggufx::{AttendOptions, KvCache, KvOptions, KvQueries, KvTokens, KvType, Result, Runtime};
+use ggufx::{AttendOptions, KvCache, KvOptions, KvQueries, KvTokens, TensorType, Result, Runtime};
 
 fn numbers(n: usize) -> Vec<f32> {
     (0..n).map(|i| ((i * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0).collect()
@@ -14,8 +14,8 @@ fn main() -> Result<()> {
         n_kv_heads: n_kv_heads as u32,
         n_q_heads: n_q_heads as u32,
         head_dim_k: dim as u32,
-        type_k: KvType::GX4,
-        type_v: KvType::GX4,
+        type_k: Some(TensorType::GX4),
+        type_v: Some(TensorType::GX4),
         ..Default::default()
     };
     let mut kv = KvCache::new(&rt, options)?;

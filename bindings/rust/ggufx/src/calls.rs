@@ -190,8 +190,8 @@ impl Runtime {
     /// - Weights: the file as it is, and every mix that needs no imatrix or has one. Mixes are
     ///   tried if the file has no quantized tensor or the job allows requantization. With
     ///   [`EstimateFlags::HAS_FILE_TYPE`] only `file_type` is tried.
-    /// - KV cache types: a ladder from F16 down. If `type_k` or `type_v` is not
-    ///   [`KvType::DEFAULT`], only these are tried.
+    /// - KV cache types: a ladder from F16 down. If `type_k` or `type_v` is given, only these are
+    ///   tried.
     ///
     /// facts.loss is the expected KL divergence from the file as it is with an F32 cache, in nats
     /// per token. It is the sum of a part for the weights, proportional to the square of
@@ -2081,8 +2081,7 @@ impl KvCache {
     /// sharing stay. With quantized types the last tokens of a sequence stay F16. Its first
     /// `n_sinks` tokens stay F16, or F32 with BF16, if the sequence still begins at its first page.
     ///
-    /// - `type_k`, `type_v`: `GGUFX_KV_*`; [`KvType::DEFAULT`] = F16, [`sys::GGUFX_KV_KEEP_TYPE`] =
-    ///   as it is.
+    /// - `type_k`, `type_v`: `GGUFX_TYPE_*`; [`sys::GGUFX_TYPE_KEEP`] = as it is.
     /// - `progress`: `None`: cannot be cancelled. Counts heads of pages.
     ///
     /// The new pages of all layers of the call exist beside the old ones until it ends: one layer
@@ -2095,8 +2094,8 @@ impl KvCache {
     pub fn requantize(
         &mut self,
         layer: u32,
-        type_k: KvType,
-        type_v: KvType,
+        type_k: TensorType,
+        type_v: TensorType,
         progress: Option<&mut Progress<'_>>,
     ) -> Result<()> {
         let held = Keep::new();
@@ -3427,7 +3426,7 @@ pub fn file_type_find(name: &str) -> Result<u32> {
     Ok(out)
 }
 
-/// Describes a tensor type.
+/// Describes a type.
 ///
 /// Errors: `ARGUMENT`, `TYPE`.
 pub fn type_info(type_: TensorType) -> Result<TypeFacts<'static>> {
@@ -3436,7 +3435,7 @@ pub fn type_info(type_: TensorType) -> Result<TypeFacts<'static>> {
     Ok(unsafe { TypeFacts::of(&out) })
 }
 
-/// Finds a tensor type by name, regardless of case: "Q4_K".
+/// Finds a type by name, regardless of case: "Q4_K".
 ///
 /// Errors: `ARGUMENT`, `NOT_FOUND`.
 pub fn type_find(name: &str) -> Result<TensorType> {
@@ -3446,32 +3445,13 @@ pub fn type_find(name: &str) -> Result<TensorType> {
     Ok(TensorType(out))
 }
 
-/// Returns the bytes of a row of n values in \*out.
+/// Returns the bytes of a row of n values of a tensor in \*out.
 ///
 /// Errors: `ARGUMENT`, `TYPE`, `SHAPE`, `OVERFLOW`.
 pub fn type_row_bytes(type_: TensorType, n: u64) -> Result<u64> {
     let mut out = 0;
     check(|e| unsafe { sys::ggufx_type_row_bytes(&mut out, type_.0, n, e) })?;
     Ok(out)
-}
-
-/// Describes a KV cache type.
-///
-/// Errors: `ARGUMENT`, `TYPE`.
-pub fn kv_type_info(type_: KvType) -> Result<KvTypeFacts<'static>> {
-    let mut out = sized!(ggufx_kv_type_facts);
-    check(|e| unsafe { sys::ggufx_kv_type_info(&mut out, type_.0, e) })?;
-    Ok(unsafe { KvTypeFacts::of(&out) })
-}
-
-/// Finds a KV cache type by name, regardless of case.
-///
-/// Errors: `ARGUMENT`, `NOT_FOUND`.
-pub fn kv_type_from_name(name: &str) -> Result<KvType> {
-    let name = c_string(name)?;
-    let mut out = 0;
-    check(|e| unsafe { sys::ggufx_kv_type_from_name(&mut out, name.as_ptr().cast(), e) })?;
-    Ok(KvType(out))
 }
 
 unsafe extern "C" fn on_validate_report(

@@ -217,6 +217,8 @@ bits! {
     FITS = GGUFX_ESTIMATE_FITS,
     NEEDS_IMATRIX = GGUFX_ESTIMATE_NEEDS_IMATRIX,
     UNSUPPORTED = GGUFX_ESTIMATE_UNSUPPORTED,
+    HAS_TYPE_K = GGUFX_ESTIMATE_HAS_TYPE_K,
+    HAS_TYPE_V = GGUFX_ESTIMATE_HAS_TYPE_V,
 }
 
 bits! {
@@ -416,12 +418,14 @@ id! {
 }
 
 bits! {
-    /// Flags of a cache (`ggufx_kv_flags`).
+    /// Flags of a cache, and of a layer (`ggufx_kv_flags`).
     KvFlags: u32
     FIT_TQ3_0 = GGUFX_KV_FIT_TQ3_0,
     CENTRE_ALL = GGUFX_KV_CENTRE_ALL,
     CENTRE_NONE = GGUFX_KV_CENTRE_NONE,
     V_IN_K = GGUFX_KV_V_IN_K,
+    HAS_TYPE_K = GGUFX_KV_HAS_TYPE_K,
+    HAS_TYPE_V = GGUFX_KV_HAS_TYPE_V,
 }
 
 id! {
@@ -533,6 +537,13 @@ bits! {
     V_IN_K = GGUFX_LAYER_V_IN_K,
 }
 
+bits! {
+    /// Flags of a session (`ggufx_session_flags`).
+    SessionFlags: u32
+    HAS_TYPE_K = GGUFX_SESSION_HAS_TYPE_K,
+    HAS_TYPE_V = GGUFX_SESSION_HAS_TYPE_V,
+}
+
 id! {
     /// Algorithms that choose scales and codes (`ggufx_quantize_mode`).
     QuantizeMode: i32
@@ -606,7 +617,7 @@ bits! {
 }
 
 id! {
-    /// Tensor types, with the ids that GGUF files contain (`ggufx_type`).
+    /// Types of tensors and of KV caches (`ggufx_type`).
     TensorType: u32
     F32 = GGUFX_TYPE_F32,
     F16 = GGUFX_TYPE_F16,
@@ -643,10 +654,18 @@ id! {
     NVFP4 = GGUFX_TYPE_NVFP4,
     Q1_0 = GGUFX_TYPE_Q1_0,
     Q2_0 = GGUFX_TYPE_Q2_0,
+    ROT_Q5_0 = GGUFX_TYPE_ROT_Q5_0,
+    ROT_Q4_0 = GGUFX_TYPE_ROT_Q4_0,
+    ROT_IQ4_NL = GGUFX_TYPE_ROT_IQ4_NL,
+    TQ3_0 = GGUFX_TYPE_TQ3_0,
+    TQ3_0_RESIDUAL = GGUFX_TYPE_TQ3_0_RESIDUAL,
+    GX2 = GGUFX_TYPE_GX2,
+    GX3 = GGUFX_TYPE_GX3,
+    GX4 = GGUFX_TYPE_GX4,
 }
 
 bits! {
-    /// Properties of a tensor type or KV cache type (`ggufx_type_flags`).
+    /// Properties of a type (`ggufx_type_flags`).
     TypeFlags: u32
     IS_QUANTIZED = GGUFX_TYPE_IS_QUANTIZED,
     IS_FLOAT = GGUFX_TYPE_IS_FLOAT,
@@ -654,29 +673,8 @@ bits! {
     IS_ACTIVATION = GGUFX_TYPE_IS_ACTIVATION,
     HAS_MATVEC = GGUFX_TYPE_HAS_MATVEC,
     HAS_QUANTIZE = GGUFX_TYPE_HAS_QUANTIZE,
-}
-
-id! {
-    /// KV cache types (`ggufx_kv_type`).
-    KvType: u32
-    DEFAULT = GGUFX_KV_DEFAULT,
-    F32 = GGUFX_KV_F32,
-    F16 = GGUFX_KV_F16,
-    BF16 = GGUFX_KV_BF16,
-    Q8_0 = GGUFX_KV_Q8_0,
-    Q5_1 = GGUFX_KV_Q5_1,
-    Q5_0 = GGUFX_KV_Q5_0,
-    Q4_1 = GGUFX_KV_Q4_1,
-    Q4_0 = GGUFX_KV_Q4_0,
-    IQ4_NL = GGUFX_KV_IQ4_NL,
-    ROT_Q5_0 = GGUFX_KV_ROT_Q5_0,
-    ROT_Q4_0 = GGUFX_KV_ROT_Q4_0,
-    ROT_IQ4_NL = GGUFX_KV_ROT_IQ4_NL,
-    TQ3_0 = GGUFX_KV_TQ3_0,
-    TQ3_0_RESIDUAL = GGUFX_KV_TQ3_0_RESIDUAL,
-    GX2 = GGUFX_KV_GX2,
-    GX3 = GGUFX_KV_GX3,
-    GX4 = GGUFX_KV_GX4,
+    IN_FILES = GGUFX_TYPE_IN_FILES,
+    IN_CACHES = GGUFX_TYPE_IN_CACHES,
 }
 
 bits! {

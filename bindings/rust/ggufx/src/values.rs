@@ -210,7 +210,7 @@ impl EmbedOptions {
 /// Estimate facts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EstimateFacts {
-    /// [`EstimateFlags::FITS`], _NEEDS_IMATRIX, _NO_GRAPH
+    /// [`EstimateFlags::FITS`], _NEEDS_IMATRIX, _UNSUPPORTED
     pub flags: EstimateFlags,
     /// Quantization mix, or [`sys::GGUFX_ESTIMATE_AS_IS`]
     pub file_type: u32,
@@ -220,10 +220,10 @@ pub struct EstimateFacts {
     pub n_batch: u32,
     /// Number of sessions in parallel
     pub n_sessions: u32,
-    /// [`KvType`] of the keys
-    pub type_k: KvType,
-    /// [`KvType`] of the values
-    pub type_v: KvType,
+    /// Type of the keys
+    pub type_k: TensorType,
+    /// Type of the values
+    pub type_v: TensorType,
     /// Largest `n_context` that fits into `memory_bytes`, up to the larger of the trained and the
     /// requested context; 0: none.
     pub max_context: u32,
@@ -291,8 +291,8 @@ impl EstimateFacts {
             n_context: o.n_context,
             n_batch: o.n_batch,
             n_sessions: o.n_sessions,
-            type_k: KvType(o.type_k),
-            type_v: KvType(o.type_v),
+            type_k: TensorType(o.type_k),
+            type_v: TensorType(o.type_v),
             max_context: o.max_context,
             n_messages: o.n_messages,
             n_parameters: o.n_parameters,
@@ -325,7 +325,7 @@ impl EstimateFacts {
 /// Options of an estimate. All zero means default.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EstimateOptions<'a> {
-    /// [`EstimateFlags::HAS_FILE_TYPE`], _IMATRIX, _LAYERS
+    /// [`EstimateFlags`], _IMATRIX, _LAYERS
     pub flags: EstimateFlags,
     /// Quantization mix, as in [`Quantizer::new`]
     pub file_type: Option<u32>,
@@ -335,11 +335,11 @@ pub struct EstimateOptions<'a> {
     pub n_batch: u32,
     /// Number of sessions in parallel; 0 = 1
     pub n_sessions: u32,
-    /// [`KvType`] of the keys
-    pub type_k: KvType,
-    /// [`KvType`] of the values. [`Runtime::recommend`] chooses both types if both are
-    /// [`KvType::DEFAULT`].
-    pub type_v: KvType,
+    /// Type of the keys; 0 without [`EstimateFlags::HAS_TYPE_K`] = F16
+    pub type_k: Option<TensorType>,
+    /// Type of the values; 0 without [`EstimateFlags::HAS_TYPE_V`] = F16. [`Runtime::recommend`]
+    /// chooses both types if neither is given.
+    pub type_v: Option<TensorType>,
     /// As in [`Quantizer::new`]; `None`: default
     pub job: Option<QuantizerOptions<'a>>,
     /// Limit of `total_bytes`; 0: no limit
@@ -377,8 +377,14 @@ impl EstimateOptions<'_> {
         o.n_context = self.n_context;
         o.n_batch = self.n_batch;
         o.n_sessions = self.n_sessions;
-        o.type_k = self.type_k.0;
-        o.type_v = self.type_v.0;
+        if let Some(type_k) = self.type_k {
+            o.type_k = type_k.0;
+            o.flags |= EstimateFlags::HAS_TYPE_K.0;
+        }
+        if let Some(type_v) = self.type_v {
+            o.type_v = type_v.0;
+            o.flags |= EstimateFlags::HAS_TYPE_V.0;
+        }
         if let Some(job) = &self.job {
             o.job = held.put(job.raw(held)?);
         }
@@ -546,7 +552,7 @@ impl EvalRow {
 /// Kv options.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KvOptions<'a> {
-    /// [`KvFlags::FIT_TQ3_0`], _CENTRE_\*, _V_IN_K
+    /// [`KvFlags::FIT_TQ3_0`], _CENTRE_\*, _V_IN_K, _HAS_TYPE_K, _HAS_TYPE_V
     pub flags: KvFlags,
     /// At least 1; `n_layers` * `n_sequences` is at most 4,194,304
     pub n_layers: u32,
@@ -558,10 +564,10 @@ pub struct KvOptions<'a> {
     pub head_dim_k: u32,
     /// Values of a value head; 0 = `head_dim_k`, the maximum with [`KvFlags::V_IN_K`]
     pub head_dim_v: u32,
-    /// [`KvType`] of the keys
-    pub type_k: KvType,
-    /// [`KvType`] of the values
-    pub type_v: KvType,
+    /// Type of the keys; 0 without [`KvFlags::HAS_TYPE_K`] = F16
+    pub type_k: Option<TensorType>,
+    /// Type of the values; 0 without [`KvFlags::HAS_TYPE_V`] = F16
+    pub type_v: Option<TensorType>,
     /// 0 = 1
     pub n_sequences: u32,
     /// Maximum per sequence; 0 = limited by memory
@@ -596,8 +602,14 @@ impl KvOptions<'_> {
         o.n_q_heads = self.n_q_heads;
         o.head_dim_k = self.head_dim_k;
         o.head_dim_v = self.head_dim_v;
-        o.type_k = self.type_k.0;
-        o.type_v = self.type_v.0;
+        if let Some(type_k) = self.type_k {
+            o.type_k = type_k.0;
+            o.flags |= KvFlags::HAS_TYPE_K.0;
+        }
+        if let Some(type_v) = self.type_v {
+            o.type_v = type_v.0;
+            o.flags |= KvFlags::HAS_TYPE_V.0;
+        }
         o.n_sequences = self.n_sequences;
         o.max_tokens = self.max_tokens;
         o.n_sinks = self.n_sinks;
@@ -618,10 +630,12 @@ impl KvOptions<'_> {
 /// windows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KvLayerOptions {
-    /// [`KvType`] of the keys; [`KvType::DEFAULT`] = that of the cache
-    pub type_k: KvType,
-    /// [`KvType`] of the values; [`KvType::DEFAULT`] = that of the cache
-    pub type_v: KvType,
+    /// [`KvFlags::HAS_TYPE_K`], _HAS_TYPE_V
+    pub flags: KvFlags,
+    /// Type of the keys; 0 without [`KvFlags::HAS_TYPE_K`] = that of the cache
+    pub type_k: Option<TensorType>,
+    /// Type of the values; 0 without [`KvFlags::HAS_TYPE_V`] = that of the cache
+    pub type_v: Option<TensorType>,
     /// Positions that a token sees, see `window_kind`; 0 = causal, no limit
     pub window: u32,
     /// [`WindowKind`]; 0 without a window
@@ -630,9 +644,16 @@ pub struct KvLayerOptions {
 
 impl KvLayerOptions {
     pub(crate) fn raw(&self) -> sys::ggufx_kv_layer_options {
-        let mut o: sys::ggufx_kv_layer_options = unsafe { zeroed() };
-        o.type_k = self.type_k.0;
-        o.type_v = self.type_v.0;
+        let mut o = sized!(ggufx_kv_layer_options);
+        o.flags = self.flags.0;
+        if let Some(type_k) = self.type_k {
+            o.type_k = type_k.0;
+            o.flags |= KvFlags::HAS_TYPE_K.0;
+        }
+        if let Some(type_v) = self.type_v {
+            o.type_v = type_v.0;
+            o.flags |= KvFlags::HAS_TYPE_V.0;
+        }
         o.window = self.window;
         o.window_kind = self.window_kind.0;
         o
@@ -1877,10 +1898,10 @@ impl KvRange {
 /// Kv facts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KvFacts {
-    /// [`KvType`] of the keys, as the options have it for [`sys::GGUFX_KV_ALL_LAYERS`]
-    pub type_k: KvType,
-    /// [`KvType`] of the values
-    pub type_v: KvType,
+    /// Type of the keys, as the options have it for [`sys::GGUFX_KV_ALL_LAYERS`]
+    pub type_k: TensorType,
+    /// Type of the values
+    pub type_v: TensorType,
     /// Tokens of all sequences, in the first layer for [`sys::GGUFX_KV_ALL_LAYERS`]
     pub n_tokens: u64,
     /// Allocated pages, used or not; shared pages count once
@@ -1905,8 +1926,8 @@ pub struct KvFacts {
 impl KvFacts {
     pub(crate) unsafe fn of(o: &sys::ggufx_kv_facts) -> Self {
         KvFacts {
-            type_k: KvType(o.type_k),
-            type_v: KvType(o.type_v),
+            type_k: TensorType(o.type_k),
+            type_v: TensorType(o.type_v),
             n_tokens: o.n_tokens,
             n_pages: o.n_pages,
             n_plain_pages: o.n_plain_pages,
@@ -2311,14 +2332,16 @@ impl StepItem<'_> {
 /// Session options.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SessionOptions {
+    /// [`SessionFlags::HAS_TYPE_K`], _HAS_TYPE_V
+    pub flags: SessionFlags,
     /// Maximum number of tokens of a sequence; 0 = the trained context, at most 8192
     pub n_context: u32,
     /// Tokens computed at once; 0 = 512
     pub n_batch: u32,
-    /// [`KvType`] of the keys
-    pub type_k: KvType,
-    /// [`KvType`] of the values
-    pub type_v: KvType,
+    /// Type of the keys; 0 without [`SessionFlags::HAS_TYPE_K`] = F16
+    pub type_k: Option<TensorType>,
+    /// Type of the values; 0 without [`SessionFlags::HAS_TYPE_V`] = F16
+    pub type_v: Option<TensorType>,
     /// [`MatmulFlags`] of all products
     pub matmul_flags: MatmulFlags,
     /// Maximum number of tokens of all sequences together, which then share memory. It is allocated
@@ -2336,10 +2359,17 @@ pub struct SessionOptions {
 impl SessionOptions {
     pub(crate) fn raw(&self) -> sys::ggufx_session_options {
         let mut o = sized!(ggufx_session_options);
+        o.flags = self.flags.0;
         o.n_context = self.n_context;
         o.n_batch = self.n_batch;
-        o.type_k = self.type_k.0;
-        o.type_v = self.type_v.0;
+        if let Some(type_k) = self.type_k {
+            o.type_k = type_k.0;
+            o.flags |= SessionFlags::HAS_TYPE_K.0;
+        }
+        if let Some(type_v) = self.type_v {
+            o.type_v = type_v.0;
+            o.flags |= SessionFlags::HAS_TYPE_V.0;
+        }
         o.matmul_flags = self.matmul_flags.0;
         o.n_context_total = self.n_context_total;
         o.n_checkpoints = self.n_checkpoints;
@@ -2355,10 +2385,10 @@ pub struct SessionFacts {
     pub n_context: u32,
     /// Tokens computed at once
     pub n_batch: u32,
-    /// [`KvType`] of the keys
-    pub type_k: KvType,
-    /// [`KvType`] of the values
-    pub type_v: KvType,
+    /// Type of the keys
+    pub type_k: TensorType,
+    /// Type of the values
+    pub type_v: TensorType,
     /// Number of sequences
     pub n_sequences: u32,
     /// Tokens for which sequences share memory; 0: each has its own
@@ -2370,8 +2400,8 @@ impl SessionFacts {
         SessionFacts {
             n_context: o.n_context,
             n_batch: o.n_batch,
-            type_k: KvType(o.type_k),
-            type_v: KvType(o.type_v),
+            type_k: TensorType(o.type_k),
+            type_v: TensorType(o.type_v),
             n_sequences: o.n_sequences,
             n_context_total: o.n_context_total,
         }
@@ -2779,9 +2809,9 @@ pub struct TypeFacts<'a> {
     pub flags: TypeFlags,
     /// Id.
     pub id: TensorType,
-    /// Values per block
+    /// Values per block; 0: the head is the block (GX types)
     pub block_values: u32,
-    /// Bytes per block
+    /// Bytes per block; 0 if `block_values` is 0
     pub block_bytes: u32,
     /// Name as ggml spells it: "`q4_K`"; valid for the life of the process
     pub name: &'a str,
@@ -2792,33 +2822,6 @@ impl<'a> TypeFacts<'a> {
         TypeFacts {
             flags: TypeFlags(o.flags),
             id: TensorType(o.id),
-            block_values: o.block_values,
-            block_bytes: o.block_bytes,
-            name: string(o.name),
-        }
-    }
-}
-
-/// Kv type facts.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct KvTypeFacts<'a> {
-    /// Flags.
-    pub flags: TypeFlags,
-    /// Id.
-    pub id: KvType,
-    /// Values per block; `head_dim` is padded to a multiple of it. 0: the head is the block
-    pub block_values: u32,
-    /// Bytes per block; 0 if `block_values` is 0
-    pub block_bytes: u32,
-    /// "f16"; valid for the life of the process
-    pub name: &'a str,
-}
-
-impl<'a> KvTypeFacts<'a> {
-    pub(crate) unsafe fn of(o: &sys::ggufx_kv_type_facts) -> Self {
-        KvTypeFacts {
-            flags: TypeFlags(o.flags),
-            id: KvType(o.id),
             block_values: o.block_values,
             block_bytes: o.block_bytes,
             name: string(o.name),

@@ -4,8 +4,8 @@ use crate::flat::{self, matmul};
 use crate::{demo, numbers, runtime};
 use ggufx::{
     AttendOptions, DecodeFlags, DecodeItem, DecodeOptions, EmbedOptions, Embedder, KvCache, KvOptions,
-    KvQueries, KvTokens, KvType, MatmulOptions, Model, Product, QuantizeArgs, Sampler,
-    Session, SessionOptions, Tensor, TensorType, TokenList,
+    KvQueries, KvTokens, MatmulOptions, Model, Product, QuantizeArgs, Sampler, Session, SessionOptions,
+    Tensor, TensorType, TokenList,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -78,8 +78,8 @@ fn caches_allocate_nothing() {
         n_kv_heads: 2,
         n_q_heads: 4,
         head_dim_k: 32,
-        type_k: KvType::F32,
-        type_v: KvType::F32,
+        type_k: Some(TensorType::F32),
+        type_v: Some(TensorType::F32),
         n_sequences: 2,
         ..Default::default()
     };

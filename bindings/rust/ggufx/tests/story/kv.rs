@@ -3,7 +3,7 @@
 use crate::flat::{self, append, query};
 use crate::{fails, numbers, runtime, scratch};
 use ggufx::{
-    AttendFlags, AttendOptions, KvCache, KvLayerOptions, KvOptions, KvQueries, KvTokens, KvType,
+    AttendFlags, AttendOptions, KvCache, KvLayerOptions, KvOptions, KvQueries, KvTokens, TensorType,
     RopeStyle, Status,
 };
 use std::ops::ControlFlow;
@@ -18,8 +18,8 @@ pub fn options() -> KvOptions<'static> {
         n_kv_heads: 2,
         n_q_heads: 4,
         head_dim_k: 32,
-        type_k: KvType::F32,
-        type_v: KvType::F32,
+        type_k: Some(TensorType::F32),
+        type_v: Some(TensorType::F32),
         n_sequences: 3,
         max_tokens: 256,
         rope_style: RopeStyle::INTERLEAVED,
@@ -154,7 +154,7 @@ fn lengths_that_c_cannot_see_are_checked_here() {
 
 #[test]
 fn layers_and_types_have_options_of_their_own() {
-    let (f32, window) = (KvType::F32, 1);
+    let (f32, window) = (Some(TensorType::F32), 1);
     let layers = [
         KvLayerOptions { type_k: f32, type_v: f32, window, ..Default::default() },
         KvLayerOptions::default(),
@@ -164,7 +164,7 @@ fn layers_and_types_have_options_of_their_own() {
     assert!((attend(&kv, 0)[0] - numbers(320)[256]).abs() < 1e-5); // the token itself
     let short = KvOptions { layers: &layers[1..], ..options() };
     fails(KvCache::new(&runtime(), short), Status::ARGUMENT);
-    let centred = KvOptions { type_k: KvType::GX4, type_v: KvType::GX4, ..options() };
+    let centred = KvOptions { type_k: Some(TensorType::GX4), type_v: Some(TensorType::GX4), ..options() };
     let mut kv = KvCache::new(&runtime(), centred).unwrap();
     kv.calibrate(0, Some(&[0.5; 64]), Some(&[1.0; 64]), None).unwrap();
     fails(kv.calibrate(0, Some(&[0.5; 64]), Some(&[1.0; 32]), None), Status::ARGUMENT);

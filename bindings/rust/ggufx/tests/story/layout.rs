@@ -1,7 +1,7 @@
 //! Structs, names and codes agree with the library that is loaded.
 // SPDX-License-Identifier: MIT
 use crate::{fails, runtime};
-use ggufx::{kv_type_from_name, kv_type_info, sys, type_find, type_info, Status, TensorType};
+use ggufx::{sys, type_find, type_info, Status, TensorType};
 
 #[test]
 fn structs_have_the_library_s_sizes() {
@@ -26,8 +26,8 @@ fn type_ids_have_the_library_s_names() {
         assert_eq!(type_info(kind).unwrap().name, name);
         assert_eq!(type_find(name).unwrap(), kind);
     }
-    assert_eq!(kv_type_from_name("tq3_0").unwrap(), ggufx::KvType::TQ3_0);
-    assert_eq!(kv_type_info(ggufx::KvType::Q8_0).unwrap().block_values, 32);
+    assert_eq!(type_find("tq3_0").unwrap(), ggufx::TensorType::TQ3_0);
+    assert_eq!(type_info(ggufx::TensorType::Q8_0).unwrap().block_values, 32);
     assert_eq!(format!("{:?} {:?}", TensorType::Q4_K, TensorType(77)), "Q4_K TensorType(77)");
     assert!(ggufx::has("type:q4_K") && !ggufx::has("type:none") && !ggufx::has("a\0b"));
     assert_eq!(ggufx::type_row_bytes(TensorType::Q4_K, 512).unwrap(), 288);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime, scratch};
 use ggufx::{
-    DecodeFlags, DecodeItem, DecodeOptions, KvType, MatmulFlags, Model, Session, SessionOptions,
+    DecodeFlags, DecodeItem, DecodeOptions, TensorType, MatmulFlags, Model, Session, SessionOptions,
     Status,
 };
 use std::ops::ControlFlow;
@@ -125,7 +125,7 @@ fn sequences_are_saved_and_loaded() {
     fails(from.save(3, &mut vec![]), Status::ARGUMENT);
     fails(from.save_file(1, "/nowhere/snapshot"), Status::IO);
     assert_eq!(lengths(&to), [5, 0, 5]);
-    let mut other = session(SessionOptions { type_k: KvType::F32, ..options() });
+    let mut other = session(SessionOptions { type_k: Some(TensorType::F32), ..options() });
     fails(other.load(0, &mut &bytes[..]), Status::MISMATCH);
 }
 
