@@ -12,8 +12,9 @@ from gen_csharp_words import AMBIGUOUS, camel, enumeration_name, parameter, sent
 
 NOTE = "// Written by bindings/raw.py from include/ggufx; a test compares them.\n// SPDX-License-Identifier: MIT\n"
 # Reasons of calls by hand that are none here: a span is memory of the caller.
-VIEWS = {"views of the caller's memory"}
+VIEWS = {"views of the caller's memory", "state of the caller"}
 LOCALS = {"e", "scope", "made", "result"}  # of generated code
+STREAMS = {"WriteFunction": "Writer", "ReadFunction": "Reader"}  # functions of a Stream
 
 
 class Writer(Values):
@@ -106,7 +107,7 @@ class Writer(Values):
                 last += [(f"{self.type_in(f)} {parameter(f.name)} = {self.default(f)}", parameter(f.name), f)
                          for f in self.buffers(v)]
             else:
-                first.append((f"{self.type_in(v)} {name}", name, v))
+                first.append((f"{'ref ' if v.kind == 'state' else ''}{self.type_in(v)} {name}", name, v))
         taken = {name for _, name, _ in first + last}
         for v in call.outputs[1:]:
             name = self.out_name(v, taken)
@@ -156,16 +157,56 @@ class Writer(Values):
                 "            }\n        }\n"
         text = doc + self.signature(call, given, camel(call.words), result, static) + f"        {{\n{body}        }}\n"
         if v := self.bytes_overload(call):
-            name = parameter(v.name)
-            bytes_ = [(d.replace("string " + name, "ReadOnlySpan<byte> " + name), n, x) for d, n, x in given]
-            passed = ", ".join("out " + n if d.startswith("out ") else f"Native.Bytes({n})" if n == name else n for d, n, _ in given)
-            back = "" if result == "void " else "return "
+            bytes_ = self.retyped(given, v, "string", "ReadOnlySpan<byte>")
             text = doc + self.signature(call, given, camel(call.words), result, static) + \
-                "        {\n" + wrap(f"{back}{camel(call.words)}({passed});", "            ") + "        }\n\n" + \
+                self.passed_on(call, given, {v.name: "Native.Bytes({})"}) + "\n" + \
                 tagged("summary", "The same for UTF-8, which may be cut anywhere.", "        ") + \
                 self.signature(call, bytes_, camel(call.words), result, static) + \
                 f"        {{\n{Body(self, call, bytes_, v).text()}        }}\n"
+        for v in call.inputs:
+            if v.kind == "callback" and (make := STREAMS.get(kind := self.delegate(v))):
+                text += "\n" + tagged("summary", "The same with a stream, which stays the caller's.", "        ") + \
+                    self.signature(call, self.retyped(given, v, kind, "Stream"), camel(call.words), result, static) + \
+                    self.passed_on(call, given, {v.name: f"Streams.{make}({{}})"})
+        if any(v.two_call and v.kind == "bytes" for v in call.outputs):
+            text += "\n" + tagged("summary", "The same as a string; invalid UTF-8 is replaced.", "        ") + \
+                self.signature(call, given, camel(call.words) + "Text", "string ", static) + \
+                self.passed_on(call, given, {}, "Encoding.UTF8.GetString({})")
         return text
+
+    @staticmethod
+    def retyped(given, value, before, after):
+        """The parameters of an overload: one of them has another type."""
+        return [(d.replace(before, after, 1) if v is value else d, n, v) for d, n, v in given]
+
+    @staticmethod
+    def passed_on(call, given, changed, result="{}"):
+        """The body of an overload: it makes other arguments, or another result, of its own."""
+        passed = ", ".join(re.match("(?:out |ref )?", d)[0] + changed.get(v and v.name, "{}").format(n) for d, n, v in given)
+        called = result.format(f"{camel(call.words)}({passed})")
+        return "        {\n" + wrap(f"{'return ' if call.outputs else ''}{called};", "            ") + "        }\n"
+
+    # ---- lists -------------------------------------------------------------------------------------------------
+
+    def lists(self, calls, lists):
+        """Enumerations of what calls describe by an index: as many as a call or a fact counts, or until one is null."""
+        facts = next((self.surface.structs[c.outputs[0].struct].shown for c in calls if c.kind == "info"), [])
+        static = "static " if calls and not calls[0].owner else ""
+        found = [(x.at, x.words, f"i < {camel(x.count.words)}") for x in lists if x.at]
+        for c in calls:
+            words = c.words[:-1]
+            if c.words[-1] == "at" and any(v.name == f"n_{self.plural(words)}" for v in facts):
+                found.append((c, words, f"i < (long)Info.{camel(self.plural(words).split('_'))}"))
+            if [v.kind for v in c.outputs] == ["string"] and c.result.optional and [v.name for v in c.inputs] == ["index"]:
+                found.append((c, c.words, f"{camel(c.words)}(i) != null"))
+        for c, words, more in found:
+            yield ("\n" + tagged("summary", f"Results of {camel(c.words)}, in order.", "        ") +
+                   f"        public {static}IEnumerable<{self.type_out(c.outputs[0])}> {camel(self.plural(words).split('_'))}\n        {{\n"
+                   f"            get {{ for (long i = 0; {more}; i++) yield return {camel(c.words)}(i); }}\n        }}\n")
+
+    @staticmethod
+    def plural(words):
+        return re.sub(r"y$", "ie", "_".join(words)) + "s"
 
     # ---- files -------------------------------------------------------------------------------------------------
 
@@ -185,7 +226,8 @@ class Writer(Values):
             if x.name in CREATED:
                 given = ", ".join(f"{self.type_in(v)} {parameter(v.name)}" for v in x.inputs)
                 text += f"\n        partial void Created({given});\n"
-        return text + "".join("\n" + self.call(x) for x in self.generated(c)) + "    }\n"
+        calls = self.generated(c)
+        return text + "".join("\n" + self.call(x) for x in calls) + "".join(self.lists(calls, c.lists)) + "    }\n"
 
     def generated(self, c):
         return [x for x in c.calls if x in self.calls]
@@ -195,7 +237,8 @@ class Writer(Values):
 
     def classes(self):
         parts = [self.cls(c) for c in self.surface.classes.values()]
-        functions = [self.call(c) for c in self.surface.functions if c in self.calls]
+        calls = [c for c in self.surface.functions if c in self.calls]
+        functions = [*map(self.call, calls), "".join(self.lists(calls, self.surface.lists)).lstrip("\n")]
         parts.append(tagged("summary", "Calls that need no object.", "    ") +
                      "    public static unsafe partial class Library\n    {\n" + "\n".join(functions) + "    }\n")
         return self.file(parts)
@@ -242,9 +285,10 @@ class Writer(Values):
     @staticmethod
     def file(parts):
         text = "\n".join(parts)
-        needs = {"System": r"IDisposable|IntPtr|Span<|Func<|IProgress|\[Flags\]", "System.Collections.Generic": r"IReadOnlyList|IDictionary",
+        needs = {"System": r"IDisposable|IntPtr|Span<|Func<|IProgress|\[Flags\]", "System.Collections.Generic": r"IReadOnlyList|IDictionary|IEnumerable",
+                 "System.IO": r"\bStream \w",
                  "System.Runtime.InteropServices": r"UnmanagedFunctionPointer|MemoryMarshal|StructLayout",
-                 "System.Threading": r"CancellationToken"}
+                 "System.Text": r"Encoding\.", "System.Threading": r"CancellationToken"}
         using = "".join(f"using {n};\n" for n, pattern in needs.items() if re.search(pattern, text))
         return f"{NOTE}#pragma warning disable 1573 // parameters whose names tell enough\n{using}\nnamespace Ggufx\n{{\n{text}}}\n"
 

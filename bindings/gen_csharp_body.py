@@ -8,7 +8,7 @@ import languages
 from gen_csharp_words import camel, parameter, pointer, wrap
 
 # Constructors that a partial method follows: code by hand needs something of their arguments.
-CREATED = {"ggufx_kv_create", "ggufx_session_create"}
+CREATED = {"ggufx_session_create"}
 
 
 class Body:
@@ -88,6 +88,11 @@ class Body:
                 return made
             self.before.append(f"{native}* {pointer(v.name)} = {made};")  # once, not in the loop
             return pointer(v.name)
+        if v.kind == "state":
+            self.locals.append(f"{w.native(v.struct)} {n}Native;")
+            self.before.append(f"{n}.Fill(&{n}Native);")
+            self.after.append(f"{n} = new {w.struct_name(v.struct)}(&{n}Native);")
+            return f"&{n}Native"
         if v.kind == "progress":
             self.needs.append("progress")
             return self.progress
@@ -348,6 +353,7 @@ class Body:
             return lines
         if made is not None:
             return [f"return result == IntPtr.Zero ? null : new {w.class_name(made.object)}(new {w.handle(made.object)}(Handle, result));"]
+        lines += self.after
         lines += [f"{self.writer.out_name(v, self.taken())} = {self.value(v)};" for v in call.outputs[1:]
                   if self.writer.out_name(v, self.taken()) != self.value(v)]
         if call.outputs:

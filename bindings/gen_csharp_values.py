@@ -43,7 +43,7 @@ class Values(Words):
             return f"IReadOnlyList<{self.listed(v)}>"
         if v.kind == "object":
             return self.class_name(v.object)
-        if v.kind in ("options", "struct"):
+        if v.kind in ("options", "struct", "state"):
             return self.struct_name(v.struct)
         if v.kind == "callback":
             return self.delegate(v)

@@ -250,6 +250,8 @@ class Surface:
             for v in call.arguments:
                 if v.way in ways:
                     add(v, v.way)
+                if v.kind == "state":
+                    add(v, "out")
         return ways["out"], ways["in"]
 
     def used_structs(self, calls):

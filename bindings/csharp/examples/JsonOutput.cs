@@ -20,8 +20,7 @@ static class JsonOutput
         using (var grammar = new Grammar(rt, tokenizer, new GrammarOptions { Kind = GrammarKind.JsonSchema, Flags = GrammarFlags.Compact, Text = Schema }))
         using (var generator = new Generator(session, new GeneratorOptions { Grammar = grammar }))
         {
-            generator.SetPrompt(new Prompt { Text = "Once upon a time" });
-            for (Event e = generator.Next(); e.Kind != EventKind.End; e = generator.Next()) Console.Write(e.Text);
+            foreach (Event e in generator.Stream(new Prompt { Text = "Once upon a time" })) Console.Write(e.Text);
             Console.WriteLine();
         }
     }

@@ -14,9 +14,8 @@ static class Story
         using (var generator = new Generator(session, new GeneratorOptions { MaxTokens = 34 }))
         {
             const string prompt = "Once upon a time";
-            generator.SetPrompt(new Prompt { Text = prompt });
             Console.Write(prompt);
-            for (Event e = generator.Next(); e.Kind != EventKind.End; e = generator.Next()) Console.Write(e.Text);
+            foreach (Event e in generator.Stream(new Prompt { Text = prompt })) Console.Write(e.Text);
             Console.WriteLine();
         }
     }

@@ -3,7 +3,9 @@
 #pragma warning disable 1573 // parameters whose names tell enough
 using System;
 using System.Collections.Generic;
+using System.IO;
 using System.Runtime.InteropServices;
+using System.Text;
 using System.Threading;
 
 namespace Ggufx
@@ -1077,6 +1079,18 @@ namespace Ggufx
             Check.Ok(status, &e);
             return Native.Text(result, resultNeeded);
         }
+
+        /// <summary>Results of MetaAt, in order.</summary>
+        public IEnumerable<MetaFacts> Metas
+        {
+            get { for (long i = 0; i < MetaCount; i++) yield return MetaAt(i); }
+        }
+
+        /// <summary>Results of Tensor, in order.</summary>
+        public IEnumerable<Tensor> Tensors
+        {
+            get { for (long i = 0; i < TensorCount; i++) yield return Tensor(i); }
+        }
     }
 
     /// <summary>View of weight data with type, shape and row stride. Immutable. A tensor that GgufFile.Tensor returns is
@@ -1343,6 +1357,12 @@ namespace Ggufx
             }
         }
 
+        /// <summary>The same with a stream, which stays the caller's.</summary>
+        public void Save(Stream write)
+        {
+            Save(Streams.Writer(write));
+        }
+
         /// <summary>Creates a generator from a snapshot, with the options of the saved one.</summary>
         /// <param name="read">Fills all n bytes and returns Status.Ok, or returns another status, which ends the call. At the end
         /// of the data it returns Status.Truncated.</param>
@@ -1366,6 +1386,12 @@ namespace Ggufx
                 made.Share(session.Handle);
                 return new Generator(made);
             }
+        }
+
+        /// <summary>The same with a stream, which stays the caller's.</summary>
+        public static Generator Load(Session session, Stream read, GeneratorOptions options = null)
+        {
+            return Load(session, Streams.Reader(read), options);
         }
 
         /// <summary>Copies the token ids of prompt and output.</summary>
@@ -1759,6 +1785,18 @@ namespace Ggufx
                         &e);
             }
         }
+
+        /// <summary>Results of EntryAt, in order.</summary>
+        public IEnumerable<ImatrixEntry> Entries
+        {
+            get { for (long i = 0; i < (long)Info.Entries; i++) yield return EntryAt(i); }
+        }
+
+        /// <summary>Results of DatasetAt, in order.</summary>
+        public IEnumerable<string> Datasets
+        {
+            get { for (long i = 0; i < (long)Info.Datasets; i++) yield return DatasetAt(i); }
+        }
     }
 
     /// <summary>Keys and values per layer and sequence. A call that changes it is exclusive: another one at the same time fails
@@ -1771,8 +1809,6 @@ namespace Ggufx
 
         /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
         public void Dispose() { _made.Dispose(); }
-
-        partial void Created(Runtime rt, KvOptions options);
 
         /// <summary>Creates an empty cache.</summary>
         /// <exception cref="GgufxException">Argument, Memory, Limit, Type.</exception>
@@ -1791,11 +1827,8 @@ namespace Ggufx
             NativeKvOptions optionsNative;
             NativeError e;
             using (var scope = options == null ? null : Scope.New())
-            {
                 Check.Ok(NativeMethods.ggufx_kv_create(out _made, rt.Handle, KvOptions.Of(options, &optionsNative, scope), &e),
                     &e);
-                Created(rt, options);
-            }
         }
 
         /// <summary>Reserves the pages of nTokens tokens of a sequence in every layer.</summary>
@@ -2093,6 +2126,12 @@ namespace Ggufx
             }
         }
 
+        /// <summary>The same with a stream, which stays the caller's.</summary>
+        public void Save(uint sequence, Stream write)
+        {
+            Save(sequence, Streams.Writer(write));
+        }
+
         /// <summary>Replaces a sequence, or all, by a snapshot of KvCache.Save, of one sequence or of all.</summary>
         /// <param name="read">Fills all n bytes and returns Status.Ok, or returns another status, which ends the call. At the end
         /// of the data it returns Status.Truncated.</param>
@@ -2111,6 +2150,12 @@ namespace Ggufx
                 Check.Given(read, "read");
                 scope.End(NativeMethods.ggufx_kv_load(Handle, sequence, Callbacks.Read, scope.User(read), &e), &e);
             }
+        }
+
+        /// <summary>The same with a stream, which stays the caller's.</summary>
+        public void Load(uint sequence, Stream read)
+        {
+            Load(sequence, Streams.Reader(read));
         }
 
         /// <summary>Writes a snapshot to a file by atomic replace.</summary>
@@ -2284,6 +2329,47 @@ namespace Ggufx
             while (Native.Grows(status, ref result, resultNeeded));
             Check.Ok(status, &e);
             return Native.Cut(result, resultNeeded);
+        }
+
+        /// <summary>The same as a string; invalid UTF-8 is replaced.</summary>
+        public string DetokenizeText(ReadOnlySpan<int> ids, DetokenizeFlags flags = 0)
+        {
+            return Encoding.UTF8.GetString(Detokenize(ids, flags));
+        }
+
+        /// <summary>Converts token ids to text as Tokenizer.Detokenize does, for ids that come one after another
+        /// (streaming).</summary>
+        /// <exception cref="GgufxException">Argument, Capacity.</exception>
+        /// <remarks>
+        /// <para>Bytes of a character are kept in *state until it is complete or invalid. Each part is therefore valid UTF-8 if
+        /// the text is. With DetokenizeFlags.Flush all bytes are written. The parts together are the bytes that
+        /// Tokenizer.Detokenize returns for all ids. After a failure the state is as before.</para>
+        /// </remarks>
+        public byte[] DetokenizeStream(ref DetokenizerState state, ReadOnlySpan<int> ids)
+        {
+            NativeDetokenizerState stateNative;
+            UIntPtr resultNeeded;
+            NativeError e;
+            int status;
+            state.Fill(&stateNative);
+            var result = new byte[1024 + 8 * ids.Length];
+            do
+            {
+                fixed (int* pIds = &Native.First(ids))
+                fixed (byte* pResult = result)
+                    status = NativeMethods.ggufx_detokenize_stream(pResult, Native.Size(result.Length), &resultNeeded,
+                        &stateNative, Handle, pIds, Native.Size(ids.Length), &e);
+            }
+            while (Native.Grows(status, ref result, resultNeeded));
+            Check.Ok(status, &e);
+            state = new DetokenizerState(&stateNative);
+            return Native.Cut(result, resultNeeded);
+        }
+
+        /// <summary>The same as a string; invalid UTF-8 is replaced.</summary>
+        public string DetokenizeStreamText(ref DetokenizerState state, ReadOnlySpan<int> ids)
+        {
+            return Encoding.UTF8.GetString(DetokenizeStream(ref state, ids));
         }
 
         /// <summary>Describes a token.</summary>
@@ -2585,6 +2671,12 @@ namespace Ggufx
             }
         }
 
+        /// <summary>The same with a stream, which stays the caller's.</summary>
+        public void Save(uint sequence, Stream write)
+        {
+            Save(sequence, Streams.Writer(write));
+        }
+
         /// <summary>Replaces a sequence, or all, by a snapshot of Session.Save.</summary>
         /// <param name="read">Fills all n bytes and returns Status.Ok, or returns another status, which ends the call. At the end
         /// of the data it returns Status.Truncated.</param>
@@ -2605,6 +2697,12 @@ namespace Ggufx
                 Check.Given(read, "read");
                 scope.End(NativeMethods.ggufx_session_load(Handle, sequence, Callbacks.Read, scope.User(read), &e), &e);
             }
+        }
+
+        /// <summary>The same with a stream, which stays the caller's.</summary>
+        public void Load(uint sequence, Stream read)
+        {
+            Load(sequence, Streams.Reader(read));
         }
 
         /// <summary>Writes a snapshot to a file.</summary>
@@ -2885,6 +2983,12 @@ namespace Ggufx
                 fixed (byte* pPath = Native.Utf8(path))
                     Scope.End(scope, NativeMethods.ggufx_quantizer_finish(Handle, pPath, Scope.Progress(scope), &e), &e);
             }
+        }
+
+        /// <summary>Results of TensorAt, in order.</summary>
+        public IEnumerable<QuantizerTensorFacts> Tensors
+        {
+            get { for (long i = 0; i < (long)Info.Tensors; i++) yield return TensorAt(i); }
         }
     }
 
@@ -3615,6 +3719,24 @@ namespace Ggufx
             NativeError e;
             Check.Ok(NativeMethods.ggufx_type_row_bytes(&resultNative, (uint)type, n, &e), &e);
             return resultNative;
+        }
+
+        /// <summary>Results of PreTokenizerAt, in order.</summary>
+        public static IEnumerable<PreTokenizerFacts> PreTokenizers
+        {
+            get { for (long i = 0; i < PreTokenizerCount; i++) yield return PreTokenizerAt(i); }
+        }
+
+        /// <summary>Results of FileTypeAt, in order.</summary>
+        public static IEnumerable<FileTypeFacts> FileTypes
+        {
+            get { for (long i = 0; i < FileTypeCount; i++) yield return FileTypeAt(i); }
+        }
+
+        /// <summary>Results of ChatTemplateBuiltinName, in order.</summary>
+        public static IEnumerable<string> ChatTemplateBuiltinNames
+        {
+            get { for (long i = 0; ChatTemplateBuiltinName(i) != null; i++) yield return ChatTemplateBuiltinName(i); }
         }
     }
 }

@@ -1,7 +1,6 @@
-// GGUF files: from bytes and streams, keys and tensors by name.
+// GGUF files: from bytes and streams, tensors by name.
 // SPDX-License-Identifier: MIT
 using System;
-using System.Collections.Generic;
 using System.IO;
 using System.Runtime.InteropServices;
 
@@ -93,19 +92,13 @@ namespace Ggufx
             return new GgufFile(made);
         }
 
-        /// <summary>All keys in file order.</summary>
-        public IEnumerable<Meta> Metas
+        /// <summary>Bytes of a string, valid as long as the file; MetaString is its text.</summary>
+        public ReadOnlySpan<byte> MetaBytes(long index)
         {
-            get { for (long i = 0; i < MetaCount; i++) yield return new Meta(this, i); }
-        }
-
-        /// <summary>A key.</summary>
-        public Meta this[string key] { get { return new Meta(this, MetaFind(key)); } }
-
-        /// <summary>All tensors in file order.</summary>
-        public IEnumerable<Tensor> Tensors
-        {
-            get { for (long i = 0; i < TensorCount; i++) yield return Tensor(i); }
+            NativeText text;
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_file_meta_string(&text, Handle, Native.Size(index), &e), &e);
+            return new ReadOnlySpan<byte>(text.data, checked((int)text.size));
         }
 
         /// <summary>A tensor by its name.</summary>

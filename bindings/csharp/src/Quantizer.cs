@@ -7,16 +7,6 @@ namespace Ggufx
 {
     public sealed unsafe partial class Quantizer
     {
-        /// <summary>All tensors in the order they are written.</summary>
-        public IEnumerable<QuantizerTensorFacts> Tensors
-        {
-            get
-            {
-                long n = (long)Info.Tensors;
-                for (long i = 0; i < n; i++) yield return TensorAt(i);
-            }
-        }
-
         /// <summary>Set per-tensor overrides by a function; null leaves a tensor to the recipe.
         /// Replaces earlier overrides; after a failure the plan is as it was.</summary>
         public void Choose(Func<QuantizerTensorFacts, TensorType?> rule)

@@ -1,7 +1,6 @@
-// Hooks of a runtime, and calls that need no object.
+// Hooks of a runtime.
 // SPDX-License-Identifier: MIT
 using System;
-using System.Collections.Generic;
 
 namespace Ggufx
 {
@@ -71,31 +70,6 @@ namespace Ggufx
             long record = Library.StructSize("ggufx_error");
             if (abi != Constants.AbiVersion || record != sizeof(NativeError))
                 throw Check.Error(Status.Version, $"VERSION: the library has ABI {abi} and errors of {record} bytes");
-        }
-    }
-
-    public static unsafe partial class Library
-    {
-        /// <summary>All quantization mixes, most bits first.</summary>
-        public static IEnumerable<FileTypeFacts> FileTypes
-        {
-            get { for (long i = 0; i < FileTypeCount; i++) yield return FileTypeAt(i); }
-        }
-
-        /// <summary>Every pre-tokenizer that the library knows.</summary>
-        public static IEnumerable<PreTokenizerFacts> PreTokenizers
-        {
-            get { for (long i = 0; i < PreTokenizerCount; i++) yield return PreTokenizerAt(i); }
-        }
-
-        /// <summary>Names of the built-in formats of conversations.</summary>
-        public static IEnumerable<string> ChatFormats
-        {
-            get
-            {
-                string name;
-                for (long i = 0; (name = ChatTemplateBuiltinName(i)) != null; i++) yield return name;
-            }
         }
     }
 }

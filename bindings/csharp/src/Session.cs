@@ -2,10 +2,7 @@
 // SPDX-License-Identifier: MIT
 using System;
 using System.Collections.Generic;
-using System.IO;
-using System.Linq;
 using System.Runtime.InteropServices;
-using System.Threading;
 
 namespace Ggufx
 {
@@ -127,11 +124,5 @@ namespace Ggufx
             Decode(items, options, logits);
             return logits;
         }
-
-        /// <summary>Write a snapshot of a sequence, or of Constants.AllSequences.</summary>
-        public void Save(uint sequence, Stream to) { Save(sequence, Streams.Writer(to)); }
-
-        /// <summary>Replace a sequence, or all, by a snapshot; whole or not at all.</summary>
-        public void Load(uint sequence, Stream from) { Load(sequence, Streams.Reader(from)); }
     }
 }

@@ -2137,6 +2137,28 @@ namespace Ggufx
         }
     }
 
+    /// <summary>State between two parts of a text. The struct never grows.</summary>
+    public partial struct DetokenizerState
+    {
+        /// <summary>Bytes of an incomplete character, in an internal form; 0 at the start.</summary>
+        public ulong Waiting { get; set; }
+        /// <summary>Set by the caller, DetokenizeFlags.Flush for the last part.</summary>
+        public DetokenizeFlags Flags { get; set; }
+
+        internal unsafe DetokenizerState(NativeDetokenizerState* o) : this()
+        {
+            Waiting = o->waiting;
+            Flags = (DetokenizeFlags)o->flags;
+        }
+
+        internal unsafe void Fill(NativeDetokenizerState* o)
+        {
+            *o = default(NativeDetokenizerState);
+            o->waiting = Waiting;
+            o->flags = (uint)Flags;
+        }
+    }
+
     /// <summary>Token facts.</summary>
     public sealed partial class TokenFacts
     {

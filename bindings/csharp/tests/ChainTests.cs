@@ -105,11 +105,9 @@ public static partial class Tests
         using (var generator = new Generator(session, options))
         {
             session.Dispose(); // is freed with the generator
-            generator.SetPrompt(new Prompt { Tokens = prompt });
-            Event e = generator.Next();
-            for (; e.Kind != EventKind.End; e = generator.Next()) ids.AddRange(e.Tokens.Select(token => token.Id));
+            foreach (Event e in generator.Stream(new Prompt { Tokens = prompt })) ids.AddRange(e.Tokens.Select(token => token.Id));
             info = generator.Info;
-            That(e.End == End.Length && ids.Count == 60 && info.Tokens == 60 && info.Accepted <= info.Drafted);
+            That(info.End == End.Length && ids.Count == 60 && info.Tokens == 60 && info.Accepted <= info.Drafted);
         }
         return ids.ToArray();
     }
@@ -138,6 +136,14 @@ public static partial class Tests
         Event e = generator.Next();
         for (; e.Kind != EventKind.End; e = generator.Next()) text += e.Text;
         That(text == "once" && e.End == End.Eog);
+        var prompt = new Prompt { Tokens = new[] { 1, 300 } };
+        e = generator.Stream(prompt, new CancellationTokenSource().Token).Last();
+        That(e.Kind == EventKind.End && e.End == End.Eog);
+        Fails(Status.Argument, () => generator.Stream(new Prompt()));
+        Throws<GgufxCanceledException>(() => generator.Stream(prompt, cancelled.Token).Count());
+        That(generator.Next().End == End.Cancelled);
+        foreach (Event first in generator.Stream(prompt)) break; // which cancels it, too
+        That(generator.Info.State != GeneratorState.Ended && generator.Next().End == End.Cancelled);
         Fails(Status.Limit, () => new Generator(DraftSession(), new GeneratorOptions { Draft = new DraftOptions { Draft = 32 } }));
         generator.Dispose();
         Throws<ObjectDisposedException>(() => generator.Next());

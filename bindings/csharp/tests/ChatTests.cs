@@ -44,8 +44,8 @@ public static partial class Tests
 
     static void TestFormatsHaveNames()
     {
-        That(Library.ChatFormats.Contains("chatml"));
-        foreach (string name in Library.ChatFormats)
+        That(Library.ChatTemplateBuiltinNames.Contains("chatml"));
+        foreach (string name in Library.ChatTemplateBuiltinNames)
             That(new ChatTemplate(Rt, null, new ChatTemplateOptions { Format = name }).Render(new ChatRequest { MessagesJson = Hello }).Contains("Hi"), name);
     }
 

@@ -34,7 +34,7 @@ public static partial class Tests
             var other = GgufFile.Open(rt, path); // that no close reaches
             var w = Owned(file.Tensor("output_norm.weight"));
             var part = Owned(w.Slice(0, 0, 8));
-            var key = file["general.architecture"];
+            var key = file.MetaFind("general.architecture");
             var model = Owned(new Model(rt, other));
             var tokenizer = Owned(new Tokenizer(other));
             var session = Owned(new Session(model, new SessionOptions { Context = 32, Batch = 1, Sequences = 2 }));
@@ -57,7 +57,7 @@ public static partial class Tests
             Calls.Add(() => rt.QuantizeBlocks(new byte[34], TensorType.Q8_0, rows, 1, 32));
             Calls.Add(() => That(file.Info.Tensors == 38, "File.Info"));
             Calls.Add(() => That(file.Tensor("output_norm.weight").Info.Name == "output_norm.weight", "File.Tensor"));
-            Calls.Add(() => That(key.ToString() == "llama" && key.Key == "general.architecture", "Meta"));
+            Calls.Add(() => That(file.MetaString(key) == "llama" && file.MetaAt(key).Key == "general.architecture", "Meta"));
             Calls.Add(() => That(w.Info.Name == "output_norm.weight", "Tensor.Info"));
             Calls.Add(() => That(part.Info.Ne[0] == 8, "Slice.Info"));
             Calls.Add(() => That(model.Info.Architecture == "llama", "Model.Info"));

@@ -26,20 +26,22 @@ public static partial class Tests
         using (var file = Demo())
         {
             That(file.MetaCount == 33 && file.TensorCount == 38 && file.Metas.Count() == 33);
-            That(file["general.architecture"].ToString() == "llama");
-            That(file["general.architecture"].Bytes.Length == 5);
-            That(file["llama.context_length"].ToUInt64() == 512 && file["llama.context_length"].ToInt64() == 512);
-            That(file["llama.rope.freq_base"].ToDouble() == 10000);
-            var tokens = file["tokenizer.ggml.tokens"];
-            That(tokens.Type == MetaType.ARRAY && tokens.Info.ElementType == MetaType.STRING && tokens.Info.Count == 1024);
-            That(tokens.StringAt(2) == "</s>" && tokens.Key == "tokenizer.ggml.tokens");
-            That(file["tokenizer.ggml.scores"].ToDoubles(1020, 4)[0] < 0);
-            Fails(Status.Argument, () => file["tokenizer.ggml.scores"].ToDoubles(1021, 4));
-            Fails(Status.Argument, () => file["tokenizer.ggml.scores"].ToDoubles(0, -1));
-            Fails(Status.NotFound, () => file["no.such.key"].ToString());
-            Fails(Status.ValueType, () => tokens.ToUInt64());
-            Fails(Status.ValueType, () => tokens.Nested(0));
-            Fails(Status.Argument, () => tokens.StringAt(1024));
+            long name = file.MetaFind("general.architecture"), context = file.MetaFind("llama.context_length");
+            That(file.MetaString(name) == "llama");
+            That(file.MetaBytes(name).Length == 5);
+            That(file.MetaU64(context) == 512 && file.MetaI64(context) == 512);
+            That(file.MetaF64(file.MetaFind("llama.rope.freq_base")) == 10000);
+            long tokens = file.MetaFind("tokenizer.ggml.tokens"), scores = file.MetaFind("tokenizer.ggml.scores");
+            var info = file.MetaAt(tokens);
+            That(info.Type == MetaType.ARRAY && info.ElementType == MetaType.STRING && info.Count == 1024);
+            That(file.MetaArrayString(tokens, 2) == "</s>" && info.Key == "tokenizer.ggml.tokens");
+            That(file.MetaArrayF64(scores, 1020, 4)[0] < 0);
+            Fails(Status.Argument, () => file.MetaArrayF64(scores, 1021, 4));
+            Fails(Status.Argument, () => file.MetaArrayF64(scores, 0, -1));
+            Fails(Status.NotFound, () => file.MetaFind("no.such.key"));
+            Fails(Status.ValueType, () => file.MetaU64(tokens));
+            Fails(Status.ValueType, () => file.MetaArrayNested(tokens, 0));
+            Fails(Status.Argument, () => file.MetaArrayString(tokens, 1024));
         }
     }
 

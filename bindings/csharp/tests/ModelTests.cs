@@ -59,18 +59,24 @@ public static partial class Tests
         string text = "The little dog, \u00e9\U0001f600!";
         var ids = tokenizer.Tokenize(text);
         var half = ids.Where(id => tokenizer.TokenInfo(id).Text.SequenceEqual(new[] { '<', '0', 'x', 'C', '3', '>' }.Select(c => (byte)c))).ToArray();
-        var detokenizer = new Detokenizer(tokenizer, DetokenizeFlags.Flush); // which it takes out
+        var part = default(DetokenizerState);
+        Func<byte[]> finish = () =>
+        {
+            var last = new DetokenizerState { Waiting = part.Waiting, Flags = DetokenizeFlags.Flush };
+            part = default(DetokenizerState);
+            return tokenizer.DetokenizeStream(ref last, new int[0]);
+        };
         for (int round = 0; round < 2; round++)
         {
-            var parts = ids.Select(id => detokenizer.Push(new[] { id })).ToArray();
-            That(string.Concat(parts) == text && parts.Count(part => part == "") >= 4, string.Join("|", parts));
-            That(detokenizer.Finish() == "" && half.Length == 1 && detokenizer.Push(half) == "");
-            Fails(Status.Argument, () => detokenizer.Push(new[] { 5000 }));
-            That(detokenizer.FinishBytes().SequenceEqual(new byte[] { 0xc3 }));
-            That(detokenizer.Push(ids) + detokenizer.Finish() == text);
+            var parts = ids.Select(id => tokenizer.DetokenizeStreamText(ref part, new[] { id })).ToArray();
+            That(string.Concat(parts) == text && parts.Count(x => x == "") >= 4, string.Join("|", parts));
+            That(finish().Length == 0 && half.Length == 1 && tokenizer.DetokenizeStreamText(ref part, half) == "");
+            Fails(Status.Argument, () => tokenizer.DetokenizeStream(ref part, new[] { 5000 }));
+            That(finish().SequenceEqual(new byte[] { 0xc3 }));
+            That(tokenizer.DetokenizeStreamText(ref part, ids) == text && finish().Length == 0);
         }
         tokenizer.Dispose();
-        Throws<ObjectDisposedException>(() => detokenizer.Push(ids));
+        Throws<ObjectDisposedException>(() => tokenizer.DetokenizeStream(ref part, ids));
     }
 
     static void TestSpecialTokensAndPreTokenizers()
@@ -211,9 +217,10 @@ public static partial class Tests
         That((ulong)new System.IO.FileInfo(path).Length == w.Info().Bytes);
         var file = GgufFile.Open(Rt, path);
         File.Delete(path);
-        That(file["a.u8"].ToUInt64() == 200 && file["a.i32"].ToInt64() == -7 && file["a.bool"].ToBoolean());
-        That(file["a.array"].ToInt64s(0, 3)[1] == -2 && file["a.array"].ToUInt64s(2, 1)[0] == 3 && file["a.texts"].StringAt(2) == "two\0");
-        That(file["a.nested"].Nested(1).ToUInt64() == 9);
+        Func<string, long> key = name => file.MetaFind(name);
+        That(file.MetaU64(key("a.u8")) == 200 && file.MetaI64(key("a.i32")) == -7 && file.MetaBool(key("a.bool")));
+        That(file.MetaArrayI64(key("a.array"), 0, 3)[1] == -2 && file.MetaArrayU64(key("a.array"), 2, 1)[0] == 3);
+        That(file.MetaArrayString(key("a.texts"), 2) == "two\0" && file.MetaU64(file.MetaArrayNested(key("a.nested"), 1)) == 9);
         That(file.Tensor("t1").Data[255] == 7 && file.Tensor("t2").Data[63] == 63);
         w.Rename("a.u8", "b.u8");
         w.Unset("a.bool");

@@ -123,7 +123,7 @@ public static partial class Tests
         var q = Planned(new QuantizerOptions { Imatrix = Imatrix.OpenMemory(Rt, OldImatrix()), ImatrixName = "calibration.dat" });
         That(q.Info.Missing > 0);
         q.Run(path);
-        using (var file = GgufFile.Open(Rt, path)) That(file["quantize.imatrix.file"].ToString() == "calibration.dat");
+        using (var file = GgufFile.Open(Rt, path)) That(file.MetaString(file.MetaFind("quantize.imatrix.file")) == "calibration.dat");
         File.Delete(path);
     }
 }
