@@ -50,7 +50,7 @@ class Writer(Structs):
             return [f"{c} := {at}.enter(run, {how})"], c
         if v.kind == "objects":
             return [f"{c} := objects[C.{v.object}](run, {n})"], c
-        if v.kind in ("options", "struct"):
+        if v.kind in ("options", "struct", "state"):
             return [f"{c} := one[C.{v.struct}](run, {n})", *self.struct_checks(call, v, n)], c
         if v.kind == "structs":
             return [f"{c} := list[C.{v.struct}](run, {n})"], c
@@ -265,7 +265,9 @@ class Writer(Structs):
                 f"grown := {grow[0]}", f"if !{grow[1]} && !grown {{\n\t\treturn {zeros}\n\t}}"]
             again += [f"sizes({lower(v.name)})" for v in twos if v.kind == "structs" and self.surface.structs[v.struct].sized]
             done = wrapped(f"err := run.done({invoked})", 1).rstrip("\n")
-            return ["for {\n" + done + f"\n\tif err == nil {{\n\t\treturn {', '.join(values)}, nil\n\t}}\n\t" +
+            kept = "".join(f"\t\t*{lower(v.name)} = {go_function(self.struct_name(v.struct))}(c{words(v.name)})\n"
+                           for v in call.inputs if v.kind == "state")
+            return ["for {\n" + done + f"\n\tif err == nil {{\n{kept}\t\treturn {', '.join(values)}, nil\n\t}}\n\t" +
                     "\n\t".join(again) + "\n}"]
         made = next((v for v in call.outputs if v.kind == "object"), None)
         if call.fails:
@@ -286,6 +288,11 @@ class Writer(Structs):
             return head + keep + [f"return {', '.join([*good, 'nil'])}"]
         if call.result is None:
             return [invoked, "return nil"]
+        if call.result.kind == "object":  # of the receiver
+            go, owner = self.class_name(call.result.object), self.home(call)
+            handle = (f"handle{{p: unsafe.Pointer(p), owner: {self.receiver(owner.object)}.handle, "
+                      f'owned: "{go.lower()}\'s {" ".join(self.surface.classes[owner.object].words)}"}}')
+            return [f"p := {invoked}", "if p == nil {\n\treturn nil\n}", f"return &{go}{{&{handle}}}"]
         value = self.plain_result(call.result, invoked)
         return [f"return {value}{', nil' if self.gives_error(call) else ''}"]
 

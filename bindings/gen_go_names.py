@@ -12,9 +12,9 @@ NUMBERS = {"int8_t": "int8", "uint8_t": "uint8", "int16_t": "int16", "uint16_t":
            "uint32_t": "uint32", "int64_t": "int64", "uint64_t": "uint64", "size_t": "int", "float": "float32",
            "double": "float64", "ggufx_status": "int32"}
 # Reasons of surface.py that are none in Go, whose slices are views.
-PLAIN = {"views of the caller's memory", "a callback that is kept"}
+PLAIN = {"views of the caller's memory", "a callback that is kept", "state of the caller"}
 # Calls that an idiom replaces.
-LEFT_OUT = {"ggufx_file_tensor", "ggufx_abi_version", "ggufx_struct_size", "ggufx_status_name"}
+LEFT_OUT = {"ggufx_abi_version", "ggufx_struct_size", "ggufx_status_name"}
 
 
 class Names:
@@ -23,6 +23,9 @@ class Names:
         for c in surface.calls:
             c.go = not (c.name in LEFT_OUT or (c.hand and (c.hand not in PLAIN or self.needs_hand(c))))
         self.calls = [c for c in surface.calls if c.go]
+        for x in [x for c in surface.classes.values() for x in c.lists] + list(surface.lists):
+            if x.at and x.at.words == x.words:  # its name alone is that of what finds one by its name
+                x.at.words = [*x.words, "at"]
         self.by_name = {c.name: c for c in surface.calls}
         self.constants = {c: constant(e.name, m) for e in surface.enumerations.values() for m, c, _, _ in e.members}
         self.fields = {s: self.field_names(s) for s in surface.structs}
@@ -201,7 +204,7 @@ class Names:
             return "*" + self.class_name(v.object)
         if v.kind == "objects":
             return "[]*" + self.class_name(v.object)
-        if v.kind in ("options", "struct"):
+        if v.kind in ("options", "struct", "state"):
             return "*" + self.struct_name(v.struct)
         if v.kind == "structs":
             return "[]" + self.struct_name(v.struct)

@@ -142,8 +142,10 @@ class Structs(Names):
                 if not call.go:  # by hand; the structs of arrays are generated
                     if v.kind == "structs" and v.way == "in":
                         into(v.struct, self.ins)
-                elif v.kind in ("options", "struct", "structs") and v.way == "in":
+                elif v.kind in ("options", "struct", "structs", "state") and v.way == "in":
                     into(v.struct, self.ins)
+                    if v.kind == "state":
+                        into(v.struct, self.outs)
                 elif v.way == "out" and v.struct:
                     into(v.struct, self.outs)
                 elif v.kind == "callback":

@@ -22,12 +22,11 @@ READMES = {"rust": "rust/ggufx"}  # folder of the published crate
 
 
 def first_program(language, fence):
-    """Returns the README's first program, of at most 20 lines (30 in Go)."""
+    """Returns the README's first program, of at most 20 lines."""
     text = (HERE / READMES.get(language, language) / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(rf"^```{fence}\n(.*?)^```$", text, re.M | re.S)
-    most = 30 if language == "go" else 20
-    if not blocks or blocks[0].count("\n") > most:
-        sys.exit(f"{language}/README.md: no first program of at most {most} lines")
+    if not blocks or blocks[0].count("\n") > 20:
+        sys.exit(f"{language}/README.md: no first program of at most 20 lines")
     return blocks[0]
 
 

@@ -122,16 +122,16 @@ func generated(t testing.TB, rt *ggufx.Runtime, draft *ggufx.DraftOptions) ([]in
 		Flags: ggufx.GeneratorIDsOnly | ggufx.GeneratorIgnoreEog, MaxTokens: 60, Draft: draft,
 		Sampler: must[*ggufx.Sampler](t)(rt.NewSampler(1024, 3))}))
 	ok(t, s.Close()) // is freed with the generator
-	ok(t, g.SetPrompt(&ggufx.Prompt{Tokens: prompt}))
+	output := must[*ggufx.Stream](t)(g.Stream(&ggufx.Prompt{Tokens: prompt}))
 	var ids []int32
-	event := must[ggufx.Event](t)(g.Next(nil))
-	for ; event.Kind != ggufx.EventKindEnd; event = must[ggufx.Event](t)(g.Next(nil)) {
-		for _, token := range event.Tokens {
+	for output.Next(context.Background()) {
+		for _, token := range output.Event().Tokens {
 			ids = append(ids, token.ID)
 		}
 	}
+	ok(t, output.Err())
 	info := must[ggufx.GeneratorFacts](t)(g.Info())
-	check(t, event.End == ggufx.EndLength && len(ids) == 60 && info.Tokens == 60 && info.Accepted <= info.Drafted, info)
+	check(t, output.Event().End == ggufx.EndLength && len(ids) == 60 && info.Tokens == 60 && info.Accepted <= info.Drafted, info)
 	ok(t, g.Close())
 	return ids, info
 }
@@ -175,6 +175,26 @@ func TestACancelledCallChangesNothing(t *testing.T) {
 	check(t, text == "once" && event.End == ggufx.EndEog, text)
 	_, err = draftSession(t, rt).NewGenerator(&ggufx.GeneratorOptions{Draft: &ggufx.DraftOptions{Draft: 32}})
 	fails(t, err, ggufx.StatusLimit)
+	_, err = g.Stream(&ggufx.Prompt{})
+	fails(t, err, ggufx.StatusArgument)
+	output := must[*ggufx.Stream](t)(g.Stream(&ggufx.Prompt{Tokens: []int32{1, 300}}))
+	check(t, !output.Next(done) && errors.Is(output.Err(), context.Canceled), output.Err())
+	check(t, !output.Next(context.Background()) && must[ggufx.Event](t)(g.Next(nil)).End == ggufx.EndCancelled)
+}
+
+func TestAModelGenerates(t *testing.T) {
+	rt := newRuntime(t)
+	model := must[*ggufx.Model](t)(rt.NewModel(demo(t, rt), nil))
+	output := must[*ggufx.Stream](t)(model.Generate("Once upon a time", &ggufx.GeneratorOptions{MaxTokens: 4}))
+	ok(t, model.Close())
+	text := ""
+	for output.Next(context.Background()) {
+		text += output.Event().Text
+	}
+	check(t, output.Err() == nil && text == " Nib was", text)
+	ok(t, output.Close())
+	defer func() { check(t, recover() != nil) }()
+	ggufx.Must(model.Generate("", nil))
 }
 
 func TestMeasure(t *testing.T) {

@@ -52,7 +52,7 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 	other := must[*ggufx.File](t)(rt.Open(path, nil)) // which a close of the first does not reach
 	w := must[*ggufx.Tensor](t)(f.Tensor("output_norm.weight"))
 	part := must[*ggufx.Tensor](t)(w.Slice(0, 0, 8))
-	key := must[*ggufx.Meta](t)(f.Meta("general.architecture"))
+	key := must[int](t)(f.MetaFind("general.architecture"))
 	model := must[*ggufx.Model](t)(rt.NewModel(other, nil))
 	tokenizer := must[*ggufx.Tokenizer](t)(other.NewTokenizer())
 	session := must[*ggufx.Session](t)(model.NewSession(&ggufx.SessionOptions{Context: 32, Batch: 1, Sequences: 2}))
@@ -94,8 +94,8 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 			tensor, err := f.Tensor("token_embd.weight")
 			return right(tensor != nil, err)
 		}},
-		{"Meta.Text", func() error {
-			text, err := key.Text()
+		{"File.MetaString", func() error {
+			text, err := f.MetaString(key)
 			return right(text == "llama", err)
 		}},
 		{"Tensor.Info", func() error {

@@ -18,7 +18,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 	f, chain, blocks := demo(t, rt), newChain(t, nil), make([]byte, 34)
 	session := must[*ggufx.Session](t)(must[*ggufx.Model](t)(rt.NewModel(f, nil)).NewSession(nil))
 	generator := must[*ggufx.Generator](t)(session.NewGenerator(nil))
-	key := must[*ggufx.Meta](t)(f.Meta("tokenizer.ggml.scores"))
+	key := must[int](t)(f.MetaFind("tokenizer.ggml.scores"))
 	q, out, w := numbers(128), make([]float32, 128), must[*ggufx.Writer](t)(rt.NewWriter(nil))
 	for name, call := range map[string]func() error{
 		"a NUL in a path": func() error { _, err := rt.Open("a\x00b", nil); return err },
@@ -27,7 +27,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 			return err
 		},
 		"a negative size":          func() error { _, err := f.MetaAt(-1); return err },
-		"a negative count":         func() error { _, err := key.Float64s(0, -1); return err },
+		"a negative count":         func() error { _, err := f.MetaArrayF64(key, 0, -1); return err },
 		"a length of its own":      func() error { return appendTo(kv, 0, 0, 2, []int32{4}, numbers(128), numbers(128)) },
 		"a length of two arrays":   func() error { return appendBatch(kv, 0, []uint32{0, 1}, []int32{4}, numbers(128), numbers(128)) },
 		"lengths of optional ones": func() error { return kv.Calibrate(0, make([]float32, 64), make([]float32, 32), nil) },

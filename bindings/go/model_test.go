@@ -68,11 +68,18 @@ func TestIdsOneByOneGiveWholeCharacters(t *testing.T) {
 	tokenizer := must[*ggufx.Tokenizer](t)(demo(t, newRuntime(t)).NewTokenizer())
 	text := "The little dog, \u00e9\U0001f600!"
 	ids := must[[]int32](t)(tokenizer.Tokenize(text, 0))
-	out := tokenizer.NewDetokenizer(ggufx.DetokenizeFlush) // which it takes out
+	var state ggufx.DetokenizerState
+	push := func(ids ...int32) (string, error) { return tokenizer.DetokenizeStream(&state, ids) }
+	finish := func() string {
+		state.Flags = ggufx.DetokenizeFlush
+		rest := must[string](t)(push())
+		state = ggufx.DetokenizerState{}
+		return rest
+	}
 	for round := 0; round < 2; round++ {
 		told, empty, half := "", 0, int32(-1)
 		for _, id := range ids {
-			part := must[string](t)(out.Push(id))
+			part := must[string](t)(push(id))
 			check(t, utf8.ValidString(part), part)
 			if part == "" {
 				empty++
@@ -83,16 +90,16 @@ func TestIdsOneByOneGiveWholeCharacters(t *testing.T) {
 			told += part
 		}
 		check(t, told == text && empty >= 4, told, empty)
-		check(t, must[string](t)(out.Finish()) == "")
-		check(t, must[string](t)(out.Push(half)) == "")
-		_, err := out.Push(5000)
+		check(t, finish() == "")
+		check(t, must[string](t)(push(half)) == "")
+		_, err := push(5000)
 		fails(t, err, ggufx.StatusArgument)
-		check(t, must[string](t)(out.Finish()) == "\xc3")
-		check(t, must[string](t)(out.Push(ids...)) == text)
-		check(t, must[string](t)(out.Finish()) == "")
+		check(t, finish() == "\xc3")
+		check(t, must[string](t)(push(ids...)) == text)
+		check(t, finish() == "")
 	}
 	tokenizer.Close()
-	_, err := out.Push(ids[0])
+	_, err := push(ids[0])
 	check(t, errors.Is(err, os.ErrClosed), err)
 }
 
@@ -285,12 +292,12 @@ func TestWriting(t *testing.T) {
 	stat := must[os.FileInfo](t)(os.Stat(path))
 	check(t, must[ggufx.WriterFacts](t)(w.Info(nil)).Bytes == uint64(stat.Size()))
 	f := must[*ggufx.File](t)(rt.Open(path, nil))
-	key := func(name string) *ggufx.Meta { return must[*ggufx.Meta](t)(f.Meta(name)) }
-	check(t, must[uint64](t)(key("a.u8").Uint64()) == 200 && must[bool](t)(key("a.bool").Bool()))
-	array, one := must[[]int64](t)(key("a.array").Int64s(0, 3)), must[[]uint64](t)(key("a.array").Uint64s(2, 1))
-	check(t, array[1] == -2 && one[0] == 3)
-	check(t, must[string](t)(key("a.texts").TextAt(2)) == "two\x00")
-	check(t, must[uint64](t)(must[*ggufx.Meta](t)(key("a.nested").Nested(1)).Uint64()) == 9)
+	key := func(name string) int { return must[int](t)(f.MetaFind(name)) }
+	check(t, must[uint64](t)(f.MetaU64(key("a.u8"))) == 200 && must[bool](t)(f.MetaBool(key("a.bool"))))
+	array := must[[]int64](t)(f.MetaArrayI64(key("a.array"), 0, 3))
+	check(t, array[1] == -2 && must[[]uint64](t)(f.MetaArrayU64(key("a.array"), 2, 1))[0] == 3)
+	check(t, must[string](t)(f.MetaArrayString(key("a.texts"), 2)) == "two\x00")
+	check(t, must[uint64](t)(f.MetaU64(must[int](t)(f.MetaArrayNested(key("a.nested"), 1)))) == 9)
 	check(t, must[*ggufx.Tensor](t)(f.Tensor("t1")).Data()[255] == 7)
 	check(t, must[*ggufx.Tensor](t)(f.Tensor("t2")).Data()[63] == 63)
 	ok(t, w.Rename("a.u8", "b.u8"))

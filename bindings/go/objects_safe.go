@@ -1489,6 +1489,22 @@ func (f *File) TensorCount() int {
 	return int(C.ggufx_file_tensor_count(cFile))
 }
 
+// TensorAt returns the tensor `index`, in file order, borrowed; nil if the index is out of range.
+func (f *File) TensorAt(index int) *Tensor {
+	run := begin()
+	defer run.end()
+	cFile := f.enter(run, shared)
+	cIndex := run.size("index", index)
+	if run.err != nil {
+		return nil
+	}
+	p := C.ggufx_file_tensor(cFile, cIndex)
+	if p == nil {
+		return nil
+	}
+	return &Tensor{&handle{p: unsafe.Pointer(p), owner: f.handle, owned: "tensor's file"}}
+}
+
 // TensorFind finds the index of a tensor by its name of `length` bytes.
 //
 // Errors: StatusArgument, StatusNotFound.
@@ -1577,8 +1593,9 @@ func (f *File) NewTokenizer() (*Tokenizer, error) {
 	return &Tokenizer{run.hold(unsafe.Pointer(*made), destroyTokenizer, nil, f.handle)}, nil
 }
 
-// Tensor: view of weight data with type, shape and row stride. Immutable. A tensor that File.Tensor
-// returns is borrowed: it is valid until the file is destroyed and must not be destroyed itself.
+// Tensor: view of weight data with type, shape and row stride. Immutable. A tensor that
+// File.TensorAt returns is borrowed: it is valid until the file is destroyed and must not be
+// destroyed itself.
 type Tensor struct{ *handle }
 
 // Close lets go of the tensor. Calls that run end well; may be called again.
@@ -2845,6 +2862,37 @@ func (t *Tokenizer) Detokenize(ids []int32, flags DetokenizeFlags) (string, erro
 		err := run.done(C.ggufx_detokenize((*C.char)(address(out)), C.size_t(len(out)), outNeeded, cTokenizer,
 			(*C.int32_t)(address(ids)), C.size_t(len(ids)), C.uint32_t(flags), run.e))
 		if err == nil {
+			return string(out[:*outNeeded]), nil
+		}
+		if !grow(&out, int(*outNeeded), err) {
+			return "", err
+		}
+	}
+}
+
+// DetokenizeStream converts token ids to text as Tokenizer.Detokenize does, for ids that come one
+// after another (streaming).
+//
+// Bytes of a character are kept in *state until it is complete or invalid. Each part is therefore
+// valid UTF-8 if the text is. With DetokenizeFlush all bytes are written. The parts together are the
+// bytes that Tokenizer.Detokenize returns for all ids. After a failure the state is as before.
+//
+// Errors: StatusArgument.
+func (t *Tokenizer) DetokenizeStream(state *DetokenizerState, ids []int32) (string, error) {
+	run := begin()
+	defer run.end()
+	cTokenizer := t.enter(run, shared)
+	cState := one[C.ggufx_detokenizer_state](run, state)
+	if run.err != nil {
+		return "", run.err
+	}
+	outNeeded := slot[C.size_t](run)
+	out := make([]byte, 1024+8*len(ids))
+	for {
+		err := run.done(C.ggufx_detokenize_stream((*C.char)(address(out)), C.size_t(len(out)), outNeeded,
+			cState, cTokenizer, (*C.int32_t)(address(ids)), C.size_t(len(ids)), run.e))
+		if err == nil {
+			*state = detokenizerStateOf(cState)
 			return string(out[:*outNeeded]), nil
 		}
 		if !grow(&out, int(*outNeeded), err) {

@@ -133,8 +133,8 @@ func TestQuantizerOptions(t *testing.T) {
 		Imatrix: must[*ggufx.Imatrix](t)(rt.OpenImatrixMemory(oldImatrix(t)))})
 	check(t, must[ggufx.QuantizerFacts](t)(q.Info()).Missing > 0)
 	ok(t, q.Run(path, nil))
-	key := must[*ggufx.Meta](t)(must[*ggufx.File](t)(rt.Open(path, nil)).Meta("quantize.imatrix.file"))
-	check(t, must[string](t)(key.Text()) == "calibration.dat")
+	f = must[*ggufx.File](t)(rt.Open(path, nil))
+	check(t, must[string](t)(f.MetaString(must[int](t)(f.MetaFind("quantize.imatrix.file")))) == "calibration.dat")
 }
 
 func TestFileAndRuntimeOptions(t *testing.T) {

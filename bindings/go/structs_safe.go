@@ -1689,6 +1689,25 @@ func (o *TokenList) write(run *running, to *C.ggufx_token_list) {
 	to.n_tokens = C.size_t(len(o.Tokens))
 }
 
+// DetokenizerState: state between two parts of a text. The struct never grows.
+type DetokenizerState struct {
+	// Bytes of an incomplete character, in an internal form; 0 at the start
+	Waiting uint64
+	// Set by the caller, DetokenizeFlush for the last part
+	Flags DetokenizeFlags
+}
+
+func (o *DetokenizerState) write(run *running, to *C.ggufx_detokenizer_state) {
+	to.waiting = C.uint64_t(o.Waiting)
+	to.flags = C.uint32_t(o.Flags)
+}
+
+func detokenizerStateOf(from *C.ggufx_detokenizer_state) (to DetokenizerState) {
+	to.Waiting = uint64(from.waiting)
+	to.Flags = DetokenizeFlags(from.flags)
+	return to
+}
+
 // TokenFacts: result of Tokenizer.TokenInfo.
 type TokenFacts struct {
 	Flags TokenFlags

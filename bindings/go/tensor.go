@@ -7,42 +7,19 @@ import "C"
 
 import "unsafe"
 
-// TensorAt returns tensor i in file order; nil out of range, or when the file is closed. It is usable
-// until the file is closed.
-func (f *File) TensorAt(i int) *Tensor {
-	run := begin()
-	defer run.end()
-	cFile := f.enter(run, shared)
-	n := run.size("i", i)
-	if run.err != nil {
-		return nil
-	}
-	return f.tensor(cFile, n)
-}
-
-func (f *File) tensor(file *C.ggufx_file, i C.size_t) *Tensor {
-	p := C.ggufx_file_tensor(file, i)
-	if p == nil {
-		return nil
-	}
-	return &Tensor{&handle{p: unsafe.Pointer(p), owner: f.handle, owned: "tensor's file"}}
-}
-
 // Tensor finds a tensor by its name. It is usable until the file is closed.
 //
 // Errors: StatusArgument, StatusNotFound.
 func (f *File) Tensor(name string) (*Tensor, error) {
-	run := begin()
-	defer run.end()
-	cFile := f.enter(run, shared)
-	if run.err != nil {
-		return nil, run.err
-	}
-	i := slot[C.size_t](run)
-	if err := run.done(C.ggufx_file_tensor_find(i, cFile, chars(name), C.size_t(len(name)), run.e)); err != nil {
+	i, err := f.TensorFind(name)
+	if err != nil {
 		return nil, err
 	}
-	return f.tensor(cFile, *i), nil
+	tensor := f.TensorAt(i)
+	if tensor == nil { // the file was closed meanwhile, which this tells
+		_, err = f.TensorFind(name)
+	}
+	return tensor, err
 }
 
 // WrapTensor wraps a copy of blocks in file format; rowStride 0: dense.

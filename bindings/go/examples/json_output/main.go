@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log"
 	"os"
@@ -37,11 +38,12 @@ func main() {
 	defer grammar.Close()
 	generator := try(session.NewGenerator(&ggufx.GeneratorOptions{Grammar: grammar}))
 	defer generator.Close()
-	if err := generator.SetPrompt(&ggufx.Prompt{Text: "Once upon a time"}); err != nil {
-		log.Fatal(err)
+	output := try(generator.Stream(&ggufx.Prompt{Text: "Once upon a time"}))
+	for output.Next(context.Background()) {
+		fmt.Print(output.Event().Text)
 	}
-	for event := try(generator.Next(nil)); event.Kind != ggufx.EventKindEnd; event = try(generator.Next(nil)) {
-		fmt.Print(event.Text)
+	if err := output.Err(); err != nil {
+		log.Fatal(err)
 	}
 	fmt.Println()
 }

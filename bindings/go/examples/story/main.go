@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log"
 	"os"
@@ -30,12 +31,13 @@ func main() {
 	defer session.Close()
 	generator := try(session.NewGenerator(&ggufx.GeneratorOptions{MaxTokens: 34}))
 	defer generator.Close()
-	if err := generator.SetPrompt(&ggufx.Prompt{Text: prompt}); err != nil {
-		log.Fatal(err)
-	}
+	output := try(generator.Stream(&ggufx.Prompt{Text: prompt}))
 	fmt.Print(prompt)
-	for event := try(generator.Next(nil)); event.Kind != ggufx.EventKindEnd; event = try(generator.Next(nil)) {
-		fmt.Print(event.Text)
+	for output.Next(context.Background()) {
+		fmt.Print(output.Event().Text)
+	}
+	if err := output.Err(); err != nil {
+		log.Fatal(err)
 	}
 	fmt.Println()
 }
