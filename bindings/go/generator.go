@@ -2,7 +2,10 @@
 
 package ggufx
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Stream iterates over the events of an output, as bufio.Scanner does over lines:
 //
@@ -36,14 +39,14 @@ func (m *Model) Generate(prompt string, options *GeneratorOptions) (*Stream, err
 	return g.Stream(&Prompt{Text: prompt})
 }
 
-// Next computes the next event; false after EventKindEnd, or an error. A context that is done ends
-// the call and cancels the generator.
+// Next computes the next event; false after that of the end, or an error. A context that is done
+// ends the call and cancels the generator.
 func (s *Stream) Next(ctx context.Context) bool {
 	if s.err != nil || s.event.Kind == EventKindEnd {
 		return false
 	}
 	s.event, s.err = s.Generator.Next(&StepOptions{Watch: Watch{Context: ctx}})
-	if s.err != nil && ctx.Err() != nil {
+	if errors.Is(s.err, StatusCancelled) {
 		s.Cancel()
 	} else if s.event.End == EndError {
 		s.err = &Error{Status: s.event.Status, Offset: None, Index: None, Message: s.event.Text}
