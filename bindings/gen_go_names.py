@@ -13,6 +13,10 @@ NUMBERS = {"int8_t": "int8", "uint8_t": "uint8", "int16_t": "int16", "uint16_t":
            "double": "float64", "ggufx_status": "int32"}
 # Reasons of surface.py that are none in Go, whose slices are views.
 PLAIN = {"views of the caller's memory", "a callback that is kept", "state of the caller"}
+# Structs of functions that objects keep: their types, each of which a method of running by that name writes.
+HOOKS = {"ggufx_log": "LogFunction", "ggufx_executor": "Executor", "ggufx_allocator": "Allocator"}
+# Structs that code by hand writes, beside those of generated calls.
+FILLED = {"ggufx_runtime_options"}
 # Calls that an idiom replaces.
 LEFT_OUT = {"ggufx_abi_version", "ggufx_struct_size", "ggufx_status_name"}
 
@@ -212,6 +216,8 @@ class Names:
             return "[]string"
         if v.kind == "progress":
             return "*Watch"
+        if v.kind == "hook":
+            return HOOKS[v.struct]
         if v.kind == "callback":
             return self.callback_type(v)
         raise ValueError(v)

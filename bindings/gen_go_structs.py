@@ -6,7 +6,7 @@ import re
 import textwrap
 
 import surface as model
-from gen_go_names import Names
+from gen_go_names import FILLED, HOOKS, Names
 from gen_go_words import (
     NOTE, aligned, comment, declared, go_function, lower, member, named, types_only, whether, wrapped)
 from roles import base_of, stars_of
@@ -137,6 +137,8 @@ class Structs(Names):
                     into(p.struct, self.outs)
                 elif p.type in self.surface.structs:
                     into(p.type, self.outs)
+        for name in FILLED:
+            into(name, self.ins)
         for call in self.surface.calls:
             for v in call.arguments:
                 if not call.go:  # by hand; the structs of arrays are generated
@@ -152,7 +154,7 @@ class Structs(Names):
                     from_callback(v)
 
     def shown(self, name):
-        return [v for v in self.surface.structs[name].shown if not self.surface.has_hook(v) and
+        return [v for v in self.surface.structs[name].shown if (not self.surface.has_hook(v) or v.struct in HOOKS) and
                 v.kind not in ("buffer", "address") and not (v.kind == "callback" and not v.c.meaning.get("user"))]
 
     def purpose(self, struct):
@@ -249,6 +251,8 @@ class Structs(Names):
             return [f"{to}, to.{v.length} = run.copied({at})"]
         if v.kind == "progress":
             return [f"{to} = run.watch(&{at})"]
+        if v.kind == "hook":
+            return [f"{to} = run.{HOOKS[v.struct][:1].lower()}{HOOKS[v.struct][1:]}({at})"]
         if v.kind in ("options", "struct"):
             return [f"{to} = one[C.{v.struct}](run, {at})"]
         if v.kind == "object":

@@ -21,7 +21,8 @@ type Allocator interface {
 	Free(memory unsafe.Pointer, size, align uintptr)
 }
 
-type logSink func(level LogLevel, text string)
+// LogFunction gets the messages of a runtime, on any thread.
+type LogFunction func(level LogLevel, text string)
 
 // hook is a set of one function, which the library destroys also after a failure.
 func hook(f any) (unsafe.Pointer, *functions) {
@@ -38,7 +39,7 @@ func ggufxGoDestroy(user unsafe.Pointer) {
 	}
 }
 
-func (run *running) log(f logSink) *C.ggufx_log {
+func (run *running) logFunction(f LogFunction) *C.ggufx_log {
 	if f == nil {
 		return nil
 	}
@@ -76,7 +77,7 @@ func (run *running) allocator(f Allocator) *C.ggufx_allocator {
 //export ggufxGoLog
 func ggufxGoLog(user unsafe.Pointer, level C.int32_t, text *C.char, length C.size_t) {
 	defer func() { _ = recover() }() // a message is not worth the process
-	f, _ := functionOf[logSink](user)
+	f, _ := functionOf[LogFunction](user)
 	f(LogLevel(level), string(view(text, length)))
 }
 

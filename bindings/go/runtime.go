@@ -18,16 +18,6 @@ import "C"
 
 import "unsafe"
 
-// RuntimeOptions of NewRuntime; all unset is the default.
-type RuntimeOptions struct {
-	Threads        int // number of threads, including the caller; 0: one per usable processor
-	ISA            ISA // can only exclude detected instruction sets
-	WorkspaceBytes uint64
-	Log            func(level LogLevel, text string) // may be called on any thread
-	Executor       Executor
-	Allocator      Allocator
-}
-
 // NewRuntime creates a runtime; options may be nil. It fails with StatusVersion if the library does
 // not fit this package.
 //
@@ -38,20 +28,9 @@ func NewRuntime(options *RuntimeOptions) (*Runtime, error) {
 	}
 	run := begin()
 	defer run.end()
-	var o RuntimeOptions
-	if options != nil {
-		o = *options
-	}
-	if o.Threads < 0 || o.Threads > 1<<31-1 {
-		return nil, argument("%d threads", o.Threads)
-	}
-	to := alloc[C.ggufx_runtime_options](run, 1)
-	to.struct_size = C.sizeof_ggufx_runtime_options
-	to.threads, to.isa = C.uint32_t(o.Threads), C.ggufx_isa(o.ISA)
-	to.workspace_bytes = C.uint64_t(o.WorkspaceBytes)
-	to.log, to.executor, to.allocator = run.log(o.Log), run.executor(o.Executor), run.allocator(o.Allocator)
+	cOptions := one[C.ggufx_runtime_options](run, options)
 	made := slot[*C.ggufx_runtime](run)
-	if err := run.done(C.ggufx_runtime_create(made, to, run.e)); err != nil {
+	if err := run.done(C.ggufx_runtime_create(made, cOptions, run.e)); err != nil {
 		return nil, err
 	}
 	return &Runtime{run.hold(unsafe.Pointer(*made), destroyRuntime, nil)}, nil

@@ -65,6 +65,33 @@ func (o *AdapterUse) write(run *running, to *C.ggufx_adapter_use) {
 	to.scale = C.float(o.Scale)
 }
 
+// RuntimeOptions: options of a runtime. All zero means default.
+type RuntimeOptions struct {
+	// nil: mimalloc if it can be loaded, else the system's
+	Allocator Allocator
+	// nil: silent
+	Log LogFunction
+	// nil: an own thread pool, created on first use
+	Executor Executor
+	// Threads of the own pool, the caller's included. 0 = one per usable processor, which is also
+	// the maximum: more would only take turns.
+	Threads uint32
+	// ISA*, at most what was detected; StatusUnsupported if it is absent
+	ISA ISA
+	// Workspace per concurrent call, allocated at creation; 0 = default
+	WorkspaceBytes uint64
+}
+
+func (o *RuntimeOptions) write(run *running, to *C.ggufx_runtime_options) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_runtime_options{}))
+	to.allocator = run.allocator(o.Allocator)
+	to.log = run.logFunction(o.Log)
+	to.executor = run.executor(o.Executor)
+	to.threads = C.uint32_t(o.Threads)
+	to.isa = C.int32_t(o.ISA)
+	to.workspace_bytes = C.uint64_t(o.WorkspaceBytes)
+}
+
 // RuntimeFacts: result of Runtime.Info.
 type RuntimeFacts struct {
 	// ISA* in use
