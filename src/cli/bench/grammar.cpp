@@ -85,10 +85,7 @@ static int bench_grammar(const Globals &globals, const BenchGrammarOptions &opti
     const Runtime rt = make_runtime(globals);
     const File file = open_file(rt.get(), options.model, GGUFX_OPEN_METADATA_ONLY);
     const Tokenizer tokenizer = make_tokenizer(file.get());
-    const auto info =
-        facts<ggufx_tokenizer_facts>([&](ggufx_tokenizer_facts *out, ggufx_error *error) {
-            return ggufx_tokenizer_info(out, tokenizer.get(), error);
-        });
+    const ggufx_tokenizer_facts info = tokenizer_facts(tokenizer.get());
     std::string text = options.text.empty() ? "" : read_text(options.text);
     if (text.ends_with('\n')) text.pop_back(); // the file's newline, not the text's
     const std::vector<int32_t> ids =

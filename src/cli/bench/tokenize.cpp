@@ -86,10 +86,7 @@ static int bench_tokenize(const Globals &globals, const TokenizeOptions &options
     const CutText cut =
         text.empty() ? CutText() : measure_cut(tokenizer.get(), text, options.repeats);
     const double speed = text.empty() ? 0 : static_cast<double>(text.size()) * 1e-6 / cut.seconds;
-    const auto info =
-        facts<ggufx_tokenizer_facts>([&](ggufx_tokenizer_facts *out, ggufx_error *error) {
-            return ggufx_tokenizer_info(out, tokenizer.get(), error);
-        });
+    const ggufx_tokenizer_facts info = tokenizer_facts(tokenizer.get());
     Output out(globals);
     if (globals.json) {
         Json line = json_object();

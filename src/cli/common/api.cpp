@@ -171,6 +171,12 @@ ggufx_session_facts session_facts(const ggufx_session *session) {
     });
 }
 
+ggufx_tokenizer_facts tokenizer_facts(const ggufx_tokenizer *tokenizer) {
+    return facts<ggufx_tokenizer_facts>([&](ggufx_tokenizer_facts *out, ggufx_error *error) {
+        return ggufx_tokenizer_info(out, tokenizer, error);
+    });
+}
+
 ggufx_model_facts model_facts(const ggufx_model *model) {
     return facts<ggufx_model_facts>([&](ggufx_model_facts *out, ggufx_error *error) {
         return ggufx_model_info(out, model, error);

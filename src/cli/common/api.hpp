@@ -100,6 +100,7 @@ ggufx_file_facts file_facts(const ggufx_file *file);
 
 ggufx_model_facts model_facts(const ggufx_model *model);
 ggufx_session_facts session_facts(const ggufx_session *session);
+ggufx_tokenizer_facts tokenizer_facts(const ggufx_tokenizer *tokenizer);
 ggufx_runtime_facts runtime_facts(const ggufx_runtime *rt);
 
 ggufx_type_facts type_facts(uint32_t type);

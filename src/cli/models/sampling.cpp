@@ -92,10 +92,7 @@ std::vector<int32_t> breakers_of(const ggufx_tokenizer *tokenizer, uint32_t n_vo
     if (texts.size() == 1 && texts[0] == "none") return {};
     std::vector<int32_t> out;
     if (!tokenizer) return out;
-    const auto info =
-        facts<ggufx_tokenizer_facts>([&](ggufx_tokenizer_facts *of, ggufx_error *error) {
-            return ggufx_tokenizer_info(of, tokenizer, error);
-        });
+    const ggufx_tokenizer_facts info = tokenizer_facts(tokenizer);
     const auto n = static_cast<int32_t>(std::min(info.n_tokens, n_vocab));
     for (int32_t id = 0; id < n; id++) {
         const std::string text = detokenize(tokenizer, {&id, 1}, GGUFX_DETOKENIZE_KEEP_SPACE);

@@ -13,9 +13,7 @@ PairMaker::PairMaker(const ggufx_runtime *rt, const ggufx_file *file,
                      const ggufx_tokenizer *tokenizer)
     : tokenizer_(tokenizer) {
     around_ = ids_of("", GGUFX_TOKENIZE_ADD_SPECIAL);
-    facts_ = facts<ggufx_tokenizer_facts>([&](ggufx_tokenizer_facts *out, ggufx_error *e) {
-        return ggufx_tokenizer_info(out, tokenizer, e);
-    });
+    facts_ = tokenizer_facts(tokenizer);
     const std::string text = meta_text(file, "tokenizer.chat_template.rerank").value_or("");
     if (!text.empty()) make_template(rt, text);
 }

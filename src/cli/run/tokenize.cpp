@@ -72,10 +72,7 @@ static void print_pieces(Output &out, const Globals &globals, const std::vector<
 
 static void print_json_pieces(Output &out, const ggufx_tokenizer *tokenizer, size_t n_bytes,
                               const std::vector<Piece> &pieces) {
-    const auto info =
-        facts<ggufx_tokenizer_facts>([&](ggufx_tokenizer_facts *of, ggufx_error *error) {
-            return ggufx_tokenizer_info(of, tokenizer, error);
-        });
+    const ggufx_tokenizer_facts info = tokenizer_facts(tokenizer);
     Json line = json_object(), ids = Json::array(), list = Json::array();
     for (const Piece &piece : pieces) {
         ids.push_back(piece.id);
