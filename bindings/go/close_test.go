@@ -127,7 +127,7 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 			return right(len(row) == 1024, err)
 		})},
 		{"Session.Memory", alone(&one, func() error {
-			memory, err := session.MemoryInfo()
+			memory, err := session.Info()
 			return right(memory.CacheBytes > 0, err)
 		})},
 		{"Session.Save", alone(&one, func() error { return session.Save(1, io.Discard) })},

@@ -538,26 +538,6 @@ const (
 	TokenizerCleanSpaces TokenizerFlags = 16
 )
 
-// SpecialToken: Special tokens.
-type SpecialToken uint32
-
-const (
-	SpecialTokenBos           SpecialToken = 0
-	SpecialTokenEos           SpecialToken = 1
-	SpecialTokenEot           SpecialToken = 2
-	SpecialTokenEom           SpecialToken = 3
-	SpecialTokenUnknown       SpecialToken = 4
-	SpecialTokenSeparator     SpecialToken = 5
-	SpecialTokenPad           SpecialToken = 6
-	SpecialTokenMask          SpecialToken = 7
-	SpecialTokenFimPrefix     SpecialToken = 8
-	SpecialTokenFimSuffix     SpecialToken = 9
-	SpecialTokenFimMiddle     SpecialToken = 10
-	SpecialTokenFimPad        SpecialToken = 11
-	SpecialTokenFimRepository SpecialToken = 12
-	SpecialTokenFimSeparator  SpecialToken = 13
-)
-
 // PreFlags: Properties of a pre-tokenizer.
 type PreFlags uint32
 

@@ -15,7 +15,9 @@ func smallSession(t *testing.T, rt *ggufx.Runtime) *ggufx.Session {
 }
 
 func logprobOf(t testing.TB, rt *ggufx.Runtime, logits []float32, id int32) float32 {
-	return must[float32](t)(rt.TokenLogprob(logits, id))
+	_, values, err := rt.Logprobs(1, logits, []int32{id})
+	ok(t, err)
+	return values[0]
 }
 
 func TestLogprobs(t *testing.T) {
@@ -26,20 +28,20 @@ func TestLogprobs(t *testing.T) {
 		sum += math.Exp(float64(x))
 	}
 	want := func(x float64) float32 { return float32(x - math.Log(sum)) }
-	ids, values, err := rt.Logprobs(3, logits)
+	ids, values, err := rt.Logprobs(3, logits, nil)
 	ok(t, err)
 	chosen := logprobOf(t, rt, logits, 0)
 	check(t, ids[0] == 1 && ids[1] == 3 && ids[2] == 4, ids)
 	check(t, near(values, []float32{want(3), want(3), want(1)}, 1e-6), values)
 	check(t, near([]float32{chosen}, []float32{want(0.5)}, 1e-6), chosen)
 	check(t, math.IsInf(float64(logprobOf(t, rt, logits, 2)), -1))
-	_, _, err = rt.Logprobs(6, logits)
+	_, _, err = rt.Logprobs(6, logits, nil)
 	fails(t, err, ggufx.StatusArgument)
-	_, _, err = rt.Logprobs(-1, logits)
+	_, _, err = rt.Logprobs(-1, logits, nil)
 	fails(t, err, ggufx.StatusArgument)
-	_, err = rt.TokenLogprob(logits, 5)
+	_, _, err = rt.Logprobs(1, logits, []int32{5})
 	fails(t, err, ggufx.StatusArgument)
-	_, err = rt.TokenLogprob([]float32{float32(math.NaN())}, 0)
+	_, _, err = rt.Logprobs(1, []float32{float32(math.NaN())}, []int32{0})
 	fails(t, err, ggufx.StatusValue)
 }
 

@@ -54,7 +54,8 @@ func TestTheDemoModelTellsAStory(t *testing.T) {
 func TestTokens(t *testing.T) {
 	tokenizer := must[*ggufx.Tokenizer](t)(demo(t, newRuntime(t)).NewTokenizer())
 	check(t, must[ggufx.TokenizerFacts](t)(tokenizer.Info()) == ggufx.TokenizerFacts{Kind: "llama", Tokens: 1024, Bos: 1, Eos: 2,
-		Flags: ggufx.TokenizerAddBos | ggufx.TokenizerAddSpace})
+		Eot: -1, Eom: -1, Separator: -1, Pad: -1, Mask: -1, FimPrefix: -1, FimSuffix: -1, FimMiddle: -1, FimPad: -1,
+		FimRepository: -1, FimSeparator: -1, Flags: ggufx.TokenizerAddBos | ggufx.TokenizerAddSpace})
 	text := "The little dog, \u00e9\U0001f600!"
 	ids := must[[]int32](t)(tokenizer.Tokenize(text, 0))
 	check(t, must[string](t)(tokenizer.Detokenize(ids, 0)) == text)
@@ -105,11 +106,10 @@ func TestIdsOneByOneGiveWholeCharacters(t *testing.T) {
 
 func TestSpecialTokensAndPreTokenizers(t *testing.T) {
 	tokenizer := must[*ggufx.Tokenizer](t)(demo(t, newRuntime(t)).NewTokenizer())
-	check(t, must[int32](t)(tokenizer.Special(ggufx.SpecialTokenEos)) == 2)
-	check(t, must[int32](t)(tokenizer.Special(ggufx.SpecialTokenFimPrefix)) == -1)
-	check(t, must[int32](t)(tokenizer.Special(99)) == -1)
+	info := must[ggufx.TokenizerFacts](t)(tokenizer.Info())
+	check(t, info.Eos == 2 && info.FimPrefix == -1, info)
 	tokenizer.Close()
-	_, err := tokenizer.Special(ggufx.SpecialTokenEos)
+	_, err := tokenizer.Info()
 	check(t, errors.Is(err, os.ErrClosed), err)
 	named := map[string]ggufx.PreTokenizerFacts{}
 	for i := 0; i < ggufx.PreTokenizerCount(); i++ {
@@ -122,7 +122,7 @@ func TestSpecialTokensAndPreTokenizers(t *testing.T) {
 	check(t, llama.Flags&ggufx.PreIgnoreMerges != 0, llama)
 	check(t, strings.HasPrefix(llama.Steps, "S(?i:") && strings.HasSuffix(llama.Steps, "\x00B\x00"), llama)
 	check(t, named["gpt-2"].Steps == "G\x00", named["gpt-2"])
-	check(t, strings.HasPrefix(ggufx.TokenizerUnicode(), "15."))
+	check(t, strings.HasPrefix(llama.Unicode, "15."), llama)
 }
 
 func TestDecode(t *testing.T) {

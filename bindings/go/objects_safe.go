@@ -373,50 +373,36 @@ func (r *Runtime) Quantize(out []byte, args *QuantizeArgs) error {
 	return run.done(C.ggufx_quantize(address(out), C.size_t(len(out)), cRt, cArgs, run.e))
 }
 
-// Logprobs computes the natural log-probabilities of the k likeliest among n tokens.
+// Logprobs computes the natural log-probabilities of the k likeliest among n tokens, or of k given
+// tokens.
 //
-//   - ids: the k likeliest by rank, k <= n; may be nil if k is 0.
+//   - ids: the k likeliest by rank, k <= n, or the given tokens; may be nil if k is 0 or tokens are
+//     given.
 //   - logprobs: their log-probabilities; may be nil if k is 0.
+//   - tokens: ids below n; nil: the k likeliest.
 //
 // Each is logit - largest - log(sum of weights) in binary64, rounded once; the sum is that of a
 // vocabulary. The log-probability of a logit of -infinity is -infinity.
 //
 // Errors: StatusArgument, StatusValue.
-func (r *Runtime) Logprobs(k int, logits []float32) (ids []int32, logprobs []float32, err error) {
+func (r *Runtime) Logprobs(k int, logits []float32, tokens []int32) (ids []int32, logprobs []float32,
+	err error) {
 	run := begin()
 	defer run.end()
 	cRt := r.enter(run, shared)
 	cK := run.size("k", k)
+	run.equal("tokens", len(tokens), tokens == nil, k)
 	if run.err != nil {
 		return nil, nil, run.err
 	}
 	outIDs := make([]int32, k)
 	outLogprobs := make([]float32, k)
 	err = run.done(C.ggufx_logprobs((*C.int32_t)(address(outIDs)), (*C.float)(address(outLogprobs)), cK,
-		cRt, (*C.float)(address(logits)), C.size_t(len(logits)), run.e))
+		cRt, (*C.float)(address(logits)), C.size_t(len(logits)), (*C.int32_t)(address(tokens)), run.e))
 	if err != nil {
 		return nil, nil, err
 	}
 	return outIDs, outLogprobs, nil
-}
-
-// TokenLogprob computes the log-probability of one token among n, as Runtime.Logprobs.
-//
-// Errors: StatusArgument, StatusValue.
-func (r *Runtime) TokenLogprob(logits []float32, token int32) (float32, error) {
-	run := begin()
-	defer run.end()
-	cRt := r.enter(run, shared)
-	if run.err != nil {
-		return 0, run.err
-	}
-	out := slot[C.float](run)
-	err := run.done(C.ggufx_token_logprob(out, cRt, (*C.float)(address(logits)), C.size_t(len(logits)),
-		C.int32_t(token), run.e))
-	if err != nil {
-		return 0, err
-	}
-	return float32(*out), nil
 }
 
 // KernelName returns the name of the instruction set whose matvec kernel computes a tensor type:
@@ -2937,19 +2923,6 @@ func (t *Tokenizer) Info() (TokenizerFacts, error) {
 	return tokenizerFactsOf(&out), nil
 }
 
-// Special returns the id of a special token (SpecialToken*), found by its key or else by its text.
-//
-// The result is -1 if the vocabulary has none, or for a nil tokenizer or an unknown number.
-func (t *Tokenizer) Special(which SpecialToken) (int32, error) {
-	run := begin()
-	defer run.end()
-	cTokenizer := t.enter(run, shared)
-	if run.err != nil {
-		return 0, run.err
-	}
-	return int32(C.ggufx_tokenizer_special(cTokenizer, C.uint32_t(which))), nil
-}
-
 // Model: weights bound to the graph of an architecture. Immutable; keeps its file alive.
 type Model struct{ *handle }
 
@@ -3340,24 +3313,6 @@ func (s *Session) Copy(from, to uint32, nTokens uint64) error {
 		run.e))
 }
 
-// MemoryInfo describes the memory of a session's caches.
-//
-// Errors: StatusArgument.
-func (s *Session) MemoryInfo() (SessionMemoryFacts, error) {
-	run := begin()
-	defer run.end()
-	cSession := s.enter(run, shared)
-	if run.err != nil {
-		return SessionMemoryFacts{}, run.err
-	}
-	var out C.ggufx_session_memory_facts
-	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	if err := run.done(C.ggufx_session_memory_info(&out, cSession, run.e)); err != nil {
-		return SessionMemoryFacts{}, err
-	}
-	return sessionMemoryFactsOf(&out), nil
-}
-
 // Save writes a snapshot of a sequence, or of all (AllSequences).
 //
 // It contains tokens, keys, values and states as stored, without logits and checkpoints. Shared
@@ -3548,7 +3503,7 @@ func (s *Session) Step(items []StepItem, options *StepOptions) (bool, error) {
 	return *outComplete != 0, nil
 }
 
-// Info describes a session.
+// Info describes a session. Takes time linear in the number of pages.
 //
 // Errors: StatusArgument.
 func (s *Session) Info() (SessionFacts, error) {
@@ -4488,11 +4443,6 @@ func PreTokenizerAt(index int) (PreTokenizerFacts, error) {
 		return PreTokenizerFacts{}, err
 	}
 	return preTokenizerFactsOf(&out), nil
-}
-
-// TokenizerUnicode returns the Unicode version of pre-tokenizers: "15.0.0".
-func TokenizerUnicode() string {
-	return C.GoString(C.ggufx_tokenizer_unicode())
 }
 
 // FileTypeCount returns the number of quantization mixes.

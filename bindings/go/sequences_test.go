@@ -71,7 +71,7 @@ func TestSequencesHaveTheBitsOfSessionsOfTheirOwn(t *testing.T) {
 	ok(t, err)
 	check(t, &got[0] == &out[0] && equal(out[:row], lastRow(a)) && equal(out[row:], lastRow(b)))
 	check(t, lengths(s) == [3]uint64{5, 0, 3} && s.Length(9) == 0)
-	check(t, must[ggufx.SessionMemoryFacts](t)(s.MemoryInfo()).Tokens == 8)
+	check(t, must[ggufx.SessionFacts](t)(s.Info()).Tokens == 8)
 }
 
 func TestProductsOfACallHaveFlagsOfTheirOwn(t *testing.T) {
@@ -96,10 +96,10 @@ func TestSequencesAreCopiedAndCut(t *testing.T) {
 	}
 	long := lastRow(aloneLogits(t, append(append([]int32{}, prompt...), 9)))
 	check(t, len(decoded(t, s, ggufx.DecodeItem{Sequence: 0, Tokens: prompt, Flags: ggufx.DecodeCheckpoint})) == 0)
-	before := must[ggufx.SessionMemoryFacts](t)(s.MemoryInfo())
+	before := must[ggufx.SessionFacts](t)(s.Info())
 	check(t, before.Tokens == 71 && before.SharedPages == 0, before)
 	ok(t, s.Copy(0, 1, 71))
-	after := must[ggufx.SessionMemoryFacts](t)(s.MemoryInfo())
+	after := must[ggufx.SessionFacts](t)(s.Info())
 	check(t, after.Tokens == 142 && after.SharedPages > 0 && after.CacheBytes > 0, after)
 	both := decoded(t, s, lastOf(1, []int32{9}), lastOf(0, []int32{9}))
 	check(t, equal(both[:row], long) && equal(both[row:], long))
@@ -212,7 +212,7 @@ func TestTextsAreEdited(t *testing.T) {
 	alone := decoded(t, s, ggufx.DecodeItem{Sequence: 2, Embeddings: rows[:3*width], Flags: ggufx.DecodeAllLogits})
 	check(t, len(alone) == 3*row && s.Length(2) == 3)
 	ok(t, s.Truncate(2, 0))
-	check(t, must[ggufx.SessionMemoryFacts](t)(s.MemoryInfo()).EmbeddedBytes >= uint64(4*len(rows)))
+	check(t, must[ggufx.SessionFacts](t)(s.Info()).EmbeddedBytes >= uint64(4*len(rows)))
 	ok(t, s.Remove(0, 4, 10))
 	ok(t, s.Shift(0, 4, 26, -10))
 	left, positions, err := s.Tokens(0, 0, 30)
@@ -222,10 +222,10 @@ func TestTextsAreEdited(t *testing.T) {
 	fails(t, s.Shift(0, 4, 2, 5), ggufx.StatusArgument)
 	_, err = s.Decode([]ggufx.DecodeItem{{Tokens: ids, Positions: places[1:], Flags: ggufx.DecodeLogits}}, nil, nil)
 	fails(t, err, ggufx.StatusArgument)
-	before := must[ggufx.SessionMemoryFacts](t)(s.MemoryInfo()).TokensLeft
+	before := must[ggufx.SessionFacts](t)(s.Info()).TokensLeft
 	_, err = s.Decode([]ggufx.DecodeItem{lastOf(2, make([]int32, 300))}, nil, nil)
 	check(t, fails(t, err, ggufx.StatusCapacity).Index == 0)
-	check(t, must[ggufx.SessionMemoryFacts](t)(s.MemoryInfo()).TokensLeft == before)
+	check(t, must[ggufx.SessionFacts](t)(s.Info()).TokensLeft == before)
 	var all bytes.Buffer
 	ok(t, s.Save(ggufx.AllSequences, &all))
 	ok(t, s.Truncate(0, 0))

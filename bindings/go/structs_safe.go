@@ -146,32 +146,6 @@ func (o *DecodeItem) write(run *running, to *C.ggufx_decode_item) {
 	to.n_embeddings = C.size_t(len(o.Embeddings))
 }
 
-// SessionMemoryFacts: result of Session.MemoryInfo.
-type SessionMemoryFacts struct {
-	// Bytes allocated for keys, values and states
-	CacheBytes uint64
-	// Allocated pages, used or not; shared pages count once. A page holds 64 tokens of a layer
-	Pages uint64
-	// References of sequences to pages that other sequences hold too
-	SharedPages uint64
-	// Tokens of all sequences
-	Tokens uint64
-	// With n_context_total: tokens that still fit, in whole pages
-	TokensLeft uint64
-	// Bytes of embeddings that the caller passed
-	EmbeddedBytes uint64
-}
-
-func sessionMemoryFactsOf(from *C.ggufx_session_memory_facts) (to SessionMemoryFacts) {
-	to.CacheBytes = uint64(from.cache_bytes)
-	to.Pages = uint64(from.n_pages)
-	to.SharedPages = uint64(from.n_shared_pages)
-	to.Tokens = uint64(from.n_tokens)
-	to.TokensLeft = uint64(from.n_tokens_left)
-	to.EmbeddedBytes = uint64(from.embedded_bytes)
-	return to
-}
-
 // ChatTemplateOptions: options of a template. Texts are UTF-8.
 type ChatTemplateOptions struct {
 	// A template; absent: that of the file, or `format`
@@ -1754,21 +1728,41 @@ func tokenFactsOf(from *C.ggufx_token_facts) (to TokenFacts) {
 	return to
 }
 
-// TokenizerFacts: result of Tokenizer.Info.
+// TokenizerFacts: special tokens are found by their key, or else by their text; an id of -1: none.
 type TokenizerFacts struct {
 	Flags TokenizerFlags
 	// tokenizer.ggml.model: "llama"; valid for the life of the process
 	Kind string
 	// Tokens of the vocabulary
 	Tokens uint32
-	// Id, or -1
+	// Start of a text; [CLS]
 	Bos int32
-	// Id, or -1
+	// End of a text
 	Eos int32
-	// Id, or -1
+	// Stands for text without a token
 	Unknown int32
 	// pre-tokenizer of BPE: "llama-bpe", else nil; valid for the life of the process
 	Pre string
+	// End of a turn
+	Eot int32
+	// End of a message that a tool answers
+	Eom int32
+	// Between two texts; [SEP]
+	Separator int32
+	Pad       int32
+	Mask      int32
+	// fill-in-the-middle: before the prefix
+	FimPrefix int32
+	// Before the suffix
+	FimSuffix int32
+	// Before the middle, which the model generates
+	FimMiddle int32
+	// padding
+	FimPad int32
+	// Before the name of a repository
+	FimRepository int32
+	// Between files
+	FimSeparator int32
 }
 
 func tokenizerFactsOf(from *C.ggufx_tokenizer_facts) (to TokenizerFacts) {
@@ -1779,6 +1773,17 @@ func tokenizerFactsOf(from *C.ggufx_tokenizer_facts) (to TokenizerFacts) {
 	to.Eos = int32(from.eos)
 	to.Unknown = int32(from.unknown)
 	to.Pre = C.GoString(from.pre)
+	to.Eot = int32(from.eot)
+	to.Eom = int32(from.eom)
+	to.Separator = int32(from.separator)
+	to.Pad = int32(from.pad)
+	to.Mask = int32(from.mask)
+	to.FimPrefix = int32(from.fim_prefix)
+	to.FimSuffix = int32(from.fim_suffix)
+	to.FimMiddle = int32(from.fim_middle)
+	to.FimPad = int32(from.fim_pad)
+	to.FimRepository = int32(from.fim_repository)
+	to.FimSeparator = int32(from.fim_separator)
 	return to
 }
 
@@ -1792,6 +1797,8 @@ type PreTokenizerFacts struct {
 	// Its steps as in tokenizer.json, each terminated by NUL; absent if they are not known: 'S' and
 	// the pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B' bytes.
 	Steps string
+	// Unicode version of its character classes: "15.0.0"; valid for the life of the process
+	Unicode string
 }
 
 func preTokenizerFactsOf(from *C.ggufx_pre_tokenizer_facts) (to PreTokenizerFacts) {
@@ -1799,6 +1806,7 @@ func preTokenizerFactsOf(from *C.ggufx_pre_tokenizer_facts) (to PreTokenizerFact
 	to.Name = C.GoString(from.name)
 	to.Rules = C.GoString(from.rules)
 	to.Steps = string(view(from.steps.data, from.steps.size))
+	to.Unicode = C.GoString(from.unicode)
 	return to
 }
 
@@ -1967,7 +1975,7 @@ func (o *SessionOptions) write(run *running, to *C.ggufx_session_options) {
 	to.n_sequences = C.uint32_t(o.Sequences)
 }
 
-// SessionFacts: options of a session, with the defaults filled in.
+// SessionFacts: options of a session, with the defaults filled in, and the memory of its caches.
 type SessionFacts struct {
 	// Maximum number of tokens of a sequence
 	Context uint32
@@ -1981,6 +1989,18 @@ type SessionFacts struct {
 	Sequences uint32
 	// Tokens for which sequences share memory; 0: each has its own
 	ContextTotal uint64
+	// Bytes allocated for keys, values and states
+	CacheBytes uint64
+	// Allocated pages, used or not; shared pages count once. A page holds 64 tokens of a layer
+	Pages uint64
+	// References of sequences to pages that other sequences hold too
+	SharedPages uint64
+	// Tokens of all sequences
+	Tokens uint64
+	// With ContextTotal: tokens that still fit, in whole pages
+	TokensLeft uint64
+	// Bytes of embeddings that the caller passed
+	EmbeddedBytes uint64
 }
 
 func sessionFactsOf(from *C.ggufx_session_facts) (to SessionFacts) {
@@ -1990,6 +2010,12 @@ func sessionFactsOf(from *C.ggufx_session_facts) (to SessionFacts) {
 	to.TypeV = TensorType(from.type_v)
 	to.Sequences = uint32(from.n_sequences)
 	to.ContextTotal = uint64(from.n_context_total)
+	to.CacheBytes = uint64(from.cache_bytes)
+	to.Pages = uint64(from.n_pages)
+	to.SharedPages = uint64(from.n_shared_pages)
+	to.Tokens = uint64(from.n_tokens)
+	to.TokensLeft = uint64(from.n_tokens_left)
+	to.EmbeddedBytes = uint64(from.embedded_bytes)
 	return to
 }
 

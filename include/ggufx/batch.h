@@ -236,23 +236,6 @@ GGUFX_API ggufx_status ggufx_session_tokens(int32_t *out_ids, int32_t *out_posit
 GGUFX_API ggufx_status ggufx_session_copy(ggufx_session *session, uint32_t from, uint32_t to,
                                           uint64_t n_tokens, ggufx_error *error);
 
-typedef struct ggufx_session_memory_facts {
-    uint32_t struct_size; /* set by the caller */
-    uint32_t flags;       /* 0 */
-    uint64_t cache_bytes; /* bytes allocated for keys, values and states */
-    /* allocated pages, used or not; shared pages count once. A page holds 64 tokens of a layer */
-    uint64_t n_pages;
-    uint64_t n_shared_pages; /* references of sequences to pages that other sequences hold too */
-    uint64_t n_tokens;       /* tokens of all sequences */
-    uint64_t n_tokens_left;  /* with n_context_total: tokens that still fit, in whole pages */
-    uint64_t embedded_bytes; /* bytes of embeddings that the caller passed */
-} ggufx_session_memory_facts;
-
-/* Describes the memory of a session's caches. out->struct_size must be set.
- * Errors: ARGUMENT.   Threads: any number at once (const).   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_session_memory_info(ggufx_session_memory_facts *out,
-                                                 const ggufx_session *session, ggufx_error *error);
-
 /*
  * Writes a snapshot of a sequence, or of all (GGUFX_ALL_SEQUENCES).
  *

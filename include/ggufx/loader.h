@@ -46,7 +46,6 @@ extern "C" {
     X(session_shift) \
     X(session_tokens) \
     X(session_copy) \
-    X(session_memory_info) \
     X(session_save) \
     X(session_load) \
     X(session_save_file) \
@@ -186,10 +185,8 @@ extern "C" {
     X(detokenize_stream) \
     X(token_info) \
     X(tokenizer_info) \
-    X(tokenizer_special) \
     X(pre_tokenizer_count) \
     X(pre_tokenizer_at) \
-    X(tokenizer_unicode) \
     X(model_create) \
     X(model_destroy) \
     X(model_info) \
@@ -231,7 +228,6 @@ extern "C" {
     X(sampler_add_host) \
     X(file_sampling) \
     X(logprobs) \
-    X(token_logprob) \
     X(type_info) \
     X(type_find) \
     X(type_row_bytes) \
@@ -283,7 +279,6 @@ typedef struct ggufx_functions {
     ggufx_status (*session_shift)(ggufx_session *session, uint32_t sequence, uint64_t first, uint64_t n_tokens, int32_t delta, ggufx_error *error);
     ggufx_status (*session_tokens)(int32_t *out_ids, int32_t *out_positions, const ggufx_session *session, uint32_t sequence, uint64_t first, uint64_t n_tokens, ggufx_error *error);
     ggufx_status (*session_copy)(ggufx_session *session, uint32_t from, uint32_t to, uint64_t n_tokens, ggufx_error *error);
-    ggufx_status (*session_memory_info)(ggufx_session_memory_facts *out, const ggufx_session *session, ggufx_error *error);
     ggufx_status (*session_save)(const ggufx_session *session, uint32_t sequence, ggufx_status (*write)(void *user, const void *data, size_t n), void *user, ggufx_error *error);
     ggufx_status (*session_load)(ggufx_session *session, uint32_t sequence, ggufx_status (*read)(void *user, void *data, size_t n), void *user, ggufx_error *error);
     ggufx_status (*session_save_file)(const ggufx_session *session, uint32_t sequence, const char *path, ggufx_error *error);
@@ -423,10 +418,8 @@ typedef struct ggufx_functions {
     ggufx_status (*detokenize_stream)(char *out, size_t capacity, size_t *out_needed, ggufx_detokenizer_state *state, const ggufx_tokenizer *tokenizer, const int32_t *ids, size_t n_ids, ggufx_error *error);
     ggufx_status (*token_info)(ggufx_token_facts *out, const ggufx_tokenizer *tokenizer, int32_t id, ggufx_error *error);
     ggufx_status (*tokenizer_info)(ggufx_tokenizer_facts *out, const ggufx_tokenizer *tokenizer, ggufx_error *error);
-    int32_t (*tokenizer_special)(const ggufx_tokenizer *tokenizer, ggufx_special_token which);
     size_t (*pre_tokenizer_count)(void);
     ggufx_status (*pre_tokenizer_at)(ggufx_pre_tokenizer_facts *out, size_t index, ggufx_error *error);
-    const char *(*tokenizer_unicode)(void);
     ggufx_status (*model_create)(ggufx_model **out, const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model_options *options, ggufx_error *error);
     void (*model_destroy)(ggufx_model *model);
     ggufx_status (*model_info)(ggufx_model_facts *out, const ggufx_model *model, ggufx_error *error);
@@ -467,8 +460,7 @@ typedef struct ggufx_functions {
     ggufx_status (*sampler_add_mirostat)(ggufx_sampler *sampler, const ggufx_mirostat_options *options, ggufx_error *error);
     ggufx_status (*sampler_add_host)(ggufx_sampler *sampler, ggufx_status (*apply)(void *user, ggufx_candidate *candidates, size_t n), void *user, ggufx_error *error);
     ggufx_status (*file_sampling)(ggufx_sampling_facts *out, int32_t *out_suppressed, size_t capacity, const ggufx_file *file, ggufx_error *error);
-    ggufx_status (*logprobs)(int32_t *out_ids, float *out_logprobs, size_t k, const ggufx_runtime *rt, const float *logits, size_t n, ggufx_error *error);
-    ggufx_status (*token_logprob)(float *out, const ggufx_runtime *rt, const float *logits, size_t n, int32_t token, ggufx_error *error);
+    ggufx_status (*logprobs)(int32_t *out_ids, float *out_logprobs, size_t k, const ggufx_runtime *rt, const float *logits, size_t n, const int32_t *tokens, ggufx_error *error);
     ggufx_status (*type_info)(ggufx_type_facts *out, ggufx_type type, ggufx_error *error);
     ggufx_status (*type_find)(ggufx_type *out, const char *name, ggufx_error *error);
     ggufx_status (*type_row_bytes)(uint64_t *out, ggufx_type type, uint64_t n, ggufx_error *error);

@@ -142,51 +142,35 @@ typedef uint32_t ggufx_tokenizer_flags;
 #define GGUFX_TOKENIZER_ADD_SPACE 8u     /* a space is added before a text */
 #define GGUFX_TOKENIZER_CLEAN_SPACES 16u /* GGUFX_DETOKENIZE_CLEAN_SPACES has an effect */
 
+/* Special tokens are found by their key, or else by their text; an id of -1: none. */
 typedef struct ggufx_tokenizer_facts {
     uint32_t struct_size; /* set by the caller */
     ggufx_tokenizer_flags flags;
     const char *kind;  /* tokenizer.ggml.model: "llama"; valid for the life of the process */
     uint32_t n_tokens; /* tokens of the vocabulary */
-    int32_t bos;       /* id, or -1 */
-    int32_t eos;       /* id, or -1 */
-    int32_t unknown;   /* id, or -1 */
+    int32_t bos;       /* start of a text; [CLS] */
+    int32_t eos;       /* end of a text */
+    int32_t unknown;   /* stands for text without a token */
     /* {null} pre-tokenizer of BPE: "llama-bpe", else NULL; valid for the life of the process */
     const char *pre;
+    int32_t eot;       /* end of a turn */
+    int32_t eom;       /* end of a message that a tool answers */
+    int32_t separator; /* between two texts; [SEP] */
+    int32_t pad;
+    int32_t mask;
+    int32_t fim_prefix;     /* fill-in-the-middle: before the prefix */
+    int32_t fim_suffix;     /* before the suffix */
+    int32_t fim_middle;     /* before the middle, which the model generates */
+    int32_t fim_pad;        /* padding */
+    int32_t fim_repository; /* before the name of a repository */
+    int32_t fim_separator;  /* between files */
+    uint32_t reserved;
 } ggufx_tokenizer_facts;
 
 /* Describes a tokenizer. out->struct_size must be set.
  * Errors: ARGUMENT.   Threads: any number at once.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_tokenizer_info(ggufx_tokenizer_facts *out,
                                             const ggufx_tokenizer *tokenizer, ggufx_error *error);
-
-/* Special tokens. */
-typedef uint32_t ggufx_special_token;
-enum {
-    GGUFX_SPECIAL_BOS = 0, /* start of a text; [CLS] */
-    GGUFX_SPECIAL_EOS = 1, /* end of a text */
-    GGUFX_SPECIAL_EOT = 2, /* end of a turn */
-    GGUFX_SPECIAL_EOM = 3, /* end of a message that a tool answers */
-    GGUFX_SPECIAL_UNKNOWN = 4,
-    GGUFX_SPECIAL_SEPARATOR = 5, /* between two texts; [SEP] */
-    GGUFX_SPECIAL_PAD = 6,
-    GGUFX_SPECIAL_MASK = 7,
-    GGUFX_SPECIAL_FIM_PREFIX = 8,      /* fill-in-the-middle: before the prefix */
-    GGUFX_SPECIAL_FIM_SUFFIX = 9,      /* before the suffix */
-    GGUFX_SPECIAL_FIM_MIDDLE = 10,     /* before the middle, which the model generates */
-    GGUFX_SPECIAL_FIM_PAD = 11,        /* padding */
-    GGUFX_SPECIAL_FIM_REPOSITORY = 12, /* before the name of a repository */
-    GGUFX_SPECIAL_FIM_SEPARATOR = 13   /* between files */
-};
-
-/*
- * Returns the id of a special token (GGUFX_SPECIAL_*), found by its key or else by its text.
- *
- * The result is -1 if the vocabulary has none, or for a NULL tokenizer or an unknown number.
- *
- * Threads: any number at once.   Allocates: no.   Since: 0.1.
- */
-GGUFX_API int32_t ggufx_tokenizer_special(const ggufx_tokenizer *tokenizer,
-                                          ggufx_special_token which);
 
 /* Properties of a pre-tokenizer. */
 typedef uint32_t ggufx_pre_flags;
@@ -204,6 +188,8 @@ typedef struct ggufx_pre_tokenizer_facts {
     /* Its steps as in tokenizer.json, each terminated by NUL; absent if they are not known: 'S' and
      * the pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B' bytes. */
     ggufx_text steps;
+    /* Unicode version of its character classes: "15.0.0"; valid for the life of the process */
+    const char *unicode;
 } ggufx_pre_tokenizer_facts;
 
 /* Returns the number of pre-tokenizers of this library.   Threads: any.   Since: 0.1. */
@@ -213,9 +199,6 @@ GGUFX_API size_t ggufx_pre_tokenizer_count(void);
  * Threads: any.   Allocates: no.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_pre_tokenizer_at(ggufx_pre_tokenizer_facts *out, size_t index,
                                               ggufx_error *error);
-
-/* Returns the Unicode version of pre-tokenizers: "15.0.0".   Threads: any.   Since: 0.1. */
-GGUFX_API const char *ggufx_tokenizer_unicode(void);
 
 /* ---- model ---------------------------------------------------------------------------------- */
 
@@ -394,7 +377,7 @@ GGUFX_API ggufx_status ggufx_session_create(ggufx_session **out, const ggufx_mod
 /* Frees a session.   Threads: exclusive on session.   Since: 0.1. */
 GGUFX_API void ggufx_session_destroy(ggufx_session *session);
 
-/* Options of a session, with the defaults filled in. */
+/* Options of a session, with the defaults filled in, and the memory of its caches. */
 typedef struct ggufx_session_facts {
     uint32_t struct_size; /* set by the caller */
     uint32_t flags;       /* 0 */
@@ -405,9 +388,16 @@ typedef struct ggufx_session_facts {
     uint32_t n_sequences; /* number of sequences */
     uint32_t reserved;
     uint64_t n_context_total; /* tokens for which sequences share memory; 0: each has its own */
+    uint64_t cache_bytes;     /* bytes allocated for keys, values and states */
+    /* allocated pages, used or not; shared pages count once. A page holds 64 tokens of a layer */
+    uint64_t n_pages;
+    uint64_t n_shared_pages; /* references of sequences to pages that other sequences hold too */
+    uint64_t n_tokens;       /* tokens of all sequences */
+    uint64_t n_tokens_left;  /* with n_context_total: tokens that still fit, in whole pages */
+    uint64_t embedded_bytes; /* bytes of embeddings that the caller passed */
 } ggufx_session_facts;
 
-/* Describes a session. out->struct_size must be set.
+/* Describes a session. out->struct_size must be set. Takes time linear in the number of pages.
  * Errors: ARGUMENT.   Threads: any number at once (const).   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_session_info(ggufx_session_facts *out, const ggufx_session *session,
                                           ggufx_error *error);

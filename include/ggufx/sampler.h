@@ -375,26 +375,22 @@ GGUFX_API ggufx_status ggufx_file_sampling(ggufx_sampling_facts *out, int32_t *o
 /* ---- log-probabilities ---------------------------------------------------------------------- */
 
 /*
- * Computes the natural log-probabilities of the k likeliest among n tokens.
+ * Computes the natural log-probabilities of the k likeliest among n tokens, or of k given tokens.
  *
- * out_ids       {len: k} the k likeliest by rank, k <= n; may be NULL if k is 0.
+ * out_ids       {len: k} the k likeliest by rank, k <= n, or the given tokens; may be NULL if k is
+ *               0 or tokens are given.
  * out_logprobs  {len: k} their log-probabilities; may be NULL if k is 0.
+ * tokens        {null} {len: k} ids below n; NULL: the k likeliest.
  *
  * Each is logit - largest - log(sum of weights) in binary64, rounded once; the sum is that of a
  * vocabulary. The log-probability of a logit of -infinity is -infinity.
  *
- * Errors: ARGUMENT, VALUE (a NaN or +infinity, or no finite logit).
+ * Errors: ARGUMENT (index: that of a token), VALUE (a NaN or +infinity, or no finite logit).
  * Threads: any number at once.   Allocates: no.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_logprobs(int32_t *out_ids, float *out_logprobs, size_t k,
                                       const ggufx_runtime *rt, const float *logits, size_t n,
-                                      ggufx_error *error);
-
-/* Computes the log-probability of one token among n, as ggufx_logprobs.
- * Errors: as ggufx_logprobs.
- * Threads: any number at once.   Allocates: no.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_token_logprob(float *out, const ggufx_runtime *rt, const float *logits,
-                                           size_t n, int32_t token, ggufx_error *error);
+                                      const int32_t *tokens, ggufx_error *error);
 
 #ifdef __cplusplus
 }

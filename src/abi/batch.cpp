@@ -219,25 +219,6 @@ extern "C" ggufx_status ggufx_session_tokens(int32_t *out_ids, int32_t *out_posi
     });
 }
 
-extern "C" ggufx_status ggufx_session_memory_info(ggufx_session_memory_facts *out,
-                                                  const ggufx_session *session,
-                                                  ggufx_error *error) {
-    return guard(error, [&] {
-        check_session(session);
-        require(out, "out must be set");
-        ggufx_session_memory_facts facts = {};
-        const model::Caches::Memory memory = session->session.caches().memory();
-        facts.cache_bytes = memory.bytes;
-        facts.n_pages = memory.n_pages;
-        facts.n_shared_pages = memory.n_shared_pages;
-        for (uint32_t i = 0; i < session->session.n_sequences(); i++)
-            facts.n_tokens += session->session.length(i);
-        if (session->plan.caches.n_total) facts.n_tokens_left = session->session.caches().room();
-        facts.embedded_bytes = session->session.embedded_bytes();
-        export_struct(out, facts, "ggufx_session_memory_facts");
-    });
-}
-
 extern "C" ggufx_status ggufx_session_save(const ggufx_session *session, uint32_t sequence,
                                            ggufx_status (*write)(void *user, const void *data,
                                                                  size_t n),

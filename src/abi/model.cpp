@@ -322,6 +322,14 @@ extern "C" ggufx_status ggufx_session_info(ggufx_session_facts *out, const ggufx
         facts.type_v = export_kv_type(plan.caches.type_v);
         facts.n_sequences = plan.caches.n_sequences;
         facts.n_context_total = plan.caches.n_total;
+        const model::Session &s = session->session;
+        const model::Caches::Memory memory = s.caches().memory();
+        facts.cache_bytes = memory.bytes;
+        facts.n_pages = memory.n_pages;
+        facts.n_shared_pages = memory.n_shared_pages;
+        for (uint32_t i = 0; i < s.n_sequences(); i++) facts.n_tokens += s.length(i);
+        if (plan.caches.n_total) facts.n_tokens_left = s.caches().room();
+        facts.embedded_bytes = s.embedded_bytes();
         export_struct(out, facts, "ggufx_session_facts");
     });
 }

@@ -193,16 +193,19 @@ extern "C" ggufx_status ggufx_tokenizer_info(ggufx_tokenizer_facts *out,
         facts.bos = vocab.bos();
         facts.eos = vocab.eos();
         facts.unknown = vocab.unknown();
+        facts.eot = vocab.special(model::Special::eot);
+        facts.eom = vocab.special(model::Special::eom);
+        facts.separator = vocab.special(model::Special::separator);
+        facts.pad = vocab.special(model::Special::pad);
+        facts.mask = vocab.special(model::Special::mask);
+        facts.fim_prefix = vocab.special(model::Special::fim_prefix);
+        facts.fim_suffix = vocab.special(model::Special::fim_suffix);
+        facts.fim_middle = vocab.special(model::Special::fim_middle);
+        facts.fim_pad = vocab.special(model::Special::fim_pad);
+        facts.fim_repository = vocab.special(model::Special::fim_repository);
+        facts.fim_separator = vocab.special(model::Special::fim_separator);
         export_struct(out, facts, "ggufx_tokenizer_facts");
     });
-}
-
-static_assert(static_cast<uint32_t>(model::Special::mask) == GGUFX_SPECIAL_MASK);
-static_assert(model::kSpecials == GGUFX_SPECIAL_FIM_SEPARATOR + 1);
-
-extern "C" int32_t ggufx_tokenizer_special(const ggufx_tokenizer *tokenizer, uint32_t which) {
-    if (!alive(tokenizer, Tag::tokenizer) || which >= model::kSpecials) return -1;
-    return vocab_of(tokenizer).special(static_cast<model::Special>(which));
 }
 
 extern "C" size_t ggufx_pre_tokenizer_count(void) {
@@ -229,10 +232,7 @@ extern "C" ggufx_status ggufx_pre_tokenizer_at(ggufx_pre_tokenizer_facts *out, s
         facts.name = name.name;
         facts.rules = name.rules->name;
         facts.steps = {name.rules->steps.data(), name.rules->steps.size()};
+        facts.unicode = unicode_version();
         export_struct(out, facts, "ggufx_pre_tokenizer_facts");
     });
-}
-
-extern "C" const char *ggufx_tokenizer_unicode(void) {
-    return unicode_version();
 }

@@ -57,7 +57,7 @@ static ggufx_status use_sequences(exercise *e, ggufx_session *session, const int
                                   float *logits, uint32_t n_vocab) {
     const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
-    ggufx_session_memory_facts memory = {.struct_size = sizeof memory};
+    ggufx_session_facts facts = {.struct_size = sizeof facts};
     ggufx_decode_options options = {.struct_size = sizeof options};
     int32_t last[2] = {0, 0};
     ggufx_decode_item items[3] = {{.struct_size = sizeof(ggufx_decode_item),
@@ -81,8 +81,8 @@ static ggufx_status use_sequences(exercise *e, ggufx_session *session, const int
     TRY(a->session_decode(session, items, 2, &options, &e->error));
     exercise_mix(e, logits, options.n_logits, sizeof *logits);
     TRY(a->session_copy(session, 1, 2, 3, &e->error));
-    TRY(a->session_memory_info(&memory, session, &e->error));
-    MUST(memory.n_tokens == 2 + kTokens + 3 && memory.n_shared_pages > 0);
+    TRY(a->session_info(&facts, session, &e->error));
+    MUST(facts.n_tokens == 2 + kTokens + 3 && facts.n_shared_pages > 0);
     TRY(a->session_truncate(session, 0, 1, &e->error));
     items[0].n_tokens = items[1].n_tokens = 1;
     options.flags = GGUFX_DECODE_HAS_MATMUL_FLAGS;

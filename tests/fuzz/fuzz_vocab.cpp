@@ -34,10 +34,11 @@ void use(const ggufx_tokenizer *tokenizer, const char *text, size_t length, uint
     ggufx_tokenizer_facts facts = {};
     facts.struct_size = sizeof facts;
     must(ggufx_tokenizer_info(&facts, tokenizer, nullptr) == GGUFX_OK);
-    for (uint32_t i = 0; i <= GGUFX_SPECIAL_FIM_SEPARATOR; i++) {
-        const int32_t id = ggufx_tokenizer_special(tokenizer, i);
+    for (const int32_t id :
+         {facts.bos, facts.eos, facts.unknown, facts.eot, facts.eom, facts.separator, facts.pad,
+          facts.mask, facts.fim_prefix, facts.fim_suffix, facts.fim_middle, facts.fim_pad,
+          facts.fim_repository, facts.fim_separator})
         must(id >= -1 && id < static_cast<int64_t>(facts.n_tokens));
-    }
     size_t n = 0, needed = 0;
     Ids ids(64 * length + 4);
     ggufx_error error;

@@ -47,7 +47,10 @@ struct DemoModel {
         must(ggufx_model_create(&model, g_runtime, file, nullptr, &error), error, "model");
         must(ggufx_tokenizer_create(&tokenizer, file, &error), error, "tokenizer");
         n_vocab = facts_of(model).n_vocab;
-        eos = ggufx_tokenizer_special(tokenizer, GGUFX_SPECIAL_EOS);
+        ggufx_tokenizer_facts facts = {};
+        facts.struct_size = sizeof facts;
+        must(ggufx_tokenizer_info(&facts, tokenizer, &error), error, "tokenizer");
+        eos = facts.eos;
     }
     void close() const {
         ggufx_session_destroy(session);

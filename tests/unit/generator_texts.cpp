@@ -302,8 +302,8 @@ struct Loop {
     float logprob(size_t row, int32_t id) const {
         float out = 0;
         ggufx_error error;
-        must(ggufx_token_logprob(&out, g_runtime, logits.data() + row * g.n_vocab, g.n_vocab, id,
-                                 &error),
+        must(ggufx_logprobs(nullptr, &out, 1, g_runtime, logits.data() + row * g.n_vocab, g.n_vocab,
+                            &id, &error),
              error, "logprobs");
         return out;
     }
@@ -336,9 +336,11 @@ void test_logprobs() {
             const ggufx_event_token &token = event.tokens[i];
             int32_t ids[2];
             float logprobs[2], chosen = 0;
-            must(ggufx_logprobs(ids, logprobs, 2, g_runtime, loop.last(), g.n_vocab, &error), error,
-                 "logprobs");
-            must(ggufx_token_logprob(&chosen, g_runtime, loop.last(), g.n_vocab, token.id, &error),
+            must(ggufx_logprobs(ids, logprobs, 2, g_runtime, loop.last(), g.n_vocab, nullptr,
+                                &error),
+                 error, "logprobs");
+            must(ggufx_logprobs(nullptr, &chosen, 1, g_runtime, loop.last(), g.n_vocab, &token.id,
+                                &error),
                  error, "logprob");
             CHECK(token.logprob == chosen && token.n_top == 2 && token.top[0].id == ids[0] &&
                       token.top[1].id == ids[1] && token.top[0].logprob == logprobs[0] &&

@@ -77,7 +77,7 @@ std::vector<uint8_t> saved(const ggufx_session *session) {
 struct Look {
     std::vector<uint8_t> snapshot;
     std::vector<uint64_t> lengths; // lengths of sequences, and their nearest cuts
-    ggufx_session_memory_facts memory = {};
+    ggufx_session_facts memory = {};
 
     explicit Look(const ggufx_session *session) : snapshot(saved(session)) {
         const auto &caches = inner(session).caches();
@@ -88,7 +88,7 @@ struct Look {
         }
         memory.struct_size = sizeof memory;
         ggufx_error error;
-        must(ggufx_session_memory_info(&memory, session, &error), error, "memory");
+        must(ggufx_session_info(&memory, session, &error), error, "memory");
         memory.cache_bytes = memory.n_pages = 0; // with free pages, which may stay allocated
     }
     // Returns the part that differs, or null.

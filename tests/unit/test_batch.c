@@ -167,7 +167,7 @@ static void test_larger_items_are_taken_where_the_rest_is_0(void **state) {
 static void test_calls_on_sequences_refuse_bad_arguments(void **state) {
     int32_t tokens[4];
     const ggufx_decode_item items[2] = {ITEM(0, 0, tokens, 4), ITEM(1, 0, tokens, 2)};
-    ggufx_session_memory_facts memory = {.struct_size = sizeof memory};
+    ggufx_session_facts memory = {.struct_size = sizeof memory};
     fixture f;
     (void)state;
     make_tokens(tokens, 4);
@@ -192,16 +192,16 @@ static void test_calls_on_sequences_refuse_bad_arguments(void **state) {
     FAILS(&f, GGUFX_E_IO, "/absent/", ggufx_session_load_file(s, 0, "/absent/x", &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "sequence 9", ggufx_session_save_file(s, 9, "x", &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "sequence 9", ggufx_session_load_file(s, 9, "x", &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "out", ggufx_session_memory_info(NULL, s, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "session", ggufx_session_memory_info(&memory, NULL, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "out", ggufx_session_info(NULL, s, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "session", ggufx_session_info(&memory, NULL, &f.error));
     assert_int_equal(ggufx_session_length(s, 3), 0);
     assert_int_equal(ggufx_session_length(NULL, 0), 0);
     assert_lengths(&f, 4, 2, 0);
-    assert_int_equal(ggufx_session_memory_info(&memory, s, &f.error), GGUFX_OK);
+    assert_int_equal(ggufx_session_info(&memory, s, &f.error), GGUFX_OK);
     assert_int_equal(memory.n_tokens, 6);
     assert_true(memory.n_pages > 0 && memory.cache_bytes > 0 && memory.n_shared_pages == 0);
     assert_int_equal(ggufx_session_copy(s, 0, 2, 3, &f.error), GGUFX_OK);
-    assert_int_equal(ggufx_session_memory_info(&memory, s, &f.error), GGUFX_OK);
+    assert_int_equal(ggufx_session_info(&memory, s, &f.error), GGUFX_OK);
     assert_int_equal(memory.n_tokens, 9);
     assert_true(memory.n_shared_pages > 0);
     end(&f);

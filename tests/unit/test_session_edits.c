@@ -295,7 +295,7 @@ static void test_memory_of_embeddings_fails_and_comes_back(void **state) {
                               .n_tokens = 40,
                               .embeddings = rows,
                               .n_embeddings = 40 * TINY_EMBD};
-    ggufx_session_memory_facts memory = {.struct_size = sizeof memory};
+    ggufx_session_facts memory = {.struct_size = sizeof memory};
     fixture f;
     (void)state;
     begin_session(&f, NULL, 0);
@@ -308,7 +308,7 @@ static void test_memory_of_embeddings_fails_and_comes_back(void **state) {
     assert_int_equal(ggufx_session_length(f.session, 0), 0);
     assert_int_equal(f.memory.live_bytes, live);
     MUST(&f, ggufx_session_decode(f.session, &item, 1, &options, &f.error));
-    MUST(&f, ggufx_session_memory_info(&memory, f.session, &f.error));
+    MUST(&f, ggufx_session_info(&memory, f.session, &f.error));
     assert_true(memory.embedded_bytes >= sizeof rows);
     assert_int_equal(f.memory.live_bytes - live, memory.embedded_bytes);
     MUST(&f, ggufx_session_truncate(f.session, 0, 20, &f.error));

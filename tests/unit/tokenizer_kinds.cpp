@@ -78,6 +78,12 @@ struct Tokenizer {
         out.resize(status == GGUFX_OK ? n : 0);
         return out;
     }
+    ggufx_tokenizer_facts info() {
+        ggufx_tokenizer_facts facts = {};
+        facts.struct_size = sizeof facts;
+        status = ggufx_tokenizer_info(&facts, tokenizer, &error);
+        return facts;
+    }
 };
 
 std::string show(const Ids &ids) {
@@ -658,6 +664,40 @@ void test_spaces_are_cleaned_by_the_rule() {
     }
 }
 
+void test_each_key_of_a_special_token_has_a_member() {
+    using Facts = ggufx_tokenizer_facts;
+    static constexpr struct {
+        const char *name;
+        int32_t Facts::*member;
+    } kKeys[] = {{"bos", &Facts::bos},
+                 {"eos", &Facts::eos},
+                 {"eot", &Facts::eot},
+                 {"eom", &Facts::eom},
+                 {"unknown", &Facts::unknown},
+                 {"seperator", &Facts::separator},
+                 {"padding", &Facts::pad},
+                 {"mask", &Facts::mask},
+                 {"fim_pre", &Facts::fim_prefix},
+                 {"fim_suf", &Facts::fim_suffix},
+                 {"fim_mid", &Facts::fim_middle},
+                 {"fim_pad", &Facts::fim_pad},
+                 {"fim_rep", &Facts::fim_repository},
+                 {"fim_sep", &Facts::fim_separator}};
+    MadeVocab vocab("gpt2");
+    vocab.pre = "gpt-4o";
+    vocab.merges = {"a b"};
+    for (const char *text : {"a", "b", "ab"}) vocab.add(text, 1);
+    for (const auto &[name, member] : kKeys)
+        vocab.keys[std::string("tokenizer.ggml.") + name + "_token_id"] =
+            static_cast<uint32_t>(vocab.add(name, 3));
+    Tokenizer t(vocab);
+    const Facts facts = t.info();
+    CHECK(t.status == GGUFX_OK, "%s", t.error.message);
+    int32_t id = 3;
+    for (const auto &[name, member] : kKeys)
+        CHECK(facts.*member == id++, "%s: %d", name, facts.*member);
+}
+
 void test_special_ids_and_ends() {
     MadeVocab vocab("gpt2");
     vocab.pre = "gpt-4o";
@@ -669,17 +709,14 @@ void test_special_ids_and_ends() {
     vocab.keys["tokenizer.ggml.padding_token_id"] = static_cast<uint32_t>(pad);
     vocab.keys["tokenizer.ggml.unknown_token_id"] =
         static_cast<uint32_t>(vocab.add("<unk>", 2)); // for "<" and other characters
-    const auto special = [](const Tokenizer &t, uint32_t which) {
-        return ggufx_tokenizer_special(t.tokenizer, which);
-    };
     {
         Tokenizer t(vocab);
         CHECK(t.status == GGUFX_OK, "%s", t.error.message);
-        CHECK(special(t, GGUFX_SPECIAL_EOT) == eot, "eot %d", special(t, GGUFX_SPECIAL_EOT));
-        CHECK(special(t, GGUFX_SPECIAL_FIM_PREFIX) == prefix, "fim prefix");
-        CHECK(special(t, GGUFX_SPECIAL_FIM_SEPARATOR) == separator, "fim separator");
-        CHECK(special(t, GGUFX_SPECIAL_PAD) == pad && special(t, GGUFX_SPECIAL_BOS) == -1, "pad");
-        CHECK(special(t, 14) == -1 && ggufx_tokenizer_special(nullptr, 0) == -1, "no such number");
+        const ggufx_tokenizer_facts special = t.info();
+        CHECK(special.eot == eot && special.bos == -1, "eot %d, bos %d", special.eot, special.bos);
+        CHECK(special.fim_prefix == prefix && special.fim_suffix == -1, "fim prefix");
+        CHECK(special.fim_separator == separator, "fim separator");
+        CHECK(special.pad == pad, "pad");
         CHECK(ends(t, end) && ends(t, eot) && ends(t, separator) && !ends(t, prefix), "ends");
         CHECK(t.encode("<|im_end|>").size() > 1, "text ends a turn");
         CHECK(t.encode("<|im_end|>", GGUFX_TOKENIZE_PARSE_SPECIAL) == Ids{eot}, "parsed");
@@ -715,10 +752,7 @@ void test_what_is_added() {
     MadeVocab none("none");
     none.keys["llama.vocab_size"] = 77;
     Tokenizer ids(none);
-    ggufx_tokenizer_facts facts = {};
-    facts.struct_size = sizeof facts;
-    CHECK(ggufx_tokenizer_info(&facts, ids.tokenizer, nullptr) == GGUFX_OK && facts.n_tokens == 77,
-          "ids without texts: %s", ids.error.message);
+    CHECK(ids.info().n_tokens == 77, "ids without texts: %s", ids.error.message);
     (void)ids.encode("a");
     CHECK(ids.status == GGUFX_E_UNSUPPORTED, "a text of ids: %d", ids.status);
     CHECK(ids.decode({76}).empty() && ids.status == GGUFX_OK, "text of an id");
@@ -858,10 +892,9 @@ void test_white_space_between_words_may_have_no_token() {
         expect(tokenizer, model, "A", {unknown});
         CHECK(tokenizer.decode({ab, a}) == "aba", "%s: %s", model,
               tokenizer.decode({ab, a}).c_str());
-        ggufx_tokenizer_facts facts = {};
-        facts.struct_size = sizeof facts;
-        const bool told = ggufx_tokenizer_info(&facts, tokenizer.tokenizer, nullptr) == GGUFX_OK;
-        CHECK(told && !strcmp(facts.kind, model) && facts.pre && !strcmp(facts.pre, "whitespace"),
+        const ggufx_tokenizer_facts facts = tokenizer.info();
+        CHECK(tokenizer.status == GGUFX_OK && !strcmp(facts.kind, model) && facts.pre &&
+                  !strcmp(facts.pre, "whitespace"),
               "%s: facts", model);
         vocab.flags["tokenizer.ggml.normalizer.lowercase"] = true;
         Tokenizer lower(vocab);
@@ -1170,6 +1203,7 @@ int main(int n_arguments, char **arguments) {
     test_random_bytes_come_back();
     test_parts_are_the_text();
     test_spaces_are_cleaned_by_the_rule();
+    test_each_key_of_a_special_token_has_a_member();
     test_special_ids_and_ends();
     test_what_is_added();
     test_hostile_vocabularies_are_refused();

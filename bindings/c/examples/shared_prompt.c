@@ -60,10 +60,10 @@ int main(int argc, char **argv) {
         must(ggufx_detokenize(text, sizeof text, &n_text, tokenizer, ids, n, 0, &error));
         printf("%.*s\n", (int)n_text, text);
     }
-    ggufx_session_memory_facts memory = {.struct_size = sizeof memory};
-    must(ggufx_session_memory_info(&memory, session, &error));
-    printf("%llu tokens, %llu shared pages\n", (unsigned long long)memory.n_tokens,
-           (unsigned long long)memory.n_shared_pages);
+    ggufx_session_facts facts = {.struct_size = sizeof facts};
+    must(ggufx_session_info(&facts, session, &error));
+    printf("%llu tokens, %llu shared pages\n", (unsigned long long)facts.n_tokens,
+           (unsigned long long)facts.n_shared_pages);
     free(row);
     ggufx_sampler_destroy(sampler);
     ggufx_session_destroy(session);

@@ -37,8 +37,8 @@ static class SharedPrompt
                 }
                 Console.WriteLine(tokenizer.DetokenizeText(more.ToArray()));
             }
-            SessionMemoryFacts memory = session.MemoryInfo;
-            Console.WriteLine(memory.Tokens + " tokens, " + memory.SharedPages + " shared pages");
+            SessionFacts facts = session.Info;
+            Console.WriteLine(facts.Tokens + " tokens, " + facts.SharedPages + " shared pages");
         }
     }
 }

@@ -313,36 +313,27 @@ namespace Ggufx
             }
         }
 
-        /// <summary>Computes the natural log-probabilities of the k likeliest among n tokens.</summary>
+        /// <summary>Computes the natural log-probabilities of the k likeliest among n tokens, or of k given tokens.</summary>
+        /// <param name="tokens">Ids below n; null: the k likeliest.</param>
         /// <exception cref="GgufxException">Argument, Value.</exception>
         /// <remarks>
         /// <para>Each is logit - largest - log(sum of weights) in binary64, rounded once; the sum is that of a vocabulary. The
         /// log-probability of a logit of -infinity is -infinity.</para>
         /// </remarks>
-        public int[] Logprobs(long k, ReadOnlySpan<float> logits, out float[] logprobs)
+        public int[] Logprobs(long k, ReadOnlySpan<float> logits, out float[] logprobs,
+            ReadOnlySpan<int> tokens = default(ReadOnlySpan<int>))
         {
             NativeError e;
+            if (tokens.Length != 0) Check.Length(tokens.Length, checked((long)k), "tokens");
             var ids = new int[Native.Count(k, "k")];
             logprobs = new float[Native.Count(k, "k")];
             fixed (float* pLogits = &Native.First(logits))
+            fixed (int* pTokens = &MemoryMarshal.GetReference(tokens))
             fixed (int* pIds = &Native.First(ids))
             fixed (float* pLogprobs = &Native.First(logprobs))
                 Check.Ok(NativeMethods.ggufx_logprobs(pIds, pLogprobs, Native.Size(k, "k"), Handle, pLogits,
-                    Native.Size(logits.Length), &e), &e);
+                    Native.Size(logits.Length), tokens.Length == 0 ? null : pTokens, &e), &e);
             return ids;
-        }
-
-        /// <summary>Computes the log-probability of one token among n, as Runtime.Logprobs.</summary>
-        /// <param name="token">Cancels the call.</param>
-        /// <exception cref="GgufxException">Argument, Value.</exception>
-        public float TokenLogprob(ReadOnlySpan<float> logits, int token)
-        {
-            float resultNative;
-            NativeError e;
-            fixed (float* pLogits = &Native.First(logits))
-                Check.Ok(NativeMethods.ggufx_token_logprob(&resultNative, Handle, pLogits, Native.Size(logits.Length), token, &e),
-                    &e);
-            return resultNative;
         }
 
         /// <summary>Returns the name of the instruction set whose matvec kernel computes a tensor type: "avx512". An unknown type
@@ -2402,15 +2393,6 @@ namespace Ggufx
                 }
             }
         }
-
-        /// <summary>Returns the id of a special token (SpecialToken), found by its key or else by its text.</summary>
-        /// <remarks>
-        /// <para>The result is -1 if the vocabulary has none, or for a null tokenizer or an unknown number.</para>
-        /// </remarks>
-        public int Special(SpecialToken which)
-        {
-            return NativeMethods.ggufx_tokenizer_special(Handle, (uint)which);
-        }
     }
 
     /// <summary>Weights bound to the graph of an architecture. Immutable; keeps its file alive.</summary>
@@ -2630,23 +2612,6 @@ namespace Ggufx
                 Check.Ok(NativeMethods.ggufx_session_copy(Handle, from, to, nTokens, &e), &e);
         }
 
-        /// <summary>Describes the memory of a session's caches.</summary>
-        /// <exception cref="GgufxException">Argument.</exception>
-        public SessionMemoryFacts MemoryInfo
-        {
-            get
-            {
-                NativeError e;
-                using (Handle.Reading())
-                {
-                    var resultNative = default(NativeSessionMemoryFacts);
-                    resultNative.struct_size = (uint)sizeof(NativeSessionMemoryFacts);
-                    Check.Ok(NativeMethods.ggufx_session_memory_info(&resultNative, Handle, &e), &e);
-                    return new SessionMemoryFacts(&resultNative);
-                }
-            }
-        }
-
         /// <summary>Writes a snapshot of a sequence, or of all (Constants.AllSequences).</summary>
         /// <param name="write">Called with consecutive pieces of the snapshot. A status other than Status.Ok ends the call, which
         /// returns it.</param>
@@ -2831,7 +2796,7 @@ namespace Ggufx
             Created(model, options);
         }
 
-        /// <summary>Describes a session.</summary>
+        /// <summary>Describes a session. Takes time linear in the number of pages.</summary>
         /// <exception cref="GgufxException">Argument.</exception>
         public SessionFacts Info
         {
@@ -3660,9 +3625,6 @@ namespace Ggufx
             Check.Ok(NativeMethods.ggufx_pre_tokenizer_at(&resultNative, Native.Size(index, "index"), &e), &e);
             return new PreTokenizerFacts(&resultNative);
         }
-
-        /// <summary>Returns the Unicode version of pre-tokenizers: "15.0.0".</summary>
-        public static string TokenizerUnicode { get { return Native.Text(NativeMethods.ggufx_tokenizer_unicode()); } }
 
         /// <summary>Returns the number of quantization mixes.</summary>
         public static long FileTypeCount { get { return (long)NativeMethods.ggufx_file_type_count(); } }

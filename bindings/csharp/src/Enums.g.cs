@@ -875,39 +875,6 @@ namespace Ggufx
         CleanSpaces = 16,
     }
 
-    /// <summary>Special tokens.</summary>
-    public enum SpecialToken : uint
-    {
-        /// <summary>Start of a text; [CLS].</summary>
-        Bos = 0,
-        /// <summary>End of a text.</summary>
-        Eos = 1,
-        /// <summary>End of a turn.</summary>
-        Eot = 2,
-        /// <summary>End of a message that a tool answers.</summary>
-        Eom = 3,
-        /// <summary>GGUFX_SPECIAL_UNKNOWN.</summary>
-        Unknown = 4,
-        /// <summary>Between two texts; [SEP].</summary>
-        Separator = 5,
-        /// <summary>GGUFX_SPECIAL_PAD.</summary>
-        Pad = 6,
-        /// <summary>GGUFX_SPECIAL_MASK.</summary>
-        Mask = 7,
-        /// <summary>Fill-in-the-middle: before the prefix.</summary>
-        FimPrefix = 8,
-        /// <summary>Before the suffix.</summary>
-        FimSuffix = 9,
-        /// <summary>Before the middle, which the model generates.</summary>
-        FimMiddle = 10,
-        /// <summary>Padding.</summary>
-        FimPad = 11,
-        /// <summary>Before the name of a repository.</summary>
-        FimRepository = 12,
-        /// <summary>Between files.</summary>
-        FimSeparator = 13,
-    }
-
     /// <summary>Properties of a pre-tokenizer.</summary>
     [Flags]
     public enum PreFlags : uint

@@ -66,9 +66,6 @@ namespace Ggufx
         internal static extern int ggufx_session_copy(SessionHandle session, uint from, uint to,
             ulong n_tokens, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_session_memory_info(NativeSessionMemoryFacts* out_,
-            SessionHandle session, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_session_save(SessionHandle session, uint sequence, IntPtr
             write, void* user, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
@@ -476,14 +473,10 @@ namespace Ggufx
         internal static extern int ggufx_tokenizer_info(NativeTokenizerFacts* out_, TokenizerHandle
             tokenizer, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_tokenizer_special(TokenizerHandle tokenizer, uint which);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern UIntPtr ggufx_pre_tokenizer_count();
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_pre_tokenizer_at(NativePreTokenizerFacts* out_, UIntPtr
             index, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern byte* ggufx_tokenizer_unicode();
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_model_create(out ModelHandle out_, RuntimeHandle rt,
             FileHandle file, NativeModelOptions* options, NativeError* error);
@@ -602,10 +595,7 @@ namespace Ggufx
             out_suppressed, UIntPtr capacity, FileHandle file, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_logprobs(int* out_ids, float* out_logprobs, UIntPtr k,
-            RuntimeHandle rt, float* logits, UIntPtr n, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int ggufx_token_logprob(float* out_, RuntimeHandle rt, float* logits,
-            UIntPtr n, int token, NativeError* error);
+            RuntimeHandle rt, float* logits, UIntPtr n, int* tokens, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_type_info(NativeTypeFacts* out_, uint type_, NativeError*
             error);

@@ -163,19 +163,6 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeSessionMemoryFacts
-    {
-        internal uint struct_size;
-        internal uint flags;
-        internal ulong cache_bytes;
-        internal ulong n_pages;
-        internal ulong n_shared_pages;
-        internal ulong n_tokens;
-        internal ulong n_tokens_left;
-        internal ulong embedded_bytes;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeChatTemplateOptions
     {
         internal uint struct_size;
@@ -985,6 +972,18 @@ namespace Ggufx
         internal int eos;
         internal int unknown;
         internal byte* pre;
+        internal int eot;
+        internal int eom;
+        internal int separator;
+        internal int pad;
+        internal int mask;
+        internal int fim_prefix;
+        internal int fim_suffix;
+        internal int fim_middle;
+        internal int fim_pad;
+        internal int fim_repository;
+        internal int fim_separator;
+        internal uint reserved;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -995,6 +994,7 @@ namespace Ggufx
         internal byte* name;
         internal byte* rules;
         internal NativeText steps;
+        internal byte* unicode;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1085,6 +1085,12 @@ namespace Ggufx
         internal uint n_sequences;
         internal uint reserved;
         internal ulong n_context_total;
+        internal ulong cache_bytes;
+        internal ulong n_pages;
+        internal ulong n_shared_pages;
+        internal ulong n_tokens;
+        internal ulong n_tokens_left;
+        internal ulong embedded_bytes;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1343,7 +1349,6 @@ namespace Ggufx
             { "ggufx_decode_item", sizeof(NativeDecodeItem) },
             { "ggufx_attention_hook", sizeof(NativeAttentionHook) },
             { "ggufx_decode_options", sizeof(NativeDecodeOptions) },
-            { "ggufx_session_memory_facts", sizeof(NativeSessionMemoryFacts) },
             { "ggufx_chat_template_options", sizeof(NativeChatTemplateOptions) },
             { "ggufx_chat_message", sizeof(NativeChatMessage) },
             { "ggufx_chat_request", sizeof(NativeChatRequest) },

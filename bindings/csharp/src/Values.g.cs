@@ -221,33 +221,6 @@ namespace Ggufx
         }
     }
 
-    /// <summary>Session memory facts.</summary>
-    public sealed partial class SessionMemoryFacts
-    {
-        /// <summary>Bytes allocated for keys, values and states.</summary>
-        public ulong CacheBytes { get; private set; }
-        /// <summary>Allocated pages, used or not; shared pages count once. A page holds 64 tokens of a layer.</summary>
-        public ulong Pages { get; private set; }
-        /// <summary>References of sequences to pages that other sequences hold too.</summary>
-        public ulong SharedPages { get; private set; }
-        /// <summary>Tokens of all sequences.</summary>
-        public ulong Tokens { get; private set; }
-        /// <summary>With ContextTotal: tokens that still fit, in whole pages.</summary>
-        public ulong TokensLeft { get; private set; }
-        /// <summary>Bytes of embeddings that the caller passed.</summary>
-        public ulong EmbeddedBytes { get; private set; }
-
-        internal unsafe SessionMemoryFacts(NativeSessionMemoryFacts* o)
-        {
-            CacheBytes = o->cache_bytes;
-            Pages = o->n_pages;
-            SharedPages = o->n_shared_pages;
-            Tokens = o->n_tokens;
-            TokensLeft = o->n_tokens_left;
-            EmbeddedBytes = o->embedded_bytes;
-        }
-    }
-
     /// <summary>Options of a template. Texts are UTF-8.</summary>
     public sealed partial class ChatTemplateOptions
     {
@@ -2180,7 +2153,7 @@ namespace Ggufx
         }
     }
 
-    /// <summary>Tokenizer facts.</summary>
+    /// <summary>Special tokens are found by their key, or else by their text; an id of -1: none.</summary>
     public sealed partial class TokenizerFacts
     {
         /// <summary>Flags.</summary>
@@ -2189,14 +2162,36 @@ namespace Ggufx
         public string Kind { get; private set; }
         /// <summary>Tokens of the vocabulary.</summary>
         public uint Tokens { get; private set; }
-        /// <summary>Id, or -1.</summary>
+        /// <summary>Start of a text; [CLS].</summary>
         public int Bos { get; private set; }
-        /// <summary>Id, or -1.</summary>
+        /// <summary>End of a text.</summary>
         public int Eos { get; private set; }
-        /// <summary>Id, or -1.</summary>
+        /// <summary>Stands for text without a token.</summary>
         public int Unknown { get; private set; }
         /// <summary>Pre-tokenizer of BPE: "llama-bpe", else null; valid for the life of the process.</summary>
         public string Pre { get; private set; }
+        /// <summary>End of a turn.</summary>
+        public int Eot { get; private set; }
+        /// <summary>End of a message that a tool answers.</summary>
+        public int Eom { get; private set; }
+        /// <summary>Between two texts; [SEP].</summary>
+        public int Separator { get; private set; }
+        /// <summary>Pad.</summary>
+        public int Pad { get; private set; }
+        /// <summary>Mask.</summary>
+        public int Mask { get; private set; }
+        /// <summary>Fill-in-the-middle: before the prefix.</summary>
+        public int FimPrefix { get; private set; }
+        /// <summary>Before the suffix.</summary>
+        public int FimSuffix { get; private set; }
+        /// <summary>Before the middle, which the model generates.</summary>
+        public int FimMiddle { get; private set; }
+        /// <summary>Padding.</summary>
+        public int FimPad { get; private set; }
+        /// <summary>Before the name of a repository.</summary>
+        public int FimRepository { get; private set; }
+        /// <summary>Between files.</summary>
+        public int FimSeparator { get; private set; }
 
         internal unsafe TokenizerFacts(NativeTokenizerFacts* o)
         {
@@ -2207,6 +2202,17 @@ namespace Ggufx
             Eos = o->eos;
             Unknown = o->unknown;
             Pre = Native.TextOrNull(o->pre);
+            Eot = o->eot;
+            Eom = o->eom;
+            Separator = o->separator;
+            Pad = o->pad;
+            Mask = o->mask;
+            FimPrefix = o->fim_prefix;
+            FimSuffix = o->fim_suffix;
+            FimMiddle = o->fim_middle;
+            FimPad = o->fim_pad;
+            FimRepository = o->fim_repository;
+            FimSeparator = o->fim_separator;
         }
     }
 
@@ -2222,6 +2228,8 @@ namespace Ggufx
         /// <summary>Its steps as in tokenizer.json, each terminated by NUL; absent if they are not known: 'S' and the pattern of
         /// a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B' bytes.</summary>
         public string Steps { get; private set; }
+        /// <summary>Unicode version of its character classes: "15.0.0"; valid for the life of the process.</summary>
+        public string Unicode { get; private set; }
 
         internal unsafe PreTokenizerFacts(NativePreTokenizerFacts* o)
         {
@@ -2229,6 +2237,7 @@ namespace Ggufx
             Name = Native.Text(o->name);
             Rules = Native.Text(o->rules);
             Steps = Native.Text(o->steps.data, o->steps.size);
+            Unicode = Native.Text(o->unicode);
         }
     }
 
@@ -2440,7 +2449,7 @@ namespace Ggufx
         }
     }
 
-    /// <summary>Options of a session, with the defaults filled in.</summary>
+    /// <summary>Options of a session, with the defaults filled in, and the memory of its caches.</summary>
     public sealed partial class SessionFacts
     {
         /// <summary>Maximum number of tokens of a sequence.</summary>
@@ -2455,6 +2464,18 @@ namespace Ggufx
         public uint Sequences { get; private set; }
         /// <summary>Tokens for which sequences share memory; 0: each has its own.</summary>
         public ulong ContextTotal { get; private set; }
+        /// <summary>Bytes allocated for keys, values and states.</summary>
+        public ulong CacheBytes { get; private set; }
+        /// <summary>Allocated pages, used or not; shared pages count once. A page holds 64 tokens of a layer.</summary>
+        public ulong Pages { get; private set; }
+        /// <summary>References of sequences to pages that other sequences hold too.</summary>
+        public ulong SharedPages { get; private set; }
+        /// <summary>Tokens of all sequences.</summary>
+        public ulong Tokens { get; private set; }
+        /// <summary>With ContextTotal: tokens that still fit, in whole pages.</summary>
+        public ulong TokensLeft { get; private set; }
+        /// <summary>Bytes of embeddings that the caller passed.</summary>
+        public ulong EmbeddedBytes { get; private set; }
 
         internal unsafe SessionFacts(NativeSessionFacts* o)
         {
@@ -2464,6 +2485,12 @@ namespace Ggufx
             TypeV = (TensorType)o->type_v;
             Sequences = o->n_sequences;
             ContextTotal = o->n_context_total;
+            CacheBytes = o->cache_bytes;
+            Pages = o->n_pages;
+            SharedPages = o->n_shared_pages;
+            Tokens = o->n_tokens;
+            TokensLeft = o->n_tokens_left;
+            EmbeddedBytes = o->embedded_bytes;
         }
     }
 

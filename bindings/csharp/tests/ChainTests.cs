@@ -191,7 +191,7 @@ public static partial class Tests
         session.Decode(items, null, both, hidden);
         That(both.Take(Row).SequenceEqual(both.Skip(Row)));
         That(hidden.Skip(39 * width).Take(width).SequenceEqual(hidden.Skip(40 * width)));
-        That(session.MemoryInfo.EmbeddedBytes >= (ulong)(4 * rows.Length));
+        That(session.Info.EmbeddedBytes >= (ulong)(4 * rows.Length));
         session.Remove(0, 4, 10);
         session.Shift(0, 4, 26, -10);
         int[] positions, left = session.Tokens(0, 0, 30, out positions);
@@ -199,9 +199,9 @@ public static partial class Tests
         Fails(Status.Argument, () => session.Remove(0, 4, 27));
         Fails(Status.Argument, () => session.Shift(0, 4, 2, 5));
         Fails(Status.Argument, () => session.DecodeRows(new[] { new DecodeItem(2, ids) { Positions = new int[39] } }));
-        ulong before = session.MemoryInfo.TokensLeft;
+        ulong before = session.Info.TokensLeft;
         That(Fails(Status.Capacity, () => session.DecodeRows(new[] { new DecodeItem(2, new int[300]) })).Index == 0);
-        That(session.MemoryInfo.TokensLeft == before);
+        That(session.Info.TokensLeft == before);
         var all = new MemoryStream();
         session.Save(Constants.AllSequences, all);
         session.Truncate(0, 0);

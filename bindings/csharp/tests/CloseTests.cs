@@ -70,7 +70,7 @@ public static partial class Tests
                 That(session.DecodeRows(items).Length == 1024, "Session.Decode");
             });
             Alone(session, () => session.Save(1, new MemoryStream()));
-            Alone(session, () => That(session.MemoryInfo.CacheBytes > 0, "Session.Memory"));
+            Alone(session, () => That(session.Info.CacheBytes > 0, "Session.Memory"));
             Alone(embedder, () => That(embedder.Embed(new[] { new[] { 1 } }).Length == 8, "Embedder.Embed"));
             Calls.Add(() => That(adapter.Info.Targets == 2, "Adapter.Info"));
             float logprob;

@@ -12,7 +12,9 @@ public static partial class Tests
 
     static float Logprob(float[] logits, int id)
     {
-        return Rt.TokenLogprob(logits, id);
+        float[] values;
+        Rt.Logprobs(1, logits, out values, new[] { id });
+        return values[0];
     }
 
     static void TestLogarithmsOfProbabilities()

@@ -82,17 +82,17 @@ public static partial class Tests
     static void TestSpecialTokensAndPreTokenizers()
     {
         var tokenizer = new Tokenizer(Demo());
-        That(tokenizer.Special(SpecialToken.Eos) == 2 && tokenizer.Special(SpecialToken.FimPrefix) == -1);
-        That(tokenizer.Special((SpecialToken)99) == -1);
+        TokenizerFacts info = tokenizer.Info;
+        That(info.Eos == 2 && info.FimPrefix == -1);
         tokenizer.Dispose();
-        Throws<ObjectDisposedException>(() => tokenizer.Special(SpecialToken.Eos));
+        Throws<ObjectDisposedException>(() => info = tokenizer.Info);
         var named = Library.PreTokenizers.ToDictionary(pre => pre.Name);
         That(named.Count > 70 && named.Values.All(pre => pre.Rules != ""), named.Count);
         var llama = named["llama-bpe"];
         That((llama.Flags & PreFlags.IgnoreMerges) != 0);
         That(llama.Steps.StartsWith("S(?i:") && llama.Steps.EndsWith("\0B\0"), llama.Steps);
         That(named["gpt-2"].Steps == "G\0");
-        That(Library.TokenizerUnicode.StartsWith("15."));
+        That(llama.Unicode.StartsWith("15."));
     }
 
     static void TestDecode()

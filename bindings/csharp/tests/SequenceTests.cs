@@ -41,7 +41,7 @@ public static partial class Tests
         That(first.SequenceEqual(a.Take(3 * Row)));
         s.Decode(new[] { new DecodeItem(0, From(TokensA, 3)), new DecodeItem(2, From(TokensB, 2)) }, null, two);
         That(two.SequenceEqual(LastRow(a).Concat(LastRow(b))));
-        That(Lengths(s, 5, 0, 3) && s.Length(9) == 0 && s.MemoryInfo.Tokens == 8);
+        That(Lengths(s, 5, 0, 3) && s.Length(9) == 0 && s.Info.Tokens == 8);
     }
 
     static void TestProductsOfACallHaveFlagsOfTheirOwn()
@@ -62,10 +62,10 @@ public static partial class Tests
         int[] prompt = new[] { 1 }.Concat(Enumerable.Range(300, 70)).ToArray(), nine = { 9 };
         var wanted = LastRow(AloneLogits(prompt.Concat(nine).ToArray()));
         That(s.DecodeRows(new[] { new DecodeItem(0, prompt, DecodeFlags.Checkpoint) }).Length == 0);
-        var before = s.MemoryInfo;
+        var before = s.Info;
         That(before.Tokens == 71 && before.SharedPages == 0);
         s.Copy(0, 1, 71);
-        var after = s.MemoryInfo;
+        var after = s.Info;
         That(after.Tokens == 142 && after.SharedPages > 0 && after.Pages > 0 && after.CacheBytes > 0);
         That(s.DecodeRows(new[] { new DecodeItem(1, nine), new DecodeItem(0, nine) }).SequenceEqual(wanted.Concat(wanted)));
         s.Truncate(1, 0);

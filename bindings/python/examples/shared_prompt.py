@@ -26,5 +26,5 @@ with ggufx.Runtime() as rt, ggufx.File.open(rt, sys.argv[1]) as file:
             more.append(sampler.sample(row)[0])
             row = session.decode([ggufx.DecodeItem(i, flags=ggufx.DecodeFlags.LOGITS, tokens=more[-1:])])[0]
         print(tokenizer.detokenize_text(more))
-    memory = session.memory_info
-    print(f"{memory.n_tokens} tokens, {memory.n_shared_pages} shared pages")
+    facts = session.info
+    print(f"{facts.n_tokens} tokens, {facts.n_shared_pages} shared pages")

@@ -249,27 +249,6 @@ class ggufx_decode_options(Checked):
     ]
 
 
-class ggufx_session_memory_facts(Structure):
-    struct_size: int
-    flags: int
-    cache_bytes: int
-    n_pages: int
-    n_shared_pages: int
-    n_tokens: int
-    n_tokens_left: int
-    embedded_bytes: int
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("flags", c_uint32),
-        ("cache_bytes", c_uint64),
-        ("n_pages", c_uint64),
-        ("n_shared_pages", c_uint64),
-        ("n_tokens", c_uint64),
-        ("n_tokens_left", c_uint64),
-        ("embedded_bytes", c_uint64),
-    ]
-
-
 class ggufx_chat_template_options(Checked):
     struct_size: int
     flags: int
@@ -1597,6 +1576,18 @@ class ggufx_tokenizer_facts(Structure):
     eos: int
     unknown: int
     pre: int | None
+    eot: int
+    eom: int
+    separator: int
+    pad: int
+    mask: int
+    fim_prefix: int
+    fim_suffix: int
+    fim_middle: int
+    fim_pad: int
+    fim_repository: int
+    fim_separator: int
+    reserved: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -1606,6 +1597,18 @@ class ggufx_tokenizer_facts(Structure):
         ("eos", c_int32),
         ("unknown", c_int32),
         ("pre", c_void_p),
+        ("eot", c_int32),
+        ("eom", c_int32),
+        ("separator", c_int32),
+        ("pad", c_int32),
+        ("mask", c_int32),
+        ("fim_prefix", c_int32),
+        ("fim_suffix", c_int32),
+        ("fim_middle", c_int32),
+        ("fim_pad", c_int32),
+        ("fim_repository", c_int32),
+        ("fim_separator", c_int32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -1615,12 +1618,14 @@ class ggufx_pre_tokenizer_facts(Structure):
     name: int | None
     rules: int | None
     steps: ggufx_text
+    unicode: int | None
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
         ("name", c_void_p),
         ("rules", c_void_p),
         ("steps", ggufx_text),
+        ("unicode", c_void_p),
     ]
 
 
@@ -1761,6 +1766,12 @@ class ggufx_session_facts(Structure):
     n_sequences: int
     reserved: int
     n_context_total: int
+    cache_bytes: int
+    n_pages: int
+    n_shared_pages: int
+    n_tokens: int
+    n_tokens_left: int
+    embedded_bytes: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -1771,6 +1782,12 @@ class ggufx_session_facts(Structure):
         ("n_sequences", c_uint32),
         ("reserved", c_uint32),
         ("n_context_total", c_uint64),
+        ("cache_bytes", c_uint64),
+        ("n_pages", c_uint64),
+        ("n_shared_pages", c_uint64),
+        ("n_tokens", c_uint64),
+        ("n_tokens_left", c_uint64),
+        ("embedded_bytes", c_uint64),
     ]
 
 
@@ -2165,7 +2182,6 @@ STRUCTS: list[type[Structure]] = [
     ggufx_decode_item,
     ggufx_attention_hook,
     ggufx_decode_options,
-    ggufx_session_memory_facts,
     ggufx_chat_template_options,
     ggufx_chat_message,
     ggufx_chat_request,
@@ -2276,7 +2292,6 @@ class Functions:
     ggufx_session_shift: Callable[..., int]
     ggufx_session_tokens: Callable[..., int]
     ggufx_session_copy: Callable[..., int]
-    ggufx_session_memory_info: Callable[..., int]
     ggufx_session_save: Callable[..., int]
     ggufx_session_load: Callable[..., int]
     ggufx_session_save_file: Callable[..., int]
@@ -2416,10 +2431,8 @@ class Functions:
     ggufx_detokenize_stream: Callable[..., int]
     ggufx_token_info: Callable[..., int]
     ggufx_tokenizer_info: Callable[..., int]
-    ggufx_tokenizer_special: Callable[..., int]
     ggufx_pre_tokenizer_count: Callable[..., int]
     ggufx_pre_tokenizer_at: Callable[..., int]
-    ggufx_tokenizer_unicode: Callable[..., bytes | None]
     ggufx_model_create: Callable[..., int]
     ggufx_model_destroy: Callable[..., None]
     ggufx_model_info: Callable[..., int]
@@ -2461,7 +2474,6 @@ class Functions:
     ggufx_sampler_add_host: Callable[..., int]
     ggufx_file_sampling: Callable[..., int]
     ggufx_logprobs: Callable[..., int]
-    ggufx_token_logprob: Callable[..., int]
     ggufx_type_info: Callable[..., int]
     ggufx_type_find: Callable[..., int]
     ggufx_type_row_bytes: Callable[..., int]
@@ -2517,7 +2529,6 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_session_tokens": (c_int32, [c_void_p, c_void_p, "ggufx_session", c_uint32, c_uint64,
         c_uint64, c_void_p]),
     "ggufx_session_copy": (c_int32, ["ggufx_session", c_uint32, c_uint32, c_uint64, c_void_p]),
-    "ggufx_session_memory_info": (c_int32, [c_void_p, "ggufx_session", c_void_p]),
     "ggufx_session_save": (c_int32, ["ggufx_session", c_uint32, c_void_p, c_void_p, c_void_p]),
     "ggufx_session_load": (c_int32, ["ggufx_session", c_uint32, c_void_p, c_void_p, c_void_p]),
     "ggufx_session_save_file": (c_int32, ["ggufx_session", c_uint32, c_void_p, c_void_p]),
@@ -2694,10 +2705,8 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         c_void_p, c_size_t, c_void_p]),
     "ggufx_token_info": (c_int32, [c_void_p, "ggufx_tokenizer", c_int32, c_void_p]),
     "ggufx_tokenizer_info": (c_int32, [c_void_p, "ggufx_tokenizer", c_void_p]),
-    "ggufx_tokenizer_special": (c_int32, ["ggufx_tokenizer", c_uint32]),
     "ggufx_pre_tokenizer_count": (c_size_t, []),
     "ggufx_pre_tokenizer_at": (c_int32, [c_void_p, c_size_t, c_void_p]),
-    "ggufx_tokenizer_unicode": (c_char_p, []),
     "ggufx_model_create": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_file", c_void_p, c_void_p]),
     "ggufx_model_destroy": (None, ["ggufx_model"]),
     "ggufx_model_info": (c_int32, [c_void_p, "ggufx_model", c_void_p]),
@@ -2743,9 +2752,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_sampler_add_host": (c_int32, ["ggufx_sampler", c_void_p, c_void_p, c_void_p]),
     "ggufx_file_sampling": (c_int32, [c_void_p, c_void_p, c_size_t, "ggufx_file", c_void_p]),
     "ggufx_logprobs": (c_int32, [c_void_p, c_void_p, c_size_t, "ggufx_runtime", c_void_p, c_size_t,
-        c_void_p]),
-    "ggufx_token_logprob": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_size_t, c_int32,
-        c_void_p]),
+        c_void_p, c_void_p]),
     "ggufx_type_info": (c_int32, [c_void_p, c_uint32, c_void_p]),
     "ggufx_type_find": (c_int32, [c_void_p, c_void_p, c_void_p]),
     "ggufx_type_row_bytes": (c_int32, [c_void_p, c_uint32, c_uint64, c_void_p]),

@@ -103,7 +103,6 @@ __all__ = [
     "RuntimeFacts",
     "Sampler",
     "SessionFacts",
-    "SessionMemoryFacts",
     "SessionOptions",
     "StepItem",
     "StepOptions",
@@ -126,7 +125,6 @@ __all__ = [
     "pre_tokenizer_count",
     "status_name",
     "struct_size",
-    "tokenizer_unicode",
     "type_find",
     "type_info",
     "type_row_bytes",
@@ -1615,7 +1613,7 @@ class TokenFacts:
 
 @dataclass(frozen=True)
 class TokenizerFacts:
-    """Result of Tokenizer.info."""
+    """Special tokens are found by their key, or else by their text; an id of -1: none."""
 
     flags: TokenizerFlags
     kind: str
@@ -1623,18 +1621,39 @@ class TokenizerFacts:
     n_tokens: int
     """Tokens of the vocabulary."""
     bos: int
-    """Id, or -1."""
+    """Start of a text; [CLS]."""
     eos: int
-    """Id, or -1."""
+    """End of a text."""
     unknown: int
-    """Id, or -1."""
+    """Stands for text without a token."""
     pre: str | None
     """pre-tokenizer of BPE: "llama-bpe", else None."""
+    eot: int
+    """End of a turn."""
+    eom: int
+    """End of a message that a tool answers."""
+    separator: int
+    """Between two texts; [SEP]."""
+    pad: int
+    mask: int
+    fim_prefix: int
+    """fill-in-the-middle: before the prefix."""
+    fim_suffix: int
+    """Before the suffix."""
+    fim_middle: int
+    """Before the middle, which the model generates."""
+    fim_pad: int
+    """Padding."""
+    fim_repository: int
+    """Before the name of a repository."""
+    fim_separator: int
+    """Between files."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_tokenizer_facts) -> TokenizerFacts:
         return cls(TokenizerFlags(o.flags), text_at(o.kind), o.n_tokens, o.bos, o.eos, o.unknown,
-            text_or_none(o.pre))
+            text_or_none(o.pre), o.eot, o.eom, o.separator, o.pad, o.mask, o.fim_prefix, o.fim_suffix,
+            o.fim_middle, o.fim_pad, o.fim_repository, o.fim_separator)
 
 
 @dataclass
@@ -1798,28 +1817,6 @@ class DecodeOptions:
         o.flags |= self.flags
 
 
-@dataclass(frozen=True)
-class SessionMemoryFacts:
-    """Result of Session.memory_info."""
-
-    cache_bytes: int
-    """Bytes allocated for keys, values and states."""
-    n_pages: int
-    """Allocated pages, used or not; shared pages count once. A page holds 64 tokens of a layer."""
-    n_shared_pages: int
-    """References of sequences to pages that other sequences hold too."""
-    n_tokens: int
-    """Tokens of all sequences."""
-    n_tokens_left: int
-    """With n_context_total: tokens that still fit, in whole pages."""
-    embedded_bytes: int
-    """Bytes of embeddings that the caller passed."""
-
-    @classmethod
-    def _of(cls, o: _raw.ggufx_session_memory_facts) -> SessionMemoryFacts:
-        return cls(o.cache_bytes, o.n_pages, o.n_shared_pages, o.n_tokens, o.n_tokens_left, o.embedded_bytes)
-
-
 @dataclass
 class EvalOptions:
     """Options of a measurement. All zero means default."""
@@ -1938,7 +1935,7 @@ class SessionOptions:
 
 @dataclass(frozen=True)
 class SessionFacts:
-    """Options of a session, with the defaults filled in."""
+    """Options of a session, with the defaults filled in, and the memory of its caches."""
 
     n_context: int
     """Maximum number of tokens of a sequence."""
@@ -1952,11 +1949,24 @@ class SessionFacts:
     """Number of sequences."""
     n_context_total: int
     """Tokens for which sequences share memory; 0: each has its own."""
+    cache_bytes: int
+    """Bytes allocated for keys, values and states."""
+    n_pages: int
+    """Allocated pages, used or not; shared pages count once. A page holds 64 tokens of a layer."""
+    n_shared_pages: int
+    """References of sequences to pages that other sequences hold too."""
+    n_tokens: int
+    """Tokens of all sequences."""
+    n_tokens_left: int
+    """With n_context_total: tokens that still fit, in whole pages."""
+    embedded_bytes: int
+    """Bytes of embeddings that the caller passed."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_session_facts) -> SessionFacts:
         return cls(o.n_context, o.n_batch, TensorType(o.type_k), TensorType(o.type_v), o.n_sequences,
-            o.n_context_total)
+            o.n_context_total, o.cache_bytes, o.n_pages, o.n_shared_pages, o.n_tokens, o.n_tokens_left,
+            o.embedded_bytes)
 
 
 @dataclass(frozen=True)
@@ -2257,10 +2267,13 @@ class PreTokenizerFacts:
     """Its steps as in tokenizer.json, each terminated by NUL; absent if they are not known: 'S' and
     the pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B' bytes.
     """
+    unicode: str
+    """Unicode version of its character classes: "15.0.0"."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_pre_tokenizer_facts) -> PreTokenizerFacts:
-        return cls(PreFlags(o.flags), text_at(o.name), text_at(o.rules), text_at(o.steps.data, o.steps.size))
+        return cls(PreFlags(o.flags), text_at(o.name), text_at(o.rules), text_at(o.steps.data, o.steps.size),
+            text_at(o.unicode))
 
 
 @dataclass(frozen=True)
@@ -2512,30 +2525,25 @@ class Runtime(Object):
             check(lib.ggufx_kv_estimate(byref(out), self._handle, options_, n_tokens, byref(e)), e)
             return out.value
 
-    def logprobs(self, k: int, logits: Buffer) -> tuple[Ints32, Floats]:
-        """Computes the natural log-probabilities of the k likeliest among n tokens.
+    def logprobs(self, k: int, logits: Buffer, *, tokens: Ints | None = None) -> tuple[Ints32, Floats]:
+        """Computes the natural log-probabilities of the k likeliest among n tokens, or of k given tokens.
 
-        out_ids       the k likeliest by rank, k <= n; may be None if k is 0.
+        out_ids       the k likeliest by rank, k <= n, or the given tokens; may be None if k is
+                      0 or tokens are given.
         out_logprobs  their log-probabilities; may be None if k is 0.
+        tokens        ids below n; None: the k likeliest.
 
         Each is logit - largest - log(sum of weights) in binary64, rounded once; the sum is that of a
         vocabulary. The log-probability of a logit of -infinity is -infinity.
         """
         e = _raw.ggufx_error()
         logits_ = reads(logits, F32, "logits")
+        tokens_ = None if tokens is None else numbers(tokens, I32, "tokens", k)
         out_ids = fresh(k, I32)
         out_logprobs = fresh(k, F32)
         check(lib.ggufx_logprobs(address(out_ids), address(out_logprobs), k, self._handle, address(logits_),
-            logits_.size, byref(e)), e)
+            logits_.size, address_or_none(tokens_), byref(e)), e)
         return out_ids, out_logprobs
-
-    def token_logprob(self, logits: Buffer, token: int) -> float:
-        """Computes the log-probability of one token among n, as Runtime.logprobs."""
-        e = _raw.ggufx_error()
-        logits_ = reads(logits, F32, "logits")
-        out = c_float()
-        check(lib.ggufx_token_logprob(byref(out), self._handle, address(logits_), logits_.size, token, byref(e)), e)
-        return out.value
 
     def kernel_name(self, type: int) -> str | None:
         """Returns the name of the instruction set whose matvec kernel computes a tensor type: "avx512". An
@@ -3971,14 +3979,6 @@ class Tokenizer(Object):
         check(lib.ggufx_tokenizer_info(byref(out), own, byref(e)), e)
         return TokenizerFacts._of(out)
 
-    def special(self, which: int) -> int:
-        """Returns the id of a special token (SpecialToken), found by its key or else by its text.
-
-        The result is -1 if the vocabulary has none, or for a None tokenizer or an unknown number.
-        """
-        result_ = lib.ggufx_tokenizer_special(self._handle, which)
-        return result_
-
 
 class Model(Object):
     """Weights bound to the graph of an architecture. Immutable; keeps its file alive."""
@@ -4152,16 +4152,6 @@ class Session(SessionShapes):
         with self._turns.changing:
             self._check(lib.ggufx_session_copy(self._handle, from_, to, n_tokens, byref(e)), e)
 
-    @property
-    def memory_info(self) -> SessionMemoryFacts:
-        """Describes the memory of a session's caches."""
-        e = _raw.ggufx_error()
-        with self._turns.reading:
-            own = self._handle
-            out = _raw.ggufx_session_memory_facts(struct_size=sizeof(_raw.ggufx_session_memory_facts))
-            check(lib.ggufx_session_memory_info(byref(out), own, byref(e)), e)
-            return SessionMemoryFacts._of(out)
-
     def save(self, sequence: int, write: Callable[[bytes], object]) -> None:
         """Writes a snapshot of a sequence, or of all (ALL_SEQUENCES).
 
@@ -4317,7 +4307,7 @@ class Session(SessionShapes):
 
     @property
     def info(self) -> SessionFacts:
-        """Describes a session."""
+        """Describes a session. Takes time linear in the number of pages."""
         e = _raw.ggufx_error()
         with self._turns.reading:
             own = self._handle
@@ -4945,12 +4935,6 @@ def pre_tokenizer_at(index: int) -> PreTokenizerFacts:
     out = _raw.ggufx_pre_tokenizer_facts(struct_size=sizeof(_raw.ggufx_pre_tokenizer_facts))
     check(lib.ggufx_pre_tokenizer_at(byref(out), index, byref(e)), e)
     return PreTokenizerFacts._of(out)
-
-
-def tokenizer_unicode() -> str:
-    """Returns the Unicode version of pre-tokenizers: "15.0.0"."""
-    result_ = lib.ggufx_tokenizer_unicode()
-    return (result_ or b"").decode()
 
 
 def file_type_count() -> int:

@@ -491,25 +491,6 @@ class TokenizerFlags(_Flags):
     CLEAN_SPACES = 16
 
 
-class SpecialToken(_Id):
-    """Special tokens."""
-
-    BOS = 0
-    EOS = 1
-    EOT = 2
-    EOM = 3
-    UNKNOWN = 4
-    SEPARATOR = 5
-    PAD = 6
-    MASK = 7
-    FIM_PREFIX = 8
-    FIM_SUFFIX = 9
-    FIM_MIDDLE = 10
-    FIM_PAD = 11
-    FIM_REPOSITORY = 12
-    FIM_SEPARATOR = 13
-
-
 class PreFlags(_Flags):
     """Properties of a pre-tokenizer."""
 

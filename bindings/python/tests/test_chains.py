@@ -158,7 +158,7 @@ class Drafts(Case):
              DecodeItem(1, flags=DecodeFlags.LOGITS | DecodeFlags.HIDDEN, embeddings=rows, positions=range(40))], embeddings=hidden)
         self.same(both[0], both[1])
         self.same(hidden[39], hidden[40])
-        self.assertGreaterEqual(session.memory_info.embedded_bytes, rows.nbytes)
+        self.assertGreaterEqual(session.info.embedded_bytes, rows.nbytes)
         session.remove(0, 4, 10)
         session.shift(0, 4, 26, -10)
         left, positions = session.tokens(0, 0, 30)
@@ -167,9 +167,9 @@ class Drafts(Case):
         self.fails(Status.ARGUMENT, session.remove, 0, 4, 27)
         self.fails(Status.ARGUMENT, session.shift, 0, 4, 2, 5)
         self.fails(Status.ARGUMENT, session.decode, [item(2, ids, positions=[1])])
-        before = session.memory_info.n_tokens_left
+        before = session.info.n_tokens_left
         full = self.fails(Status.CAPACITY, session.decode, [item(2, [300] * 300)])
-        self.assertEqual((full.index, session.memory_info.n_tokens_left), (0, before))
+        self.assertEqual((full.index, session.info.n_tokens_left), (0, before))
         saved = io.BytesIO()
         session.save(ggufx.ALL_SEQUENCES, saved.write)
         session.truncate(0, 0)

@@ -24,11 +24,13 @@ class Choices(Case):
         ids, values = self.rt.logprobs(3, logits)
         self.assertEqual(ids.tolist(), [1, 3, 4])
         self.near(values, want[[1, 3, 4]], 1e-6)
-        self.assertAlmostEqual(self.rt.token_logprob(logits, 0), want[0], 6)
-        self.assertEqual(self.rt.token_logprob(logits, 2), -np.inf)
+        ids, values = self.rt.logprobs(2, logits, tokens=[2, 0])
+        self.assertEqual((ids.tolist(), values[0]), ([2, 0], -np.inf))
+        self.assertAlmostEqual(values[1], want[0], 6)
         self.fails(Status.ARGUMENT, self.rt.logprobs, -1, logits)
         self.fails(Status.ARGUMENT, self.rt.logprobs, 6, logits)
-        self.fails(Status.ARGUMENT, self.rt.token_logprob, logits, 5)
+        e = self.fails(Status.ARGUMENT, self.rt.logprobs, 2, logits, tokens=[4, 5])
+        self.assertEqual(e.index, 1)
         self.fails(Status.VALUE, self.rt.logprobs, 1, np.full(2, np.nan, np.float32))
 
     def test_endings_have_the_sums_of_their_tokens(self) -> None:
@@ -38,7 +40,7 @@ class Choices(Case):
             total = 0.0
             for i, id in enumerate(ending):
                 logits = session.decode([item(0, CONTEXT if i == 0 else [ending[i - 1]])])
-                total += self.rt.token_logprob(logits[0], id)
+                total += float(self.rt.logprobs(1, logits[0], tokens=[id])[1][0])
             want.append(total)
             session.truncate(0, 0)
         self.near(got, want, 0.05)  # products of one column and of many have other bits

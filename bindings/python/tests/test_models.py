@@ -10,7 +10,7 @@ import numpy as np
 import ggufx
 from ggufx import (
     AttentionView, DecodeFlags, DetokenizeFlags, Detokenizer, Embedder, EmbedFlags, LayerKind, MatmulFlags, Model,
-    Pooling, PreFlags, Sampler, Session, SpecialToken, Status, TokenFlags, Tokenizer, TokenizeFlags, TokenizerFlags)
+    Pooling, PreFlags, Sampler, Session, Status, TokenFlags, Tokenizer, TokenizeFlags, TokenizerFlags)
 
 from .common import Case, item
 
@@ -59,9 +59,7 @@ class Models(Case):
         info = tokenizer.info
         self.assertEqual(info.flags, TokenizerFlags.ADD_BOS | TokenizerFlags.ADD_SPACE)
         self.assertIsNone(info.pre)
-        self.assertEqual(tokenizer.special(SpecialToken.EOS), 2)
-        self.assertEqual(tokenizer.special(SpecialToken.FIM_PREFIX), -1)
-        self.assertEqual(tokenizer.special(99), -1)
+        self.assertEqual((info.eos, info.fim_prefix), (2, -1))
         every = [ggufx.pre_tokenizer_at(i) for i in range(ggufx.pre_tokenizer_count())]
         named = {pre.name: pre for pre in every}
         self.assertGreater(len(named), 70)
@@ -71,7 +69,7 @@ class Models(Case):
         steps = (llama.steps or "").split("\0")
         self.assertTrue(steps[0].startswith("S(?i:") and steps[1:] == ["B", ""], llama)
         self.assertEqual(named["gpt-2"].steps, "G\0")
-        self.assertTrue(ggufx.tokenizer_unicode().startswith("15."))
+        self.assertTrue(llama.unicode.startswith("15."))
 
     def test_generation_ends(self) -> None:
         file = self.demo()

@@ -38,17 +38,17 @@ class ManySequences(Case):
         self.assertIs(session.decode(rest, logits=out), out)
         self.same(out, [a[-1], b[-1]])
         self.assertEqual([session.length(i) for i in range(4)], [5, 0, 3, 0])
-        self.assertEqual((len(session), session.memory_info.n_tokens), (5, 8))
+        self.assertEqual((len(session), session.info.n_tokens), (5, 8))
 
     def test_sequences_are_copied_and_cut(self) -> None:
         session, a = self.session(), self.alone(A)
         prompt = [1, *range(300, 370)]
         long = self.alone([*prompt, 9])
         session.decode([item(0, prompt, DecodeFlags.CHECKPOINT)])
-        before = session.memory_info
+        before = session.info
         self.assertEqual((before.n_tokens, before.n_shared_pages), (71, 0))
         session.copy(0, 1, len(prompt))
-        after = session.memory_info
+        after = session.info
         self.assertEqual(after.n_tokens, 142)
         self.assertGreater(after.n_shared_pages, 0)
         self.assertGreaterEqual(after.cache_bytes, before.n_pages)
@@ -106,7 +106,7 @@ class ManySequences(Case):
             session.close()
         self.assertEqual(session.decode([item(1, A)], progress=close).shape, (1, 1024))
         for call in (lambda: session.decode([item(1, A)]),
-                     lambda: session.length(1), lambda: session.memory_info,
+                     lambda: session.length(1), lambda: session.info,
                      lambda: session.truncate(1, 0),
                      lambda: session.copy(1, 0, 1), lambda: session.save(0, io.BytesIO().write),
                      lambda: session.load(0, io.BytesIO().read)):

@@ -168,7 +168,7 @@ class Closing(Case):
 
         def batches(s: Session) -> None:
             s.truncate(1, 0)
-            if s.decode([item(1, [1])]).shape != (1, 1024) or s.memory_info.n_pages == 0:
+            if s.decode([item(1, [1])]).shape != (1, 1024) or s.info.n_pages == 0:
                 raise AssertionError("another result")
             s.save(1, io.BytesIO().write)
         cases: list[tuple[Callable[[], Any], Callable[[Any], object]]] = [

@@ -24,6 +24,13 @@ static std::vector<std::string> type_names() {
     return out;
 }
 
+static const char *unicode_version() {
+    return facts<ggufx_pre_tokenizer_facts>([](ggufx_pre_tokenizer_facts *out, ggufx_error *error) {
+               return ggufx_pre_tokenizer_at(out, 0, error);
+           })
+        .unicode;
+}
+
 static int print_version(const Globals &globals) {
     static const char *const kFeatures[] = {"mimalloc",   "cpuinfo",  "isa:avx2",
                                             "isa:avx512", "isa:neon", "chat"};
@@ -42,7 +49,7 @@ static int print_version(const Globals &globals) {
         Json line = json_object();
         line["version"] = ggufx_version();
         line["abi"] = ggufx_abi_version();
-        line["unicode"] = ggufx_tokenizer_unicode();
+        line["unicode"] = unicode_version();
         line["features"] = features;
         line["architectures"] = architectures;
         line["tokenizers"] = tokenizers;
@@ -51,8 +58,8 @@ static int print_version(const Globals &globals) {
         print_json(out, line);
     } else {
         out.write(fmt::format("ggufx {} (abi {}, Unicode {}){}{}\n", ggufx_version(),
-                              ggufx_abi_version(), ggufx_tokenizer_unicode(),
-                              text.empty() ? "" : ":", text));
+                              ggufx_abi_version(), unicode_version(), text.empty() ? "" : ":",
+                              text));
         out.write(fmt::format("{} architectures, {} tensor types, {} cache types (--json lists "
                               "them), tokenizers {}\n",
                               architectures.size(), type_names().size(), kv_type_names().size(),

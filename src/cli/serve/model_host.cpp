@@ -89,6 +89,7 @@ ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
     chat_ = open_chat_template(rt_.get(), file_.get(), options.template_name);
     if (chat_) chat_facts_ = chat_facts(chat_.get());
     tokenizer_ = make_tokenizer(file_.get());
+    tokenizer_facts_ = cli::tokenizer_facts(tokenizer_.get());
     pairs_ = std::make_unique<PairMaker>(rt_.get(), file_.get(), tokenizer_.get());
     model_ = make_model(rt_.get(), file_.get(), options.session.making);
     adapters_ = Adapters(rt_.get(), model_.get(), options.session.adapters);

@@ -85,6 +85,7 @@ public:
 
     const ggufx_runtime *rt() const { return rt_.get(); }
     const ggufx_tokenizer *tokenizer() const { return tokenizer_.get(); }
+    const ggufx_tokenizer_facts &tokenizer_facts() const { return tokenizer_facts_; }
     const std::string &name() const { return name_; }
     const std::string &fingerprint() const { return fingerprint_; }
     // Quantization type with the most bytes.
@@ -124,6 +125,7 @@ private:
     std::unique_ptr<SessionBackend> backend_;
     ggufx_session *session_ = nullptr; // that of the backend
     Path answers_;
+    ggufx_tokenizer_facts tokenizer_facts_ = {};
     ggufx_model_facts facts_ = {};
     ModelSampling model_sampling_;
     SamplingOptions sampling_;

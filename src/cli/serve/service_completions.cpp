@@ -147,7 +147,7 @@ std::vector<int32_t> Service::prompt_ids(const std::string &text, bool parse_spe
     host_->require_room(text.size(), "prompt");
     std::vector<int32_t> ids = host_->tokenize(
         text, GGUFX_TOKENIZE_ADD_SPECIAL | (parse_special ? GGUFX_TOKENIZE_PARSE_SPECIAL : 0));
-    const int32_t bos = ggufx_tokenizer_special(host_->tokenizer(), GGUFX_SPECIAL_BOS);
+    const int32_t bos = host_->tokenizer_facts().bos;
     if (parse_special && ids.size() > 1 && ids[0] == bos && ids[1] == bos) ids.erase(ids.begin());
     return ids;
 }
@@ -158,17 +158,11 @@ std::vector<int32_t> Service::completion_ids(const CompletionWanted &wanted,
     if (prompt.is_ids) host_->check(prompt.ids, "prompt");
     if (!wanted.suffix)
         return prompt.is_ids ? prompt.ids : prompt_ids(prompt.text, wanted.parse_special);
-    const auto special = [&](uint32_t which) {
-        const int32_t id = ggufx_tokenizer_special(host_->tokenizer(), which);
-        if (id < 0)
-            throw ApiError(400, "suffix: the model has no fill-in-the-middle tokens", "suffix",
-                           "unsupported");
-        return id;
-    };
-    const int32_t before = special(GGUFX_SPECIAL_FIM_PREFIX);
-    const int32_t behind = special(GGUFX_SPECIAL_FIM_SUFFIX);
-    const int32_t middle = special(GGUFX_SPECIAL_FIM_MIDDLE);
-    std::vector<int32_t> out = {before};
+    const ggufx_tokenizer_facts &special = host_->tokenizer_facts();
+    if (special.fim_prefix < 0 || special.fim_suffix < 0 || special.fim_middle < 0)
+        throw ApiError(400, "suffix: the model has no fill-in-the-middle tokens", "suffix",
+                       "unsupported");
+    std::vector<int32_t> out = {special.fim_prefix};
     const auto add = [&](const std::vector<int32_t> &ids) {
         out.insert(out.end(), ids.begin(), ids.end());
     };
@@ -176,9 +170,9 @@ std::vector<int32_t> Service::completion_ids(const CompletionWanted &wanted,
     host_->require_room(prompt.text.size(), "prompt");
     host_->require_room(wanted.suffix->size(), "suffix");
     add(prompt.is_ids ? prompt.ids : host_->tokenize(prompt.text, flags));
-    out.push_back(behind);
+    out.push_back(special.fim_suffix);
     add(host_->tokenize(*wanted.suffix, flags));
-    out.push_back(middle);
+    out.push_back(special.fim_middle);
     return out;
 }
 

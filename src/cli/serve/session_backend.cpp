@@ -93,10 +93,7 @@ bool SessionBackend::holds(uint32_t sequence, std::span<const PrefixIndex::Code>
 }
 
 BackendMemory SessionBackend::memory() const {
-    const auto facts = cli::facts<ggufx_session_memory_facts>(
-        [&](ggufx_session_memory_facts *out, ggufx_error *error) {
-            return ggufx_session_memory_info(out, session(), error);
-        });
+    const ggufx_session_facts facts = session_facts(session());
     return {facts.cache_bytes, facts.n_pages, facts.n_shared_pages};
 }
 

@@ -50,7 +50,7 @@ constexpr bool is_built(VocabKind kind) {
 }
 bool is_vocab_kind(std::string_view name); // returns whether the kind is in the build
 
-// Special tokens; equal to GGUFX_SPECIAL_*.
+// Special tokens.
 enum class Special : uint8_t {
     // clang-format off
     bos, eos, eot, eom, unknown, separator, pad, mask,

@@ -53,6 +53,6 @@ func main() {
 		}
 		fmt.Println(try(tokenizer.Detokenize(more, 0)))
 	}
-	memory := try(session.MemoryInfo())
-	fmt.Printf("%d tokens, %d shared pages\n", memory.Tokens, memory.SharedPages)
+	facts := try(session.Info())
+	fmt.Printf("%d tokens, %d shared pages\n", facts.Tokens, facts.SharedPages)
 }

@@ -39,8 +39,6 @@ functions! {
         ggufx_status;
     fn ggufx_session_copy(session: *mut ggufx_session, from: u32, to: u32, n_tokens: u64, error:
         *mut ggufx_error) -> ggufx_status;
-    fn ggufx_session_memory_info(out: *mut ggufx_session_memory_facts, session: *const
-        ggufx_session, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_session_save(session: *const ggufx_session, sequence: u32, write: Option<unsafe extern
         "C" fn(user: *mut c_void, data: *const c_void, n: usize) -> ggufx_status>, user: *mut
         c_void, error: *mut ggufx_error) -> ggufx_status;
@@ -323,11 +321,9 @@ functions! {
         error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_tokenizer_info(out: *mut ggufx_tokenizer_facts, tokenizer: *const ggufx_tokenizer,
         error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_tokenizer_special(tokenizer: *const ggufx_tokenizer, which: u32) -> i32;
     fn ggufx_pre_tokenizer_count() -> usize;
     fn ggufx_pre_tokenizer_at(out: *mut ggufx_pre_tokenizer_facts, index: usize, error: *mut
         ggufx_error) -> ggufx_status;
-    fn ggufx_tokenizer_unicode() -> *const c_char;
     fn ggufx_model_create(out: *mut *mut ggufx_model, rt: *const ggufx_runtime, file: *const
         ggufx_file, options: *const ggufx_model_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_model_destroy(model: *mut ggufx_model);
@@ -407,9 +403,7 @@ functions! {
     fn ggufx_file_sampling(out: *mut ggufx_sampling_facts, out_suppressed: *mut i32, capacity:
         usize, file: *const ggufx_file, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_logprobs(out_ids: *mut i32, out_logprobs: *mut f32, k: usize, rt: *const ggufx_runtime,
-        logits: *const f32, n: usize, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_token_logprob(out: *mut f32, rt: *const ggufx_runtime, logits: *const f32, n: usize,
-        token: i32, error: *mut ggufx_error) -> ggufx_status;
+        logits: *const f32, n: usize, tokens: *const i32, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_type_info(out: *mut ggufx_type_facts, type_: u32, error: *mut ggufx_error) ->
         ggufx_status;
     fn ggufx_type_find(out: *mut u32, name: *const c_char, error: *mut ggufx_error) -> ggufx_status;

@@ -290,19 +290,6 @@ pub struct ggufx_decode_options {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct ggufx_session_memory_facts {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub cache_bytes: u64,
-    pub n_pages: u64,
-    pub n_shared_pages: u64,
-    pub n_tokens: u64,
-    pub n_tokens_left: u64,
-    pub embedded_bytes: u64,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
 pub struct ggufx_chat_template_options {
     pub struct_size: u32,
     pub flags: u32,
@@ -1126,6 +1113,18 @@ pub struct ggufx_tokenizer_facts {
     pub eos: i32,
     pub unknown: i32,
     pub pre: *const c_char,
+    pub eot: i32,
+    pub eom: i32,
+    pub separator: i32,
+    pub pad: i32,
+    pub mask: i32,
+    pub fim_prefix: i32,
+    pub fim_suffix: i32,
+    pub fim_middle: i32,
+    pub fim_pad: i32,
+    pub fim_repository: i32,
+    pub fim_separator: i32,
+    pub reserved: u32,
 }
 
 #[repr(C)]
@@ -1136,6 +1135,7 @@ pub struct ggufx_pre_tokenizer_facts {
     pub name: *const c_char,
     pub rules: *const c_char,
     pub steps: ggufx_text,
+    pub unicode: *const c_char,
 }
 
 #[repr(C)]
@@ -1226,6 +1226,12 @@ pub struct ggufx_session_facts {
     pub n_sequences: u32,
     pub reserved: u32,
     pub n_context_total: u64,
+    pub cache_bytes: u64,
+    pub n_pages: u64,
+    pub n_shared_pages: u64,
+    pub n_tokens: u64,
+    pub n_tokens_left: u64,
+    pub embedded_bytes: u64,
 }
 
 #[repr(C)]
@@ -1469,7 +1475,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 99] = [
+pub const SIZES: [(&str, usize); 98] = [
     ("ggufx_adapter_options\0", size_of::<ggufx_adapter_options>()),
     ("ggufx_adapter_facts\0", size_of::<ggufx_adapter_facts>()),
     ("ggufx_adapter_use\0", size_of::<ggufx_adapter_use>()),
@@ -1484,7 +1490,6 @@ pub const SIZES: [(&str, usize); 99] = [
     ("ggufx_decode_item\0", size_of::<ggufx_decode_item>()),
     ("ggufx_attention_hook\0", size_of::<ggufx_attention_hook>()),
     ("ggufx_decode_options\0", size_of::<ggufx_decode_options>()),
-    ("ggufx_session_memory_facts\0", size_of::<ggufx_session_memory_facts>()),
     ("ggufx_chat_template_options\0", size_of::<ggufx_chat_template_options>()),
     ("ggufx_chat_message\0", size_of::<ggufx_chat_message>()),
     ("ggufx_chat_request\0", size_of::<ggufx_chat_request>()),

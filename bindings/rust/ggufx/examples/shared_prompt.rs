@@ -32,7 +32,7 @@ fn main() -> Result<()> {
         let text = tokenizer.detokenize(&more, DetokenizeFlags::NONE)?;
         println!("{}", String::from_utf8_lossy(&text));
     }
-    let memory = session.memory_info()?;
-    println!("{} tokens, {} shared pages", memory.n_tokens, memory.n_shared_pages);
+    let facts = session.info()?;
+    println!("{} tokens, {} shared pages", facts.n_tokens, facts.n_shared_pages);
     Ok(())
 }

@@ -379,16 +379,25 @@ impl Runtime {
         })
     }
 
-    /// Computes the natural log-probabilities of the k likeliest among n tokens.
+    /// Computes the natural log-probabilities of the k likeliest among n tokens, or of k given
+    /// tokens.
     ///
-    /// - `out_ids`: the k likeliest by rank, k \<= n; may be `None` if k is 0.
+    /// - `out_ids`: the k likeliest by rank, k \<= n, or the given tokens; may be `None` if k is 0
+    ///   or tokens are given.
     /// - `out_logprobs`: their log-probabilities; may be `None` if k is 0.
+    /// - `tokens`: ids below n; `None`: the k likeliest.
     ///
     /// Each is logit - largest - log(sum of weights) in binary64, rounded once; the sum is that of
     /// a vocabulary. The log-probability of a logit of -infinity is -infinity.
     ///
     /// Errors: `ARGUMENT`, `VALUE`.
-    pub fn logprobs(&self, k: usize, logits: &[f32]) -> Result<(Vec<i32>, Vec<f32>)> {
+    pub fn logprobs(
+        &self,
+        k: usize,
+        logits: &[f32],
+        tokens: Option<&[i32]>,
+    ) -> Result<(Vec<i32>, Vec<f32>)> {
+        exactly("tokens", tokens.map(<[_]>::len), k as u64)?;
         let mut out_ids = zeros::<i32>(k as u64)?;
         let mut out_logprobs = zeros::<f32>(k as u64)?;
         check(|e| unsafe {
@@ -399,28 +408,11 @@ impl Runtime {
                 self.as_raw(),
                 logits.as_ptr(),
                 logits.len(),
+                optional(tokens),
                 e,
             )
         })?;
         Ok((out_ids, out_logprobs))
-    }
-
-    /// Computes the log-probability of one token among n, as [`Runtime::logprobs`].
-    ///
-    /// Errors: `ARGUMENT`, `VALUE`.
-    pub fn token_logprob(&self, logits: &[f32], token: i32) -> Result<f32> {
-        let mut out = 0.0;
-        check(|e| unsafe {
-            sys::ggufx_token_logprob(
-                &mut out,
-                self.as_raw(),
-                logits.as_ptr(),
-                logits.len(),
-                token,
-                e,
-            )
-        })?;
-        Ok(out)
     }
 
     /// Returns the name of the instruction set whose matvec kernel computes a tensor type:
@@ -2241,13 +2233,6 @@ impl Tokenizer {
         check(|e| unsafe { sys::ggufx_tokenizer_info(&mut out, self.as_raw(), e) })?;
         Ok(unsafe { TokenizerFacts::of(&out) })
     }
-
-    /// Returns the id of a special token ([`SpecialToken`]), found by its key or else by its text.
-    ///
-    /// The result is -1 if the vocabulary has none, or for a `None` tokenizer or an unknown number.
-    pub fn special(&self, which: SpecialToken) -> i32 {
-        unsafe { sys::ggufx_tokenizer_special(self.as_raw(), which.0) }
-    }
 }
 
 handle! {
@@ -2409,15 +2394,6 @@ impl Session {
     /// Errors: `ARGUMENT`, `MEMORY`, `MISMATCH`, `STATE`.
     pub fn copy(&mut self, from: u32, to: u32, n_tokens: u64) -> Result<()> {
         check(|e| unsafe { sys::ggufx_session_copy(self.as_raw(), from, to, n_tokens, e) })
-    }
-
-    /// Describes the memory of a session's caches.
-    ///
-    /// Errors: `ARGUMENT`.
-    pub fn memory_info(&self) -> Result<SessionMemoryFacts> {
-        let mut out = sized!(ggufx_session_memory_facts);
-        check(|e| unsafe { sys::ggufx_session_memory_info(&mut out, self.as_raw(), e) })?;
-        Ok(unsafe { SessionMemoryFacts::of(&out) })
     }
 
     /// Writes a snapshot of a sequence, or of all ([`sys::GGUFX_ALL_SEQUENCES`]).
@@ -2599,7 +2575,7 @@ impl Session {
         Ok(out_complete != 0)
     }
 
-    /// Describes a session.
+    /// Describes a session. Takes time linear in the number of pages.
     ///
     /// Errors: `ARGUMENT`.
     pub fn info(&self) -> Result<SessionFacts> {
@@ -3394,12 +3370,6 @@ pub fn pre_tokenizer_at(index: usize) -> Result<PreTokenizerFacts<'static>> {
     let mut out = sized!(ggufx_pre_tokenizer_facts);
     check(|e| unsafe { sys::ggufx_pre_tokenizer_at(&mut out, index, e) })?;
     Ok(unsafe { PreTokenizerFacts::of(&out) })
-}
-
-/// Returns the Unicode version of pre-tokenizers: "15.0.0".
-pub fn tokenizer_unicode() -> &'static str {
-    let result = unsafe { sys::ggufx_tokenizer_unicode() };
-    unsafe { string(result) }
 }
 
 /// Returns the number of quantization mixes.

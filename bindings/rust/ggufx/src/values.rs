@@ -1965,7 +1965,7 @@ impl<'a> TokenFacts<'a> {
     }
 }
 
-/// Tokenizer facts.
+/// Special tokens are found by their key, or else by their text; an id of -1: none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TokenizerFacts<'a> {
     /// Flags.
@@ -1974,14 +1974,36 @@ pub struct TokenizerFacts<'a> {
     pub kind: &'a str,
     /// Tokens of the vocabulary
     pub n_tokens: u32,
-    /// Id, or -1
+    /// Start of a text; `[CLS]`
     pub bos: i32,
-    /// Id, or -1
+    /// End of a text
     pub eos: i32,
-    /// Id, or -1
+    /// Stands for text without a token
     pub unknown: i32,
     /// pre-tokenizer of BPE: "llama-bpe", else `None`; valid for the life of the process
     pub pre: Option<&'a str>,
+    /// End of a turn
+    pub eot: i32,
+    /// End of a message that a tool answers
+    pub eom: i32,
+    /// Between two texts; `[SEP]`
+    pub separator: i32,
+    /// Pad.
+    pub pad: i32,
+    /// Mask.
+    pub mask: i32,
+    /// fill-in-the-middle: before the prefix
+    pub fim_prefix: i32,
+    /// Before the suffix
+    pub fim_suffix: i32,
+    /// Before the middle, which the model generates
+    pub fim_middle: i32,
+    /// Padding
+    pub fim_pad: i32,
+    /// Before the name of a repository
+    pub fim_repository: i32,
+    /// Between files
+    pub fim_separator: i32,
 }
 
 impl<'a> TokenizerFacts<'a> {
@@ -1994,6 +2016,17 @@ impl<'a> TokenizerFacts<'a> {
             eos: o.eos,
             unknown: o.unknown,
             pre: string_or_none(o.pre),
+            eot: o.eot,
+            eom: o.eom,
+            separator: o.separator,
+            pad: o.pad,
+            mask: o.mask,
+            fim_prefix: o.fim_prefix,
+            fim_suffix: o.fim_suffix,
+            fim_middle: o.fim_middle,
+            fim_pad: o.fim_pad,
+            fim_repository: o.fim_repository,
+            fim_separator: o.fim_separator,
         }
     }
 }
@@ -2221,36 +2254,6 @@ impl DecodeOptions<'_> {
     }
 }
 
-/// Session memory facts.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SessionMemoryFacts {
-    /// Bytes allocated for keys, values and states
-    pub cache_bytes: u64,
-    /// Allocated pages, used or not; shared pages count once. A page holds 64 tokens of a layer
-    pub n_pages: u64,
-    /// References of sequences to pages that other sequences hold too
-    pub n_shared_pages: u64,
-    /// Tokens of all sequences
-    pub n_tokens: u64,
-    /// With `n_context_total`: tokens that still fit, in whole pages
-    pub n_tokens_left: u64,
-    /// Bytes of embeddings that the caller passed
-    pub embedded_bytes: u64,
-}
-
-impl SessionMemoryFacts {
-    pub(crate) unsafe fn of(o: &sys::ggufx_session_memory_facts) -> Self {
-        SessionMemoryFacts {
-            cache_bytes: o.cache_bytes,
-            n_pages: o.n_pages,
-            n_shared_pages: o.n_shared_pages,
-            n_tokens: o.n_tokens,
-            n_tokens_left: o.n_tokens_left,
-            embedded_bytes: o.embedded_bytes,
-        }
-    }
-}
-
 /// Options of a measurement. All zero means default.
 #[derive(Default)]
 #[allow(clippy::type_complexity)]
@@ -2378,7 +2381,7 @@ impl SessionOptions {
     }
 }
 
-/// Options of a session, with the defaults filled in.
+/// Options of a session, with the defaults filled in, and the memory of its caches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SessionFacts {
     /// Maximum number of tokens of a sequence
@@ -2393,6 +2396,18 @@ pub struct SessionFacts {
     pub n_sequences: u32,
     /// Tokens for which sequences share memory; 0: each has its own
     pub n_context_total: u64,
+    /// Bytes allocated for keys, values and states
+    pub cache_bytes: u64,
+    /// Allocated pages, used or not; shared pages count once. A page holds 64 tokens of a layer
+    pub n_pages: u64,
+    /// References of sequences to pages that other sequences hold too
+    pub n_shared_pages: u64,
+    /// Tokens of all sequences
+    pub n_tokens: u64,
+    /// With `n_context_total`: tokens that still fit, in whole pages
+    pub n_tokens_left: u64,
+    /// Bytes of embeddings that the caller passed
+    pub embedded_bytes: u64,
 }
 
 impl SessionFacts {
@@ -2404,6 +2419,12 @@ impl SessionFacts {
             type_v: TensorType(o.type_v),
             n_sequences: o.n_sequences,
             n_context_total: o.n_context_total,
+            cache_bytes: o.cache_bytes,
+            n_pages: o.n_pages,
+            n_shared_pages: o.n_shared_pages,
+            n_tokens: o.n_tokens,
+            n_tokens_left: o.n_tokens_left,
+            embedded_bytes: o.embedded_bytes,
         }
     }
 }
@@ -2772,6 +2793,8 @@ pub struct PreTokenizerFacts<'a> {
     /// and the pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B'
     /// bytes.
     pub steps: &'a [u8],
+    /// Unicode version of its character classes: "15.0.0"; valid for the life of the process
+    pub unicode: &'a str,
 }
 
 impl<'a> PreTokenizerFacts<'a> {
@@ -2781,6 +2804,7 @@ impl<'a> PreTokenizerFacts<'a> {
             name: string(o.name),
             rules: string(o.rules),
             steps: items(o.steps.data.cast(), o.steps.size),
+            unicode: string(o.unicode),
         }
     }
 }

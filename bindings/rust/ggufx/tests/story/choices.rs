@@ -19,15 +19,16 @@ fn logarithms_are_those_of_the_formula() {
     let (rt, logits) = (runtime(), [0.5, 3.0, f32::NEG_INFINITY, 3.0, 1.0]);
     let sum: f64 = logits.iter().map(|&x| f64::from(x).exp()).sum();
     let near = |got: f32, logit: f64| (f64::from(got) - (logit - sum.ln())).abs() < 1e-6;
-    let (ids, values) = rt.logprobs(3, &logits).unwrap();
+    let (ids, values) = rt.logprobs(3, &logits, None).unwrap();
     assert_eq!(ids, [1, 3, 4]);
     assert!(near(values[0], 3.0) && near(values[1], 3.0) && near(values[2], 1.0));
-    assert!(near(rt.token_logprob(&logits, 0).unwrap(), 0.5));
-    assert_eq!(rt.token_logprob(&logits, 2).unwrap(), f32::NEG_INFINITY);
-    fails(rt.logprobs(6, &logits), Status::ARGUMENT);
-    fails(rt.logprobs(usize::MAX, &logits), Status::MEMORY);
-    fails(rt.token_logprob(&logits, 5), Status::ARGUMENT);
-    fails(rt.logprobs(3, &[f32::NAN; 3]), Status::VALUE);
+    let (ids, values) = rt.logprobs(2, &logits, Some(&[2, 0])).unwrap();
+    assert_eq!((&ids[..], values[0]), (&[2, 0][..], f32::NEG_INFINITY));
+    assert!(near(values[1], 0.5));
+    fails(rt.logprobs(6, &logits, None), Status::ARGUMENT);
+    fails(rt.logprobs(usize::MAX, &logits, None), Status::MEMORY);
+    fails(rt.logprobs(1, &logits, Some(&[5])), Status::ARGUMENT);
+    fails(rt.logprobs(3, &[f32::NAN; 3], None), Status::VALUE);
 }
 
 #[test]
@@ -42,7 +43,7 @@ fn endings_have_the_sums_of_their_tokens() {
         for &id in *ending {
             let logits =
                 session.batch_logits(&[DecodeItem::new(0, &next, DecodeFlags::LOGITS)]).unwrap();
-            sum += f64::from(rt.token_logprob(&logits, id).unwrap());
+            sum += f64::from(rt.logprobs(1, &logits, Some(&[id])).unwrap().1[0]);
             next = vec![id];
         }
         // Products of one column and of many have other bits.

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime};
 use ggufx::{
-    pre_tokenizer_at, pre_tokenizer_count, tokenizer_unicode, DecodeFlags, DecodeItem, DecodeOptions,
+    pre_tokenizer_at, pre_tokenizer_count, DecodeFlags, DecodeItem, DecodeOptions,
     DetokenizeFlags, Detokenizer, EmbedFlags, EmbedOptions, Embedder, LayerKind, MatmulFlags,
     EvalOptions, Model, ModelFlags, ModelOptions, ModelOverride, Pooling, PreFlags, Sampler,
-    Session, SessionOptions, SpecialToken, Status, TokenFlags, TokenizeFlags,
+    Session, SessionOptions, Status, TokenFlags, TokenizeFlags,
     Tokenizer, TokenizerFlags,
 };
 use std::ops::ControlFlow;
@@ -91,9 +91,7 @@ fn special_tokens_and_pre_tokenizers() {
     let tokenizer = Tokenizer::new(&demo(&runtime())).unwrap();
     let info = tokenizer.info().unwrap();
     assert!(info.flags.contains(TokenizerFlags::ADD_BOS) && info.pre.is_none());
-    assert_eq!(tokenizer.special(SpecialToken::EOS), 2);
-    assert_eq!(tokenizer.special(SpecialToken::FIM_PREFIX), -1);
-    assert_eq!(tokenizer.special(SpecialToken(99)), -1);
+    assert_eq!((info.eos, info.fim_prefix), (2, -1));
     let all: Vec<_> = (0..pre_tokenizer_count()).map(|i| pre_tokenizer_at(i).unwrap()).collect();
     let named = |name: &str| all.iter().find(|pre| pre.name == name).unwrap();
     assert!(all.len() > 70 && all.iter().all(|pre| !pre.rules.is_empty()));
@@ -102,7 +100,7 @@ fn special_tokens_and_pre_tokenizers() {
     let steps = llama.steps;
     assert!(steps.starts_with(b"S(?i:") && steps.ends_with(b"\0B\0"), "{:?}", steps);
     assert_eq!(named("gpt-2").steps, b"G\0");
-    assert!(tokenizer_unicode().starts_with("15."));
+    assert!(llama.unicode.starts_with("15."));
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn sequences_have_the_bits_of_sessions_of_their_own() {
     session.decode(&items, into(&mut out)).unwrap();
     assert_eq!(out, [last(&a), last(&b)].concat());
     assert_eq!((lengths(&session), session.length(9)), ([5, 0, 3], 0));
-    assert_eq!(session.memory_info().unwrap().n_tokens, 8);
+    assert_eq!(session.info().unwrap().n_tokens, 8);
 }
 
 #[test]
@@ -67,10 +67,10 @@ fn sequences_of_a_session_are_copied_and_cut() {
     let prompt: Vec<i32> = std::iter::once(1).chain(300..370).collect();
     let long = alone(&[&prompt[..], &[9]].concat());
     session.batch_logits(&[DecodeItem::new(0, &prompt, DecodeFlags::CHECKPOINT)]).unwrap();
-    let before = session.memory_info().unwrap();
+    let before = session.info().unwrap();
     assert_eq!((before.n_tokens, before.n_shared_pages), (71, 0));
     session.copy(0, 1, 71).unwrap();
-    let after = session.memory_info().unwrap();
+    let after = session.info().unwrap();
     assert!(after.n_tokens == 142 && after.n_shared_pages > 0 && after.cache_bytes > 0);
     let both = session.batch_logits(&[item(1, &[9]), item(0, &[9])]).unwrap();
     assert_eq!(both, [last(&long), last(&long)].concat());
