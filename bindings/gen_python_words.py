@@ -22,7 +22,7 @@ VIEWS = {
     "ggufx_matcher_mask": {"out_bits": "(self._n_words,)"},
     "ggufx_session_decode": {
         "logits": "(rows_of(items, DecodeFlags.LOGITS, DecodeFlags.ALL_LOGITS), self.n_vocab)",
-        "embeddings": "rows_of(items, DecodeFlags.HIDDEN, DecodeFlags.ALL_HIDDEN) * self.n_embedding"},
+        "hidden": "rows_of(items, DecodeFlags.HIDDEN, DecodeFlags.ALL_HIDDEN) * self.n_embedding"},
 }
 # Structs whose fields are arguments of the call, like fields of options.
 FLAT = {"ggufx_kv_tokens", "ggufx_kv_queries", "ggufx_kv_range"}

@@ -211,11 +211,11 @@ func TestMeasure(t *testing.T) {
 	chunks := 0
 	report := func(ggufx.EvalFacts) error { chunks++; return nil }
 	same := must[ggufx.EvalFacts](t)(s.EvalPerplexity(tokens, 64, 1, &ggufx.EvalOptions{Read: &saved, Report: report}))
-	check(t, same.Kl < 1e-6 && same.SameTop == 1 && same.Flags == ggufx.EvalCompared|ggufx.EvalSameModel && chunks == 2, same)
+	check(t, same.Kl < 1e-6 && same.SameTopToken == 1 && same.Flags == ggufx.EvalCompared|ggufx.EvalSameModel && chunks == 2, same)
 	check(t, same.Perplexity == first.Perplexity)
-	_, err = s.EvalPerplexity(tokens[1:], 63, 1, &ggufx.EvalOptions{BasePath: path})
+	_, err = s.EvalPerplexity(tokens[1:], 63, 1, &ggufx.EvalOptions{ReferencePath: path})
 	fails(t, err, ggufx.StatusMismatch)
-	_, err = s.EvalPerplexity(tokens, 64, 1, &ggufx.EvalOptions{BasePath: path + "x"})
+	_, err = s.EvalPerplexity(tokens, 64, 1, &ggufx.EvalOptions{ReferencePath: path + "x"})
 	fails(t, err, ggufx.StatusIO)
 	check(t, must[ggufx.EvalFacts](t)(s.EvalPerplexity(tokens, 64, 1, &ggufx.EvalOptions{Stride: 16})).Chunks == 5)
 	_, err = s.EvalPerplexity(tokens, 64, 1, &ggufx.EvalOptions{Report: func(ggufx.EvalFacts) error { return errMine }})

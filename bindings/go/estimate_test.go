@@ -9,7 +9,7 @@ import (
 )
 
 func asked() ggufx.EstimateOptions {
-	return ggufx.EstimateOptions{Job: &ggufx.QuantizerOptions{Flags: ggufx.QuantizerAllowRequantize}, Context: 128}
+	return ggufx.EstimateOptions{Quantizer: &ggufx.QuantizerOptions{Flags: ggufx.QuantizerAllowRequantize}, Context: 128}
 }
 
 func TestEstimate(t *testing.T) {

@@ -37,9 +37,9 @@ func TestArgumentsAreChecked(t *testing.T) {
 		"a length in the options": func() error {
 			return quantizeTo(rt, blocks, ggufx.TypeQ8_0, q[:32], 1, 32, &ggufx.QuantizeArgs{Imatrix: q[:31]})
 		},
-		"speeds of ranks": func() error { return w.CopyShard(f, 0, 3, []uint32{3, 1}, 0) },
-		"speeds in the options": func() error {
-			_, err := rt.Estimate(f, &ggufx.EstimateOptions{Ranks: 3, Speeds: []uint32{1}})
+		"weights of ranks": func() error { return w.CopyShard(f, 0, 3, []uint32{3, 1}, 0) },
+		"weights in the options": func() error {
+			_, err := rt.Estimate(f, &ggufx.EstimateOptions{Ranks: 3, Weights: []uint32{1}})
 			return err
 		},
 		"no function": func() error { return f.Validate(0, nil, nil) },

@@ -37,8 +37,8 @@ static inline ggufx_status ggufx_go_decode(ggufx_session *session, const ggufx_d
                                            ggufx_error *error) {
     options->logits = logits;
     options->n_logits = n_logits;
-    options->embeddings = hidden;
-    options->n_embeddings = n_hidden;
+    options->hidden = hidden;
+    options->n_hidden = n_hidden;
     return ggufx_session_decode(session, items, n, options, error);
 }
 /* One product, or that of n_used experts for each column. */

@@ -165,9 +165,9 @@ func TestLayersAndOtherKeys(t *testing.T) {
 	info := must[ggufx.ModelFacts](t)(model.Info())
 	for i := uint32(0); i < info.Layers; i++ {
 		layer := must[ggufx.LayerFacts](t)(model.LayerInfo(i))
-		check(t, layer.Kind == ggufx.LayerKindAttention && layer.ReadsLayer == i && layer.Flags == 0)
+		check(t, layer.Kind == ggufx.LayerKindAttention && layer.KVLayer == i && layer.Flags == 0)
 		check(t, layer.Heads == info.Heads && layer.KVHeads == info.KVHeads && layer.Window == 0)
-		check(t, layer.HeadDimK == 64 && layer.HeadDimV == 64 && layer.Sinks == nil)
+		check(t, layer.HeadDimK == 64 && layer.HeadDimV == 64 && layer.SinkLogits == nil)
 	}
 	for _, i := range []uint32{info.Layers, 1<<32 - 1} {
 		_, err := model.LayerInfo(i)

@@ -652,15 +652,15 @@ func (r *Runtime) OpenImatrixMemory(data []byte) (*Imatrix, error) {
 //
 // Pages of 64 tokens are allocated when they are needed, or earlier by KVCache.Reserve.
 //
-// With quantized types the first Sinks tokens of a sequence stay F16, and so does the page of its
-// last token. A page is quantized once, when a token is appended after it. A query sees the page of
-// the last token that it sees in F16, and all earlier pages quantized. This holds for any partition
-// of the tokens into appends. Pages that are filled within one append therefore keep both forms
-// until the next append to that layer and sequence, or KVCache.Commit. Queries of the appended
-// tokens must come before. Queries of older tokens see the form that is left.
+// With quantized types the first SinkTokens of a sequence stay F16, and so does the page of its last
+// token. A page is quantized once, when a token is appended after it. A query sees the page of the
+// last token that it sees in F16, and all earlier pages quantized. This holds for any partition of
+// the tokens into appends. Pages that are filled within one append therefore keep both forms until
+// the next append to that layer and sequence, or KVCache.Commit. Queries of the appended tokens must
+// come before. Queries of older tokens see the form that is left.
 //
-// With BF16 the first Sinks tokens stay F32, in a page of twice the size. The first page has room
-// for 64 tokens for any Sinks. Heads of quantized types have at most 1024 values; those of GX types
+// With BF16 the first SinkTokens stay F32, in a page of twice the size. The first page has room for
+// 64 tokens for any SinkTokens. Heads of quantized types have at most 1024 values; those of GX types
 // have a multiple of 16.
 //
 // Errors: StatusArgument, StatusMemory, StatusLimit, StatusType.
@@ -2701,7 +2701,7 @@ func (kv *KVCache) LoadFile(sequence uint32, path string) error {
 //
 // The content is dequantized and quantized again. A smaller type loses precision; a larger one does
 // not restore it. A type that does not change keeps every bit. Positions, shifts and page sharing
-// stay. With quantized types the last tokens of a sequence stay F16. Its first n_sinks tokens stay
+// stay. With quantized types the last tokens of a sequence stay F16. Its first n_sink_tokens stay
 // F16, or F32 with BF16, if the sequence still begins at its first page.
 //
 //   - typeK, typeV: Type*; TypeKeep = as it is.
@@ -4008,11 +4008,11 @@ func destroyWriter(p unsafe.Pointer) { C.ggufx_writer_destroy((*C.ggufx_writer)(
 //
 // Parameters:
 //
-//   - speeds: as in GroupOptions; nil: equal. A group without speeds uses those of the file.
+//   - weights: as in GroupOptions; nil: equal. A group without weights uses those of the file.
 //   - flags: GroupOptionsPipeline for pipeline parallelism: all rows of the rank's matrices, one row
 //     of others.
 //
-// Runtime.NewModel refuses such a file without a group, or for another group, rank, speeds or kind
+// Runtime.NewModel refuses such a file without a group, or for another group, rank, weights or kind
 // of parallelism (StatusMismatch). It refuses rows that the shapes have no room for (StatusSplit).
 //
 // After an error the writer is as before.
@@ -4020,18 +4020,18 @@ func destroyWriter(p unsafe.Pointer) { C.ggufx_writer_destroy((*C.ggufx_writer)(
 // Errors: StatusArgument, StatusMemory, StatusIO, StatusEndian, StatusLimit, StatusType,
 // StatusUnsupported, StatusCancelled, StatusMismatch, StatusDevice, StatusValueType,
 // StatusDuplicate, StatusName, StatusShape, StatusSplit, StatusHyperparameter, StatusMissing.
-func (w *Writer) CopyShard(file *File, rank, nRanks uint32, speeds []uint32,
+func (w *Writer) CopyShard(file *File, rank, nRanks uint32, weights []uint32,
 	flags GroupOptionsFlags) error {
 	run := begin()
 	defer run.end()
 	cWriter := w.enter(run, alone)
 	cFile := file.enter(run, shared)
-	run.equal("speeds", len(speeds), speeds == nil, int(nRanks))
+	run.equal("weights", len(weights), weights == nil, int(nRanks))
 	if run.err != nil {
 		return run.err
 	}
 	return run.done(C.ggufx_writer_copy_shard(cWriter, cFile, C.uint32_t(rank), C.uint32_t(nRanks),
-		(*C.uint32_t)(address(speeds)), C.uint32_t(flags), run.e))
+		(*C.uint32_t)(address(weights)), C.uint32_t(flags), run.e))
 }
 
 // SetU64 sets a key of `length` bytes to an integer of type ValueU8 .. ValueI64, or _BOOL for 0 and

@@ -54,7 +54,7 @@ func TestKVOptions(t *testing.T) {
 		check(t, near(k[8:32], numbers(64)[8:32], 1e-30), k[8:32])
 	}
 	for n, token := range map[uint32]int{8: 6, ggufx.KVNoSinkTokens: 2} { // those stay F16
-		sinks := kvOf(func(o *ggufx.KVOptions) { o.TypeK, o.TypeV, o.Sinks = ggufx.TypeQ8_0, ggufx.TypeQ8_0, n })
+		sinks := kvOf(func(o *ggufx.KVOptions) { o.TypeK, o.TypeV, o.SinkTokens = ggufx.TypeQ8_0, ggufx.TypeQ8_0, n })
 		ok(t, appendTo(sinks, 0, 0, 128, nil, numbers(128*64), numbers(128*64)))
 		ok(t, readFrom(sinks, k, nil, 0, 0, uint64(token), 1))
 		check(t, near(k, numbers(7 * 64)[token*64:][:64], 6e-4) == (n == 8), n)

@@ -204,12 +204,12 @@ func TestTextsAreEdited(t *testing.T) {
 		ok(t, rt.Dequantize(rows[i*width:(i+1)*width], table, uint64(ids[i]), 1))
 	}
 	items := []ggufx.DecodeItem{{Tokens: ids, Flags: ggufx.DecodeLogits | ggufx.DecodeAllHidden},
-		{Sequence: 1, Embeddings: rows, Positions: places, Flags: ggufx.DecodeLogits | ggufx.DecodeHidden}}
+		{Sequence: 1, InputRows: rows, Positions: places, Flags: ggufx.DecodeLogits | ggufx.DecodeHidden}}
 	hidden := make([]float32, 41*width)
-	both := must[[]float32](t)(s.Decode(items, nil, &ggufx.DecodeOptions{Embeddings: hidden}))
+	both := must[[]float32](t)(s.Decode(items, nil, &ggufx.DecodeOptions{Hidden: hidden}))
 	check(t, equal(both[:row], both[row:]) && equal(hidden[39*width:40*width], hidden[40*width:]))
 	ok(t, s.Truncate(2, 0))
-	alone := decoded(t, s, ggufx.DecodeItem{Sequence: 2, Embeddings: rows[:3*width], Flags: ggufx.DecodeAllLogits})
+	alone := decoded(t, s, ggufx.DecodeItem{Sequence: 2, InputRows: rows[:3*width], Flags: ggufx.DecodeAllLogits})
 	check(t, len(alone) == 3*row && s.Length(2) == 3)
 	ok(t, s.Truncate(2, 0))
 	check(t, must[ggufx.SessionFacts](t)(s.Info()).EmbeddedBytes >= uint64(4*len(rows)))

@@ -57,7 +57,7 @@ func ggufxGoLayer(user unsafe.Pointer, layer C.uint32_t, first C.uint64_t, n C.s
 // DecodeOptions of Decode; nil is the default.
 type DecodeOptions struct {
 	MatmulFlags *MatmulFlags // matmul flags of this call; nil: the session's
-	Embeddings  []float32    // filled with the hidden states that items request
+	Hidden      []float32    // filled with the hidden states that items request
 	Watch       Watch
 	Attention   func(AttentionView) error // for one item; ends the decode with its error
 }
@@ -77,7 +77,7 @@ func rows(items []C.ggufx_decode_item, last, all DecodeFlags) (n int) {
 
 // Decode appends tokens to many sequences, all or nothing, and returns the rows of logits that
 // the items request, in their order: in logits, or nil: in a new slice. Without Tokens and Positions the
-// number of Embeddings counts.
+// number of InputRows counts.
 //
 // Errors: StatusArgument and StatusCapacity (Index: the item), StatusCancelled, StatusValue.
 func (s *Session) Decode(items []DecodeItem, logits []float32, options *DecodeOptions) ([]float32, error) {
@@ -90,8 +90,8 @@ func (s *Session) Decode(items []DecodeItem, logits []float32, options *DecodeOp
 	model, cItems := s.modelFacts(run), list[C.ggufx_decode_item](run, items)
 	all := unsafe.Slice(cItems, len(items))
 	for i := range all {
-		if all[i].n_tokens == 0 { // embeddings alone
-			all[i].n_tokens = all[i].n_embeddings / C.size_t(model.n_embedding)
+		if all[i].n_tokens == 0 { // InputRows alone
+			all[i].n_tokens = all[i].n_input_rows / C.size_t(model.n_embedding)
 		}
 	}
 	if logits == nil {
@@ -117,7 +117,7 @@ func (s *Session) Decode(items []DecodeItem, logits []float32, options *DecodeOp
 		return nil, run.err
 	}
 	err := run.done(C.ggufx_go_decode(cSession, cItems, C.size_t(len(items)), (*C.float)(address(logits)),
-		C.size_t(len(logits)), (*C.float)(address(o.Embeddings)), C.size_t(len(o.Embeddings)), to, run.e))
+		C.size_t(len(logits)), (*C.float)(address(o.Hidden)), C.size_t(len(o.Hidden)), to, run.e))
 	if err != nil {
 		return nil, err
 	}

@@ -123,14 +123,14 @@ type DecodeItem struct {
 	Flags DecodeFlags
 	// Below n_sequences; each item of a call has another one
 	Sequence uint32
-	// Read by the call only; nil: with embeddings alone
+	// Read by the call only; nil: with InputRows alone
 	Tokens []int32
 	// f32 [n_tokens][n_embedding], finite: the input of the first layer, such as an image or a soft
 	// prompt. nil: the embeddings of the tokens. They replace the rows of token_embd, including the
 	// factor that some models apply. Learned positions are added as usual. `tokens` are then only
 	// used if a model looks ids up elsewhere; nil means id 0. The rows are kept as long as their
 	// tokens may be recomputed.
-	Embeddings []float32
+	InputRows []float32
 	// Positions, ascending, after that of the sequence's last token; nil: without gaps
 	Positions []int32
 }
@@ -140,10 +140,10 @@ func (o *DecodeItem) write(run *running, to *C.ggufx_decode_item) {
 	to.flags = C.uint32_t(o.Flags)
 	to.sequence = C.uint32_t(o.Sequence)
 	to.tokens = (*C.int32_t)(place(run, o.Tokens))
-	to.embeddings = (*C.float)(place(run, o.Embeddings))
+	to.input_rows = (*C.float)(place(run, o.InputRows))
 	to.positions = (*C.int32_t)(place(run, o.Positions))
 	to.n_tokens = C.size_t(run.same("Tokens, Positions", len(o.Tokens), len(o.Positions)))
-	to.n_embeddings = C.size_t(len(o.Embeddings))
+	to.n_input_rows = C.size_t(len(o.InputRows))
 }
 
 // ChatTemplateOptions: options of a template. Texts are UTF-8.
@@ -169,7 +169,7 @@ func (o *ChatTemplateOptions) write(run *running, to *C.ggufx_chat_template_opti
 	to.eos_token.data, to.eos_token.size = run.copied(o.EosToken)
 }
 
-// ChatMessage is a message of a conversation. Texts are UTF-8. `more` has further members that
+// ChatMessage is a message of a conversation. Texts are UTF-8. `extra` has further members that
 // templates read: name, tool_call_id, reasoning_content.
 type ChatMessage struct {
 	// "system", "user", "assistant" or "tool"
@@ -181,7 +181,7 @@ type ChatMessage struct {
 	// JSON array: [{"type": "function", "function": {...}}]
 	ToolCalls string
 	// JSON object
-	More string
+	Extra string
 }
 
 func (o *ChatMessage) write(run *running, to *C.ggufx_chat_message) {
@@ -190,7 +190,7 @@ func (o *ChatMessage) write(run *running, to *C.ggufx_chat_message) {
 	to.content.data, to.content.size = run.copied(o.Content)
 	to.parts.data, to.parts.size = run.copied(o.Parts)
 	to.tool_calls.data, to.tool_calls.size = run.copied(o.ToolCalls)
-	to.more.data, to.more.size = run.copied(o.More)
+	to.extra.data, to.extra.size = run.copied(o.Extra)
 }
 
 // ChatRequest: input of a chat template. Texts are UTF-8; absent: the variable is undefined. A step
@@ -210,7 +210,7 @@ type ChatRequest struct {
 	// "none", "minimal", "low", "medium", "high", "xhigh"
 	ReasoningEffort string
 	// Local time as seconds since 1970-01-01 00:00
-	Clock int64
+	UnixTime int64
 	// Steps of the template; 0 = 1,000,000, plus 128 per byte of input
 	MaxSteps uint64
 	// Bytes of its values; 0 = 32 MiB, plus 64 per byte of input
@@ -230,7 +230,7 @@ func (o *ChatRequest) write(run *running, to *C.ggufx_chat_request) {
 	to.documents.data, to.documents.size = run.copied(o.Documents)
 	to.variables.data, to.variables.size = run.copied(o.Variables)
 	to.reasoning_effort.data, to.reasoning_effort.size = run.copied(o.ReasoningEffort)
-	to.clock = C.int64_t(o.Clock)
+	to.unix_time = C.int64_t(o.UnixTime)
 	to.max_steps = C.uint64_t(o.MaxSteps)
 	to.max_memory = C.uint64_t(o.MaxMemory)
 	to.max_output = C.uint64_t(o.MaxOutput)
@@ -471,7 +471,7 @@ type EstimateOptions struct {
 	// neither is given.
 	TypeV TensorType
 	// As in Runtime.NewQuantizer; nil: default
-	Job *QuantizerOptions
+	Quantizer *QuantizerOptions
 	// Limit of total_bytes; 0: no limit
 	MemoryBytes uint64
 	// Memory bandwidth of all threads in bytes per second; 0: no speeds
@@ -489,7 +489,7 @@ type EstimateOptions struct {
 	DeviceMemoryBytes uint64
 	// As in GroupOptions; nil: equal. For one rank of a group (group.h), with tensor parallelism or
 	// with EstimateLayers.
-	Speeds []uint32
+	Weights []uint32
 	// Ranks of the group, at most 256; 0 = 1, or those of a rank's file (group.h)
 	Ranks uint32
 	// Index of the rank; ignored for a rank's file with Ranks 0
@@ -505,7 +505,7 @@ func (o *EstimateOptions) write(run *running, to *C.ggufx_estimate_options) {
 	to.n_sessions = C.uint32_t(o.Sessions)
 	to.type_k = C.uint32_t(o.TypeK)
 	to.type_v = C.uint32_t(o.TypeV)
-	to.job = one[C.ggufx_quantizer_options](run, o.Job)
+	to.quantizer = one[C.ggufx_quantizer_options](run, o.Quantizer)
 	to.memory_bytes = C.uint64_t(o.MemoryBytes)
 	to.bandwidth = C.double(o.Bandwidth)
 	to.n_context_total = C.uint64_t(o.ContextTotal)
@@ -513,11 +513,11 @@ func (o *EstimateOptions) write(run *running, to *C.ggufx_estimate_options) {
 	to.n_sequences = C.uint32_t(o.Sequences)
 	to.adapters = objects[C.ggufx_file](run, o.Adapters)
 	to.device_memory_bytes = C.uint64_t(o.DeviceMemoryBytes)
-	to.speeds = (*C.uint32_t)(place(run, o.Speeds))
+	to.weights = (*C.uint32_t)(place(run, o.Weights))
 	to.n_ranks = C.uint32_t(o.Ranks)
 	to.rank = C.uint32_t(o.Rank)
 	to.n_adapters = C.size_t(len(o.Adapters))
-	run.equal("Speeds", len(o.Speeds), o.Speeds == nil, int(o.Ranks))
+	run.equal("Weights", len(o.Weights), o.Weights == nil, int(o.Ranks))
 }
 
 // EstimateFacts: result of Runtime.Estimate.
@@ -636,26 +636,26 @@ type EvalRow struct {
 	// Negative log-likelihood of the token in the text
 	Loss float64
 	// The same for the saved logits; 0 without them, as are the next two
-	BaseLoss float64
-	// KL divergence: sum p log(p / q), p of the saved logits, q of the model
-	Divergence float64
-	Flags      EvalFlags
+	ReferenceLoss float64
+	// Sum p log(p / q), p of the saved logits, q of the model
+	KlDivergence float64
+	Flags        EvalFlags
 	// Token in the text
 	Token int32
 }
 
 func (o *EvalRow) write(run *running, to *C.ggufx_eval_row) {
 	to.loss = C.double(o.Loss)
-	to.base_loss = C.double(o.BaseLoss)
-	to.divergence = C.double(o.Divergence)
+	to.reference_loss = C.double(o.ReferenceLoss)
+	to.kl_divergence = C.double(o.KlDivergence)
 	to.flags = C.uint32_t(o.Flags)
 	to.token = C.int32_t(o.Token)
 }
 
 func evalRowOf(from *C.ggufx_eval_row) (to EvalRow) {
 	to.Loss = float64(from.loss)
-	to.BaseLoss = float64(from.base_loss)
-	to.Divergence = float64(from.divergence)
+	to.ReferenceLoss = float64(from.reference_loss)
+	to.KlDivergence = float64(from.kl_divergence)
 	to.Flags = EvalFlags(from.flags)
 	to.Token = int32(from.token)
 	return to
@@ -677,10 +677,10 @@ type EvalFacts struct {
 	// Predictions scored
 	Scored uint64
 	// Perplexity of the saved logits
-	BasePerplexity float64
-	// Standard error of BasePerplexity
-	BaseError float64
-	// log(perplexity / BasePerplexity)
+	ReferencePerplexity float64
+	// Standard error of ReferencePerplexity
+	ReferenceError float64
+	// log(perplexity / ReferencePerplexity)
 	LogRatio float64
 	// Standard error of LogRatio, from pairs of losses
 	LogRatioError float64
@@ -699,13 +699,13 @@ type EvalFacts struct {
 	// Maximum KL divergence
 	KlMax float64
 	// Share of predictions with the same likeliest token
-	SameTop float64
-	// Standard error of SameTop
-	SameTopError float64
+	SameTopToken float64
+	// Standard error of SameTopToken
+	SameTopTokenError float64
 	// Root mean square of q - p of the token in the text, 0 .. 1
-	RmsDp float64
-	// Standard error of RmsDp
-	RmsDpError float64
+	RmsDeltaP float64
+	// Standard error of RmsDeltaP
+	RmsDeltaPError float64
 }
 
 func evalFactsOf(from *C.ggufx_eval_facts) (to EvalFacts) {
@@ -715,8 +715,8 @@ func evalFactsOf(from *C.ggufx_eval_facts) (to EvalFacts) {
 	to.Chunks = uint64(from.n_chunks)
 	to.Tokens = uint64(from.n_tokens)
 	to.Scored = uint64(from.n_scored)
-	to.BasePerplexity = float64(from.base_perplexity)
-	to.BaseError = float64(from.base_error)
+	to.ReferencePerplexity = float64(from.reference_perplexity)
+	to.ReferenceError = float64(from.reference_error)
 	to.LogRatio = float64(from.log_ratio)
 	to.LogRatioError = float64(from.log_ratio_error)
 	to.Kl = float64(from.kl)
@@ -726,10 +726,10 @@ func evalFactsOf(from *C.ggufx_eval_facts) (to EvalFacts) {
 	to.Kl99 = float64(from.kl_99)
 	to.Kl99Error = float64(from.kl_99_error)
 	to.KlMax = float64(from.kl_max)
-	to.SameTop = float64(from.same_top)
-	to.SameTopError = float64(from.same_top_error)
-	to.RmsDp = float64(from.rms_dp)
-	to.RmsDpError = float64(from.rms_dp_error)
+	to.SameTopToken = float64(from.same_top_token)
+	to.SameTopTokenError = float64(from.same_top_token_error)
+	to.RmsDeltaP = float64(from.rms_delta_p)
+	to.RmsDeltaPError = float64(from.rms_delta_p_error)
 	return to
 }
 
@@ -746,7 +746,7 @@ type EvalOptions struct {
 	Write io.Writer
 	// File of saved logits to compare with. They must have the same vocabulary, chunks and first
 	// tokens, and may have more chunks. nil: none. Not together with `read`.
-	BasePath string
+	ReferencePath string
 	// Reads all n bytes of the same from elsewhere. nil: none.
 	Read io.Reader
 	// Gets the running result after each chunk. A result other than StatusOk ends the call with it.
@@ -760,7 +760,7 @@ type EvalOptions struct {
 	Rows func(rows []EvalRow) error
 	// First chunk of the saved logits that belongs to these tokens. Earlier chunks are read and
 	// checked.
-	BaseChunk uint64
+	ReferenceChunk uint64
 }
 
 func (o *EvalOptions) write(run *running, to *C.ggufx_eval_options) {
@@ -770,7 +770,7 @@ func (o *EvalOptions) write(run *running, to *C.ggufx_eval_options) {
 	if o.Write != nil {
 		to.write, to.write_user = run.callback(o.Write, C.ggufxGoCall4)
 	}
-	to.base_path = run.optional(o.BasePath)
+	to.reference_path = run.optional(o.ReferencePath)
 	if o.Read != nil {
 		to.read, to.read_user = run.callback(o.Read, C.ggufxGoCall5)
 	}
@@ -781,7 +781,7 @@ func (o *EvalOptions) write(run *running, to *C.ggufx_eval_options) {
 	if o.Rows != nil {
 		to.rows, to.rows_user = run.callback(o.Rows, C.ggufxGoCall7)
 	}
-	to.base_chunk = C.uint64_t(o.BaseChunk)
+	to.reference_chunk = C.uint64_t(o.ReferenceChunk)
 }
 
 // Logprob is a token with its log-probability. It never grows.
@@ -1425,8 +1425,8 @@ type KVOptions struct {
 	MaxTokens uint64
 	// Attention sinks: first tokens that stay F16 with quantized types, and F32 with BF16. At most
 	// 64; 0 = 64 (a page), KVNoSinkTokens = none.
-	Sinks     uint32
-	RopeStyle RopeStyle
+	SinkTokens uint32
+	RopeStyle  RopeStyle
 	// Coordinates that RoPE rotates, from the first on; 0 = HeadDimK. With KVVInK from HeadDimV on;
 	// 0 = all after it.
 	RopeDims uint32
@@ -1455,7 +1455,7 @@ func (o *KVOptions) write(run *running, to *C.ggufx_kv_options) {
 	to.type_v = C.uint32_t(o.TypeV)
 	to.n_sequences = C.uint32_t(o.Sequences)
 	to.max_tokens = C.uint64_t(o.MaxTokens)
-	to.n_sinks = C.uint32_t(o.Sinks)
+	to.n_sink_tokens = C.uint32_t(o.SinkTokens)
 	to.rope_style = C.uint32_t(o.RopeStyle)
 	to.rope_dims = C.uint32_t(o.RopeDims)
 	to.rope_base = C.float(o.RopeBase)
@@ -1796,7 +1796,7 @@ type PreTokenizerFacts struct {
 	Rules string
 	// Its steps as in tokenizer.json, each terminated by NUL; absent if they are not known: 'S' and
 	// the pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B' bytes.
-	Steps string
+	Pipeline string
 	// Unicode version of its character classes: "15.0.0"; valid for the life of the process
 	Unicode string
 }
@@ -1805,7 +1805,7 @@ func preTokenizerFactsOf(from *C.ggufx_pre_tokenizer_facts) (to PreTokenizerFact
 	to.Flags = PreFlags(from.flags)
 	to.Name = C.GoString(from.name)
 	to.Rules = C.GoString(from.rules)
-	to.Steps = string(view(from.steps.data, from.steps.size))
+	to.Pipeline = string(view(from.pipeline.data, from.pipeline.size))
 	to.Unicode = C.GoString(from.unicode)
 	return to
 }
@@ -1909,7 +1909,7 @@ type LayerFacts struct {
 	// Tokens that a token sees (llama4: at most); 0 = all
 	Window uint32
 	// Layer of the keys and values that it reads, mostly itself
-	ReadsLayer uint32
+	KVLayer uint32
 	// Scale of the scores; 0 = 1 / sqrt(HeadDimK)
 	Scale float32
 	// Soft cap of the scores; 0: none
@@ -1917,7 +1917,7 @@ type LayerFacts struct {
 	// Bytes of the recurrent state of a sequence
 	StateBytes uint64
 	// Attention sink logits, or nil; valid as long as the model
-	Sinks []float32
+	SinkLogits []float32
 }
 
 func layerFactsOf(from *C.ggufx_layer_facts) (to LayerFacts) {
@@ -1928,11 +1928,11 @@ func layerFactsOf(from *C.ggufx_layer_facts) (to LayerFacts) {
 	to.HeadDimK = uint32(from.head_dim_k)
 	to.HeadDimV = uint32(from.head_dim_v)
 	to.Window = uint32(from.window)
-	to.ReadsLayer = uint32(from.reads_layer)
+	to.KVLayer = uint32(from.kv_layer)
 	to.Scale = float32(from.scale)
 	to.Softcap = float32(from.softcap)
 	to.StateBytes = uint64(from.state_bytes)
-	to.Sinks = copied[float32](unsafe.Pointer(from.sinks), int(from.n_heads))
+	to.SinkLogits = copied[float32](unsafe.Pointer(from.sink_logits), int(from.n_heads))
 	return to
 }
 

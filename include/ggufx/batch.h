@@ -38,7 +38,7 @@ typedef struct ggufx_decode_item {
     ggufx_decode_flags flags;
     uint32_t sequence; /* below n_sequences; each item of a call has another one */
     uint32_t reserved;
-    const int32_t *tokens; /* {null} read by the call only; NULL: with embeddings alone */
+    const int32_t *tokens; /* {null} read by the call only; NULL: with input_rows alone */
     size_t n_tokens;       /* at least 1 */
     /*
      * {null} f32 [n_tokens][n_embedding], finite: the input of the first layer, such as an image or
@@ -48,8 +48,8 @@ typedef struct ggufx_decode_item {
      * positions are added as usual. `tokens` are then only used if a model looks ids up elsewhere;
      * NULL means id 0. The rows are kept as long as their tokens may be recomputed.
      */
-    const float *embeddings;
-    size_t n_embeddings; /* floats of embeddings: n_tokens * n_embedding; 0 without */
+    const float *input_rows;
+    size_t n_input_rows; /* floats of input_rows: n_tokens * n_embedding; 0 without */
     /* {null} {len: n_tokens} positions, ascending, after that of the sequence's last token; NULL:
      * without gaps */
     const int32_t *positions;
@@ -97,8 +97,8 @@ typedef struct ggufx_decode_options {
     ggufx_matmul_flags matmul_flags; /* GGUFX_MATMUL_* with GGUFX_DECODE_HAS_MATMUL_FLAGS, else 0 */
     uint32_t reserved;
     /* f32 [n_rows][n_embedding]: rows of HIDDEN and ALL_HIDDEN, in the order of logits */
-    float *embeddings;
-    size_t n_embeddings;                   /* floats of embeddings: n_rows * n_embedding */
+    float *hidden;
+    size_t n_hidden;                       /* floats of hidden: n_rows * n_embedding */
     const ggufx_attention_hook *attention; /* needs a batch of one item; NULL: none */
 } ggufx_decode_options;
 
@@ -107,7 +107,7 @@ typedef struct ggufx_decode_options {
  *
  * Each of the n_items items belongs to another sequence. At most n_batch tokens of all items are
  * computed at once. After a failure every sequence is as before, and the content of `logits` and
- * `embeddings` is undefined. The order of items decides the order of rows and changes no value.
+ * `hidden` is undefined. The order of items decides the order of rows and changes no value.
  * After ggufx_session_truncate the call may first recompute earlier tokens. These give no rows, are
  * not passed to the attention hook, and are not counted by progress, which is polled meanwhile.
  *
@@ -116,12 +116,12 @@ typedef struct ggufx_decode_options {
  *   with two items (index: the item).
  * - CAPACITY: the context, or the memory that sequences share, is full (index: the item).
  * - CANCELLED.
- * - VALUE: NaN in the model; embeddings that are not finite (index: the item).
+ * - VALUE: NaN in the model; input_rows that are not finite (index: the item).
  * - MEMORY.
  * - The status of a failed executor.
  *
  * Threads: exclusive on session; uses the runtime's executor.
- * Allocates: only with embeddings, with n_context_total, and for sequences that took part in a copy
+ * Allocates: only with input_rows, with n_context_total, and for sequences that took part in a copy
  * or lost tokens before others. Pages that these no longer share, or fill in part, are allocated
  * again.   Since: 0.1.
  */

@@ -73,7 +73,7 @@ GGUFX_API void ggufx_chat_template_destroy(ggufx_chat_template *chat);
  */
 GGUFX_API const char *ggufx_chat_template_builtin_name(size_t index);
 
-/* A message of a conversation. Texts are UTF-8. `more` has further members that templates read:
+/* A message of a conversation. Texts are UTF-8. `extra` has further members that templates read:
  * name, tool_call_id, reasoning_content. */
 typedef struct ggufx_chat_message {
     uint32_t struct_size;  /* that of the first message is the distance of all */
@@ -82,7 +82,7 @@ typedef struct ggufx_chat_message {
     ggufx_text content;    /* absent: null, unless there are parts */
     ggufx_text parts;      /* JSON array in place of content: [{"type": "text", "text": "..."}] */
     ggufx_text tool_calls; /* JSON array: [{"type": "function", "function": {...}}] */
-    ggufx_text more;       /* JSON object */
+    ggufx_text extra;      /* JSON object */
 } ggufx_chat_message;
 
 /* Flags of a rendering. */
@@ -90,7 +90,7 @@ typedef uint32_t ggufx_chat_flags;
 #define GGUFX_CHAT_GENERATE 1u /* add_generation_prompt: opens the turn of the assistant */
 #define GGUFX_CHAT_THINK 2u    /* enable_thinking is true */
 #define GGUFX_CHAT_NO_THINK 4u /* enable_thinking is false; undefined without both flags */
-#define GGUFX_CHAT_CLOCK 8u    /* `clock` is set; defines strftime_now */
+#define GGUFX_CHAT_CLOCK 8u    /* `unix_time` is set; defines strftime_now */
 /* the model continues the last message; the prompt ends with its content */
 #define GGUFX_CHAT_CONTINUE 16u
 
@@ -106,7 +106,7 @@ typedef struct ggufx_chat_request {
     ggufx_text documents;        /* JSON array */
     ggufx_text variables;        /* JSON object of further variables; may also name those above */
     ggufx_text reasoning_effort; /* "none", "minimal", "low", "medium", "high", "xhigh" */
-    int64_t clock;               /* local time as seconds since 1970-01-01 00:00 */
+    int64_t unix_time;           /* local time as seconds since 1970-01-01 00:00 */
     uint64_t max_steps;  /* steps of the template; 0 = 1,000,000, plus 128 per byte of input */
     uint64_t max_memory; /* bytes of its values; 0 = 32 MiB, plus 64 per byte of input */
     uint64_t max_output; /* bytes of output; 0 = 32 MiB, plus 16 per byte of input */

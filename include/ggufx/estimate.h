@@ -44,8 +44,8 @@ typedef struct ggufx_estimate_options {
     /* Type of the values; 0 without GGUFX_ESTIMATE_HAS_TYPE_V = F16. ggufx_recommend chooses both
      * types if neither is given. */
     ggufx_type type_v;
-    const ggufx_quantizer_options *job; /* as in ggufx_quantizer_create; NULL: default */
-    uint64_t memory_bytes;              /* limit of total_bytes; 0: no limit */
+    const ggufx_quantizer_options *quantizer; /* as in ggufx_quantizer_create; NULL: default */
+    uint64_t memory_bytes;                    /* limit of total_bytes; 0: no limit */
     double bandwidth; /* memory bandwidth of all threads in bytes per second; 0: no speeds */
     /* as in ggufx_session_options, of each session; the estimate is the maximum */
     uint64_t n_context_total;
@@ -58,7 +58,7 @@ typedef struct ggufx_estimate_options {
     uint64_t device_memory_bytes; /* free memory of a device (device.h); 0: no device */
     /* {len: n_ranks} as in ggufx_group_options; NULL: equal. For one rank of a group (group.h),
      * with tensor parallelism or with GGUFX_ESTIMATE_LAYERS. */
-    const uint32_t *speeds;
+    const uint32_t *weights;
     /* ranks of the group, at most 256; 0 = 1, or those of a rank's file (group.h) */
     uint32_t n_ranks;
     uint32_t rank; /* index of the rank; ignored for a rank's file with n_ranks 0 */

@@ -19,9 +19,10 @@ typedef uint32_t ggufx_eval_flags;
 
 /* A prediction that was scored. */
 typedef struct ggufx_eval_row {
-    double loss;       /* negative log-likelihood of the token in the text */
-    double base_loss;  /* the same for the saved logits; 0 without them, as are the next two */
-    double divergence; /* KL divergence: sum p log(p / q), p of the saved logits, q of the model */
+    double loss;           /* negative log-likelihood of the token in the text */
+    double reference_loss; /* the same for the saved logits; 0 without them, as are the next two */
+    /* sum p log(p / q), p of the saved logits, q of the model */
+    double kl_divergence;
     ggufx_eval_flags flags; /* GGUFX_EVAL_SAME_TOP */
     int32_t token;          /* token in the text */
 } ggufx_eval_row;
@@ -38,10 +39,10 @@ typedef struct ggufx_eval_facts {
     uint64_t n_tokens; /* tokens of all chunks; overlaps count repeatedly */
     uint64_t n_scored; /* predictions scored */
     /* Comparison with saved logits; else 0. */
-    double base_perplexity; /* perplexity of the saved logits */
-    double base_error;      /* standard error of base_perplexity */
-    double log_ratio;       /* log(perplexity / base_perplexity) */
-    double log_ratio_error; /* standard error of log_ratio, from pairs of losses */
+    double reference_perplexity; /* perplexity of the saved logits */
+    double reference_error;      /* standard error of reference_perplexity */
+    double log_ratio;            /* log(perplexity / reference_perplexity) */
+    double log_ratio_error;      /* standard error of log_ratio, from pairs of losses */
     /* mean KL divergence per prediction: sum p log(p / q), p of the saved logits, q of the model */
     double kl;
     double kl_error;        /* standard error of kl */
@@ -50,10 +51,10 @@ typedef struct ggufx_eval_facts {
     double kl_99;           /* 99th percentile of the KL divergence */
     double kl_99_error;     /* error of kl_99 */
     double kl_max;          /* maximum KL divergence */
-    double same_top;        /* share of predictions with the same likeliest token */
-    double same_top_error;  /* standard error of same_top */
-    double rms_dp;          /* root mean square of q - p of the token in the text, 0 .. 1 */
-    double rms_dp_error;    /* standard error of rms_dp */
+    double same_top_token;  /* share of predictions with the same likeliest token */
+    double same_top_token_error; /* standard error of same_top_token */
+    double rms_delta_p;          /* root mean square of q - p of the token in the text, 0 .. 1 */
+    double rms_delta_p_error;    /* standard error of rms_delta_p */
 } ggufx_eval_facts;
 
 /* Options of a measurement. All zero means default. */
@@ -73,7 +74,7 @@ typedef struct ggufx_eval_options {
     void *write_user; /* first argument of write */
     /* File of saved logits to compare with. They must have the same vocabulary, chunks and first
      * tokens, and may have more chunks. NULL: none. Not together with `read`. */
-    const char *base_path;
+    const char *reference_path;
     /* Reads all n bytes of the same from elsewhere. NULL: none. */
     ggufx_status (*read)(void *user, void *data, size_t n);
     void *read_user; /* first argument of read */
@@ -89,7 +90,7 @@ typedef struct ggufx_eval_options {
     void *rows_user; /* first argument of rows */
     /* First chunk of the saved logits that belongs to these tokens. Earlier chunks are read and
      * checked. */
-    uint64_t base_chunk;
+    uint64_t reference_chunk;
 } ggufx_eval_options;
 
 /*

@@ -99,10 +99,10 @@ typedef struct ggufx_group_options {
     uint32_t struct_size;
     ggufx_group_options_flags flags;
     const ggufx_group *group; /* copied; destroy(user) runs once, as that of all hooks */
-    /* {len: group.size} relative speeds of the ranks, 1 .. 2^20: rows or layers are assigned in
-     * proportion; read by the call only. NULL: those of a rank's file (ggufx_writer_copy_shard),
-     * else equal. */
-    const uint32_t *speeds;
+    /* {len: group.size} weights of the ranks, such as relative speeds, 1 .. 2^20: rows or layers
+     * are assigned in proportion; read by the call only. NULL: those of a rank's file
+     * (ggufx_writer_copy_shard), else equal. */
+    const uint32_t *weights;
     /* Timeout of a message; with GGUFX_GROUP_PIPELINE per 16 tokens of the batch. 0 = 8,000. */
     uint32_t timeout_ms;
     /* The same until the first call has ended, because files may not be in the page cache. 0 =
@@ -125,16 +125,16 @@ typedef struct ggufx_group_options {
  *
  * Parameters:
  *
- * speeds  {null} {len: n_ranks} as in ggufx_group_options; NULL: equal. A group without speeds uses
- *         those of the file.
- * flags   GGUFX_GROUP_PIPELINE for pipeline parallelism: all rows of the rank's matrices, one row
- *         of others.
+ * weights  {null} {len: n_ranks} as in ggufx_group_options; NULL: equal. A group without weights
+ *          uses those of the file.
+ * flags    GGUFX_GROUP_PIPELINE for pipeline parallelism: all rows of the rank's matrices, one row
+ *          of others.
  *
- * ggufx_model_create refuses such a file without a group, or for another group, rank, speeds or
+ * ggufx_model_create refuses such a file without a group, or for another group, rank, weights or
  * kind of parallelism (MISMATCH). It refuses rows that the shapes have no room for (SPLIT).
  *
  * Errors:
- * - ARGUMENT: rank, speeds, flags, or n_ranks, which is 2 .. 256.
+ * - ARGUMENT: rank, weights, flags, or n_ranks, which is 2 .. 256.
  * - UNSUPPORTED: also if `file` is a rank's file or no model that predicts tokens.
  * - Those of ggufx_model_create, ggufx_writer_copy_meta and ggufx_writer_add_tensor.
  *
@@ -143,7 +143,7 @@ typedef struct ggufx_group_options {
  */
 GGUFX_API ggufx_status ggufx_writer_copy_shard(ggufx_writer *writer, const ggufx_file *file,
                                                uint32_t rank, uint32_t n_ranks,
-                                               const uint32_t *speeds,
+                                               const uint32_t *weights,
                                                ggufx_group_options_flags flags, ggufx_error *error);
 
 #ifdef __cplusplus

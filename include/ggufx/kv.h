@@ -54,7 +54,7 @@ typedef struct ggufx_kv_layer_options {
     ggufx_window_kind window_kind; /* GGUFX_KV_WINDOW_*; 0 without a window */
 } ggufx_kv_layer_options;
 
-#define GGUFX_KV_NO_SINK_TOKENS 0xffffffffu /* no attention sinks: n_sinks = 0 tokens */
+#define GGUFX_KV_NO_SINK_TOKENS 0xffffffffu /* no attention sinks: n_sink_tokens is 0 */
 
 /* Position encoding of the keys, for ggufx_kv_shift. */
 typedef uint32_t ggufx_rope_style;
@@ -80,7 +80,7 @@ typedef struct ggufx_kv_options {
     uint64_t max_tokens;  /* maximum per sequence; 0 = limited by memory */
     /* Attention sinks: first tokens that stay F16 with quantized types, and F32 with BF16. At most
      * 64; 0 = 64 (a page), GGUFX_KV_NO_SINK_TOKENS = none. */
-    uint32_t n_sinks;
+    uint32_t n_sink_tokens;
     ggufx_rope_style rope_style;
     /* Coordinates that RoPE rotates, from the first on; 0 = head_dim_k. With GGUFX_KV_V_IN_K from
      * head_dim_v on; 0 = all after it. */
@@ -102,16 +102,16 @@ typedef struct ggufx_kv_options {
  *
  * Pages of 64 tokens are allocated when they are needed, or earlier by ggufx_kv_reserve.
  *
- * With quantized types the first n_sinks tokens of a sequence stay F16, and so does the page of its
+ * With quantized types the first n_sink_tokens of a sequence stay F16, and so does the page of its
  * last token. A page is quantized once, when a token is appended after it. A query sees the page of
  * the last token that it sees in F16, and all earlier pages quantized. This holds for any partition
  * of the tokens into appends. Pages that are filled within one append therefore keep both forms
  * until the next append to that layer and sequence, or ggufx_kv_commit. Queries of the appended
  * tokens must come before. Queries of older tokens see the form that is left.
  *
- * With BF16 the first n_sinks tokens stay F32, in a page of twice the size. The first page has room
- * for 64 tokens for any n_sinks. Heads of quantized types have at most 1024 values; those of GX
- * types have a multiple of 16.
+ * With BF16 the first n_sink_tokens stay F32, in a page of twice the size. The first page has room
+ * for 64 tokens for any n_sink_tokens. Heads of quantized types have at most 1024 values; those of
+ * GX types have a multiple of 16.
  *
  * Errors: ARGUMENT, LIMIT, MEMORY, TYPE.   Threads: any number at once.   Since: 0.1.
  */
@@ -520,7 +520,7 @@ GGUFX_API ggufx_status ggufx_kv_load_file(ggufx_kv *kv, uint32_t sequence, const
  *
  * The content is dequantized and quantized again. A smaller type loses precision; a larger one does
  * not restore it. A type that does not change keeps every bit. Positions, shifts and page sharing
- * stay. With quantized types the last tokens of a sequence stay F16. Its first n_sinks tokens stay
+ * stay. With quantized types the last tokens of a sequence stay F16. Its first n_sink_tokens stay
  * F16, or F32 with BF16, if the sequence still begins at its first page.
  *
  * type_k, type_v  GGUFX_TYPE_*; GGUFX_TYPE_KEEP = as it is.

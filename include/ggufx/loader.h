@@ -370,7 +370,7 @@ typedef struct ggufx_functions {
     ggufx_status (*matcher_rollback)(ggufx_matcher *matcher, uint64_t n_tokens, ggufx_error *error);
     ggufx_status (*matcher_mask)(uint32_t *out_bits, size_t n_words, ggufx_matcher *matcher, ggufx_error *error);
     ggufx_status (*matcher_info)(ggufx_matcher_facts *out, const ggufx_matcher *matcher, ggufx_error *error);
-    ggufx_status (*writer_copy_shard)(ggufx_writer *writer, const ggufx_file *file, uint32_t rank, uint32_t n_ranks, const uint32_t *speeds, ggufx_group_options_flags flags, ggufx_error *error);
+    ggufx_status (*writer_copy_shard)(ggufx_writer *writer, const ggufx_file *file, uint32_t rank, uint32_t n_ranks, const uint32_t *weights, ggufx_group_options_flags flags, ggufx_error *error);
     ggufx_status (*imatrix_open)(ggufx_imatrix **out, const ggufx_runtime *rt, const char *path, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*imatrix_open_memory)(ggufx_imatrix **out, const ggufx_runtime *rt, const void *data, size_t size, ggufx_error *error);
     void (*imatrix_destroy)(ggufx_imatrix *imatrix);

@@ -187,7 +187,7 @@ typedef struct ggufx_pre_tokenizer_facts {
     const char *rules; /* name of its rules; equal for pre-tokenizers that split equally */
     /* Its steps as in tokenizer.json, each terminated by NUL; absent if they are not known: 'S' and
      * the pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B' bytes. */
-    ggufx_text steps;
+    ggufx_text pipeline;
     /* Unicode version of its character classes: "15.0.0"; valid for the life of the process */
     const char *unicode;
 } ggufx_pre_tokenizer_facts;
@@ -295,18 +295,18 @@ typedef struct ggufx_layer_facts {
     uint32_t struct_size; /* set by the caller */
     ggufx_layer_flags flags;
     ggufx_layer_kind kind;
-    uint32_t n_heads;     /* query heads, as in ggufx_attention_hook; 0 without attention */
-    uint32_t n_kv_heads;  /* heads of keys and values */
-    uint32_t head_dim_k;  /* values of a query or key head */
-    uint32_t head_dim_v;  /* values of a value head */
-    uint32_t window;      /* tokens that a token sees (llama4: at most); 0 = all */
-    uint32_t reads_layer; /* layer of the keys and values that it reads, mostly itself */
-    float scale;          /* scale of the scores; 0 = 1 / sqrt(head_dim_k) */
-    float softcap;        /* soft cap of the scores; 0: none */
+    uint32_t n_heads;    /* query heads, as in ggufx_attention_hook; 0 without attention */
+    uint32_t n_kv_heads; /* heads of keys and values */
+    uint32_t head_dim_k; /* values of a query or key head */
+    uint32_t head_dim_v; /* values of a value head */
+    uint32_t window;     /* tokens that a token sees (llama4: at most); 0 = all */
+    uint32_t kv_layer;   /* layer of the keys and values that it reads, mostly itself */
+    float scale;         /* scale of the scores; 0 = 1 / sqrt(head_dim_k) */
+    float softcap;       /* soft cap of the scores; 0: none */
     uint32_t reserved;
     uint64_t state_bytes; /* bytes of the recurrent state of a sequence */
     /* {null} {len: n_heads} attention sink logits, or NULL; valid as long as the model */
-    const float *sinks;
+    const float *sink_logits;
 } ggufx_layer_facts;
 
 /* Describes a layer. out->struct_size must be set.

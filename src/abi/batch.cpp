@@ -23,27 +23,27 @@ size_t rows_of(const ggufx_decode_item &item, uint32_t last, uint32_t all) {
     return item.flags & all ? item.n_tokens : item.flags & last ? 1 : 0;
 }
 
-void check_embeddings(const ggufx_decode_item &item, uint32_t width, size_t index) {
+void check_input_rows(const ggufx_decode_item &item, uint32_t width, size_t index) {
     uint64_t needed = 0;
-    if (item.embeddings && !checked::mul(&needed, uint64_t{item.n_tokens}, uint64_t{width}))
+    if (item.input_rows && !checked::mul(&needed, uint64_t{item.n_tokens}, uint64_t{width}))
         needed = UINT64_MAX;
-    if (item.n_embeddings == needed) return;
+    if (item.n_input_rows == needed) return;
     fail(Status::argument, {kNone, index},
-         "item %" PRIu64 ": embeddings must hold %" PRIu64 " x %" PRIu32
-         " floats, n_embeddings is %" PRIu64,
-         static_cast<uint64_t>(index), static_cast<uint64_t>(item.embeddings ? item.n_tokens : 0),
-         width, static_cast<uint64_t>(item.n_embeddings));
+         "item %" PRIu64 ": input_rows must hold %" PRIu64 " x %" PRIu32
+         " floats, n_input_rows is %" PRIu64,
+         static_cast<uint64_t>(index), static_cast<uint64_t>(item.input_rows ? item.n_tokens : 0),
+         width, static_cast<uint64_t>(item.n_input_rows));
 }
 
 model::BatchItem import_item(const ggufx_decode_item &item, uint32_t width, size_t index) {
-    check_embeddings(item, width, index);
+    check_input_rows(item, width, index);
     return {.sequence = item.sequence,
             .tokens = item.tokens,
             .n = item.n_tokens,
             .n_logits = rows_of(item, GGUFX_DECODE_LOGITS, GGUFX_DECODE_ALL_LOGITS),
             .n_hidden = rows_of(item, GGUFX_DECODE_HIDDEN, GGUFX_DECODE_ALL_HIDDEN),
             .mark = (item.flags & GGUFX_DECODE_CHECKPOINT) != 0,
-            .embeddings = item.embeddings,
+            .embeddings = item.input_rows,
             .positions = item.positions};
 }
 
@@ -124,7 +124,7 @@ extern "C" ggufx_status ggufx_session_decode(ggufx_session *session, const ggufx
         const model::Shape &shape = session->model->model.shape();
         check_rows("logits", in.logits, in.n_logits,
                    sum_of(given, n_items, &model::BatchItem::n_logits), shape.n_vocab);
-        check_rows("embeddings", in.embeddings, in.n_embeddings,
+        check_rows("hidden", in.hidden, in.n_hidden,
                    sum_of(given, n_items, &model::BatchItem::n_hidden), shape.n_embd);
         const bool own = (in.flags & GGUFX_DECODE_HAS_MATMUL_FLAGS) != 0;
         require(own || in.matmul_flags == 0,
@@ -137,7 +137,7 @@ extern "C" ggufx_status ggufx_session_decode(ggufx_session *session, const ggufx
             matmul_options(in.matmul_flags, "ggufx_decode_options.matmul_flags");
         out.progress = import_progress(in.progress);
         out.logits = in.logits;
-        out.hidden = in.embeddings;
+        out.hidden = in.hidden;
         if (own) out.matmul = &matmul;
         out.keeps_nan = (in.flags & GGUFX_DECODE_KEEP_NAN) != 0;
         return session->session.decode_batch(session->session.items(), n_items, out,

@@ -120,7 +120,7 @@ chat::Message import_message(const ggufx_chat_message &m) {
     out.has_content = m.content.data != nullptr;
     out.parts = import_text(m.parts, "parts");
     out.tool_calls = import_text(m.tool_calls, "tool_calls");
-    out.more = import_text(m.more, "more");
+    out.more = import_text(m.extra, "extra");
     return out;
 }
 
@@ -159,10 +159,10 @@ chat::Request import_request(const ggufx_chat_request &r, const Vector<chat::Mes
     require(!(out.continues && out.add_generation_prompt),
             "GGUFX_CHAT_GENERATE and GGUFX_CHAT_CONTINUE exclude each other");
     out.has_clock = (r.flags & GGUFX_CHAT_CLOCK) != 0;
-    out.clock = r.clock;
+    out.clock = r.unix_time;
     constexpr int64_t kLatest = 253402300799; // 9999-12-31; the minimum is 0001-01-01
-    require(!out.has_clock || (r.clock <= kLatest && r.clock >= -62135596800),
-            "clock must lie within the years 1 to 9999");
+    require(!out.has_clock || (r.unix_time <= kLatest && r.unix_time >= -62135596800),
+            "unix_time must lie within the years 1 to 9999");
     out.limits = {r.max_steps, r.max_memory, r.max_output};
     out.progress = import_progress(r.progress);
     return out;

@@ -40,7 +40,7 @@ model::EstimateOptions import_estimate(const ggufx_estimate_options *options,
     const auto in = import_options(options, kEstimateFlags, "ggufx_estimate_options");
     require(in.bandwidth >= 0 && in.bandwidth <= 1e30,
             "ggufx_estimate_options.bandwidth must be bytes per second, or 0");
-    const auto job = import_options(in.job, kJobFlags, "ggufx_quantizer_options");
+    const auto job = import_options(in.quantizer, kJobFlags, "ggufx_quantizer_options");
     model::EstimateOptions out;
     if (in.flags & GGUFX_ESTIMATE_HAS_FILE_TYPE) out.file_type = recipe_of(in.file_type);
     out.plan = import_plan(job, nullptr);
@@ -64,7 +64,7 @@ model::EstimateOptions import_estimate(const ggufx_estimate_options *options,
     out.session_object = sizeof(ggufx_session);
     out.embedder_object = sizeof(ggufx_embedder);
     out.adapter_object = sizeof(ggufx_adapter);
-    out.ranks = {in.rank, in.n_ranks ? in.n_ranks : 1, in.speeds,
+    out.ranks = {in.rank, in.n_ranks ? in.n_ranks : 1, in.weights,
                  (in.flags & GGUFX_ESTIMATE_LAYERS) != 0};
     check_ranks(out.ranks, "ggufx_estimate_options");
     if (in.n_ranks == 0 && part.is_part()) out.ranks = part.ranks();

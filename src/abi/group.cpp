@@ -106,7 +106,7 @@ void abi::check_ranks(const model::RankOptions &ranks, const char *where) {
     for (uint32_t i = 0; ranks.speeds && i < ranks.size; i++)
         if (ranks.speeds[i] < 1 || ranks.speeds[i] > model::kMostSpeed)
             fail(Status::argument, {.index = i},
-                 "%s.speeds[%" PRIu32 "] is %" PRIu32 ", not 1 .. %" PRIu32, where, i,
+                 "%s.weights[%" PRIu32 "] is %" PRIu32 ", not 1 .. %" PRIu32, where, i,
                  ranks.speeds[i], model::kMostSpeed);
 }
 
@@ -117,7 +117,7 @@ HostGroup *GroupImport::make(const Host &host) {
     const auto g = import_options(options.group, GGUFX_GROUP_SHARED_MEMORY, "ggufx_group");
     require(g.allgather && g.allgatherv && g.broadcast && g.barrier && g.abort,
             "ggufx_group: all functions but destroy must be set");
-    rank_options_ = {g.rank, g.size, options.speeds, (options.flags & GGUFX_GROUP_PIPELINE) != 0};
+    rank_options_ = {g.rank, g.size, options.weights, (options.flags & GGUFX_GROUP_PIPELINE) != 0};
     check_ranks(rank_options_, "ggufx_group_options");
     HostGroup *const made = ggufx::make<HostGroup>(host, g, options);
     is_taken_ = true;
@@ -126,14 +126,14 @@ HostGroup *GroupImport::make(const Host &host) {
 
 extern "C" ggufx_status ggufx_writer_copy_shard(ggufx_writer *writer, const ggufx_file *file,
                                                 uint32_t rank, uint32_t n_ranks,
-                                                const uint32_t *speeds, uint32_t flags,
+                                                const uint32_t *weights, uint32_t flags,
                                                 ggufx_error *error) {
     return guard(error, [&] {
         gguf::Writer &w = writer_of(writer);
         require(alive(file, Tag::file), "file must be set");
         const uint32_t unknown = flags & ~GGUFX_GROUP_PIPELINE;
         if (unknown) fail(Status::argument, {}, "unknown flags 0x%x", unknown);
-        const model::RankOptions ranks = {rank, n_ranks, speeds,
+        const model::RankOptions ranks = {rank, n_ranks, weights,
                                           (flags & GGUFX_GROUP_PIPELINE) != 0};
         require(n_ranks != 1, "n_ranks is 1: that is the whole model");
         check_ranks(ranks, "ggufx_writer_copy_shard");

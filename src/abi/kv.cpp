@@ -64,7 +64,8 @@ Shape import_shape(const Host *host, const ggufx_kv_options *options) {
         import_kv_type(in.type_v, in.flags & GGUFX_KV_HAS_TYPE_V, "ggufx_kv_options.type_v");
     config.n_sequences = in.n_sequences;
     config.max_tokens = in.max_tokens;
-    if (in.n_sinks) config.n_sinks = in.n_sinks == GGUFX_KV_NO_SINK_TOKENS ? 0 : in.n_sinks;
+    if (in.n_sink_tokens)
+        config.n_sinks = in.n_sink_tokens == GGUFX_KV_NO_SINK_TOKENS ? 0 : in.n_sink_tokens;
     config.v_in_k = in.flags & GGUFX_KV_V_IN_K;
     config.fit_tq3 = in.flags & GGUFX_KV_FIT_TQ3_0;
     config.centring = all    ? kv::Centring::always

@@ -31,8 +31,8 @@ public:
             rows[i].loss = losses[i];
             rows[i].token = next[i];
             if (!compared) continue;
-            rows[i].base_loss = compared[i].base_loss;
-            rows[i].divergence = compared[i].divergence;
+            rows[i].reference_loss = compared[i].base_loss;
+            rows[i].kl_divergence = compared[i].divergence;
             rows[i].flags = compared[i].same_top ? GGUFX_EVAL_SAME_TOP : 0;
         }
         const int32_t result = in_.rows(in_.rows_user, rows, n);
@@ -66,14 +66,14 @@ ggufx_eval_facts measure_facts_of(const model::PerplexityResult &result) {
 
 void put_divergence(ggufx_eval_facts &facts, const model::DivergenceResult &from, bool same_model) {
     facts.flags = GGUFX_EVAL_COMPARED | (same_model ? GGUFX_EVAL_SAME_MODEL : 0);
-    put(facts.base_perplexity, facts.base_error, from.base_perplexity);
+    put(facts.reference_perplexity, facts.reference_error, from.base_perplexity);
     put(facts.log_ratio, facts.log_ratio_error, from.log_ratio);
     put(facts.kl, facts.kl_error, from.mean);
     put(facts.kl_median, facts.kl_median_error, from.median);
     put(facts.kl_99, facts.kl_99_error, from.p99);
     facts.kl_max = from.largest;
-    put(facts.same_top, facts.same_top_error, from.same_top);
-    put(facts.rms_dp, facts.rms_dp_error, from.rms_dp);
+    put(facts.same_top_token, facts.same_top_token_error, from.same_top);
+    put(facts.rms_delta_p, facts.rms_delta_p_error, from.rms_dp);
 }
 
 // One measurement run with its input and output files.
@@ -126,16 +126,16 @@ Status Measure::measure(Failure *failure) {
 }
 
 Status Measure::compare(const Reader &reader, Failure *failure) {
-    divergence_.emplace(session_, text_, in_.base_chunk, reader);
+    divergence_.emplace(session_, text_, in_.reference_chunk, reader);
     const Status status = divergence_->begin(import_progress(in_.progress), failure);
     return status == Status::ok ? measure(failure) : status;
 }
 
 Status Measure::with_base(Failure *failure) {
     if (in_.read) return compare({in_.read, in_.read_user}, failure);
-    if (!in_.base_path) return measure(failure);
+    if (!in_.reference_path) return measure(failure);
     return load_snapshot(
-        *session_.model().host(), in_.base_path,
+        *session_.model().host(), in_.reference_path,
         [&](const Reader &reader, Failure *why) { return compare(reader, why); }, failure);
 }
 
@@ -156,11 +156,13 @@ ggufx_eval_options import_measure(const ggufx_eval_options *options) {
     const auto in = import_options(options, 0, "ggufx_eval_options");
     require(!in.save_path || !in.write,
             "ggufx_eval_options: save_path and write exclude each other");
-    require(!in.base_path || !in.read, "ggufx_eval_options: base_path and read exclude each other");
+    require(!in.reference_path || !in.read,
+            "ggufx_eval_options: reference_path and read exclude each other");
     require(!in.save_path || in.save_path[0], "ggufx_eval_options.save_path is empty");
-    require(!in.base_path || in.base_path[0], "ggufx_eval_options.base_path is empty");
-    require(in.base_chunk == 0 || in.base_path || in.read,
-            "ggufx_eval_options.base_chunk needs saved logits");
+    require(!in.reference_path || in.reference_path[0],
+            "ggufx_eval_options.reference_path is empty");
+    require(in.reference_chunk == 0 || in.reference_path || in.read,
+            "ggufx_eval_options.reference_chunk needs saved logits");
     (void)import_progress(in.progress); // refuse it before a file is started
     return in;
 }
@@ -193,8 +195,9 @@ namespace {
 
 // A loss is a value of -log(p). It may be infinite only in a run without saved logits.
 void check_row(const ggufx_eval_row &row, size_t index, bool compared) {
-    const bool finite = isfinite(row.loss) && isfinite(row.base_loss) && isfinite(row.divergence);
-    const bool sound = compared ? finite && row.divergence >= 0 : !isnan(row.loss);
+    const bool finite =
+        isfinite(row.loss) && isfinite(row.reference_loss) && isfinite(row.kl_divergence);
+    const bool sound = compared ? finite && row.kl_divergence >= 0 : !isnan(row.loss);
     if (!sound)
         fail(Status::value, {.index = index}, "row %zu has an invalid loss or divergence", index);
     if (row.flags & ~GGUFX_EVAL_SAME_TOP)
@@ -225,7 +228,7 @@ extern "C" ggufx_status ggufx_eval_merge(ggufx_eval_facts *out, const ggufx_runt
             check_row(row, i, compared);
             losses.add(row.loss);
             if (compared)
-                divergence.add({row.loss, row.base_loss, row.divergence,
+                divergence.add({row.loss, row.reference_loss, row.kl_divergence,
                                 (row.flags & GGUFX_EVAL_SAME_TOP) != 0});
         }
         ggufx_eval_facts facts = measure_facts_of(losses.result(n_chunks, n_tokens));

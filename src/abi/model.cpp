@@ -196,7 +196,7 @@ namespace {
 
 ggufx_layer_facts facts_of(const model::Graph &graph, uint32_t layer) {
     ggufx_layer_facts facts = {};
-    facts.reads_layer = layer;
+    facts.kv_layer = layer;
     for (const model::StateInfo &state : graph.states) { // in a group: the states of this rank
         if (state.model_layer != layer) continue;
         facts.kind = GGUFX_LAYER_RECURRENT;
@@ -214,10 +214,10 @@ ggufx_layer_facts facts_of(const model::Graph &graph, uint32_t layer) {
         facts.head_dim_k = cache.shape.head_dim_k;
         facts.head_dim_v = cache.shape.head_dim_v;
         facts.window = cache.layers[attend->layer].window.n;
-        facts.reads_layer = cache.layers[attend->layer].model_layer;
+        facts.kv_layer = cache.layers[attend->layer].model_layer;
         facts.scale = attend->scale;
         facts.softcap = attend->cap;
-        facts.sinks = graph.vector(attend->sinks);
+        facts.sink_logits = graph.vector(attend->sinks);
         if (cache.shape.v_in_k) facts.flags |= GGUFX_LAYER_V_IN_K;
     }
     return facts;

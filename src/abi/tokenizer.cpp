@@ -231,7 +231,7 @@ extern "C" ggufx_status ggufx_pre_tokenizer_at(ggufx_pre_tokenizer_facts *out, s
         facts.flags = name.flags;
         facts.name = name.name;
         facts.rules = name.rules->name;
-        facts.steps = {name.rules->steps.data(), name.rules->steps.size()};
+        facts.pipeline = {name.rules->steps.data(), name.rules->steps.size()};
         facts.unicode = unicode_version();
         export_struct(out, facts, "ggufx_pre_tokenizer_facts");
     });

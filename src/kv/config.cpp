@@ -78,7 +78,7 @@ Config checked_config(Config c) {
     need(c.n_q_heads >= 1 && c.n_q_heads % c.n_kv_heads == 0,
          "n_q_heads must be a multiple of n_kv_heads", c.n_q_heads);
     need(c.head_dim_k >= 1, "head_dim_k must be at least 1", c.head_dim_k);
-    need(c.n_sinks <= kPageTokens, "n_sinks must be at most 64", c.n_sinks);
+    need(c.n_sinks <= kPageTokens, "n_sink_tokens must be at most 64", c.n_sinks);
     if (c.v_in_k && c.type_v != c.type_k) refuse_value_type(c.type_v, c.type_k);
     if (c.v_in_k && c.head_dim_v > c.head_dim_k)
         fail(Status::argument, {}, "values in keys: head_dim_v %u is more than head_dim_k %u",

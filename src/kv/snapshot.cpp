@@ -102,8 +102,8 @@ uint32_t Identity::value(uint32_t index) const {
 
 const char *Identity::name(uint32_t index) const {
     static constexpr const char *kNames[kShared] = {
-        "model",   "model",      "n_layers",  "n_kv_heads", "head_dim_k", "head_dim_v",
-        "n_sinks", "rope_style", "rope_dims", "rope_base",  "rope_scale"};
+        "model",         "model",      "n_layers",  "n_kv_heads", "head_dim_k", "head_dim_v",
+        "n_sink_tokens", "rope_style", "rope_dims", "rope_base",  "rope_scale"};
     static constexpr const char *kLayerNames[kPerLayer] = {"type_k", "type_v", "window",
                                                            "centring and kind of window"};
     if (state.config.rope_frequencies && index + 2 >= kShared && index < kShared)

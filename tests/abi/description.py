@@ -21,8 +21,8 @@ from public import interface
 REFUSED = [
     # roles
     ("kv.h", "mu_k  {null} {len: n_k} f32", "mu_k  {null} f32", "const float *mu_k", "mu_k: no rule gives it a role"),
-    ("model.h", "/* {null} {len: n_heads} attention sink logits", "/* {null} attention sink logits", "*sinks;",
-     "ggufx_layer_facts: sinks: no rule gives it a role"),
+    ("model.h", "/* {null} {len: n_heads} attention sink logits", "/* {null} attention sink logits", "*sink_logits;",
+     "ggufx_layer_facts: sink_logits: no rule gives it a role"),
     ("model.h", "(ggufx_layer_facts *out, const ggufx_model *", "(ggufx_layer_facts *out, const ggufx_modle *", "",
      "model: unknown type ggufx_modle"),
     ("matmul.h", "    const ggufx_progress *progress;", "    unsigned bits : 3;", "", "unknown type"),

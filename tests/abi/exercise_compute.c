@@ -429,7 +429,7 @@ static ggufx_status run_estimates(exercise *e, const ggufx_runtime *rt, const gg
     TRY(a->recommend(&less, rt, file, &options, &e->error));
     MUST(less.total_bytes < whole.total_bytes && (less.flags & GGUFX_ESTIMATE_FITS));
     job.flags = GGUFX_QUANTIZER_ALLOW_REQUANTIZE;
-    options.job = &job;
+    options.quantizer = &job;
     options.flags = GGUFX_ESTIMATE_HAS_FILE_TYPE | GGUFX_ESTIMATE_IMATRIX;
     options.file_type = 2;
     TRY(a->estimate(&less, rt, file, &options, &e->error));

@@ -185,7 +185,7 @@ ggufx_status exercise_kv(exercise *e, const ggufx_runtime *rt) {
     options.type_k = GGUFX_TYPE_GX4;
     options.type_v = GGUFX_TYPE_Q8_0;
     options.n_sequences = 2;
-    options.n_sinks = 4; /* the page after the sinks is quantized */
+    options.n_sink_tokens = 4; /* the page after the sinks is quantized */
     options.rope_style = GGUFX_ROPE_NEOX;
     TRY(a->kv_estimate(&bytes, rt, &options, kTokens, &e->error));
     MUST(bytes > 0);

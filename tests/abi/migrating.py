@@ -1,4 +1,4 @@
-"""The table and the script of docs/migrating: every new name is in the headers and no old one is, and the script gives
+"""The tables and the script of docs/migrating: every new name is in the headers and no old one is, and the script gives
 a program of the old names the new ones.
 
 usage: migrating.py SOURCE_ROOT WORKDIR
@@ -39,6 +39,17 @@ def table_faults(root, pairs):
     return faults
 
 
+def member_faults(api, page):
+    """Returns faults of the table of members, and its number of rows."""
+    rows, faults = re.findall(r"^\| `(ggufx_\w+)` \| (`.*`) \| (`.*`) \|$", page, re.M), []
+    for struct, old, new in rows:
+        have = {f.name for f in api.structs[struct].members} if struct in api.structs else set()
+        old, new = (re.findall(r"`(\w+)`", text) for text in (old, new))
+        if len(old) != len(new) or set(new) - have or set(old) & have:
+            faults.append(f"members of {struct}: {old} -> {new}")
+    return faults, len(rows)
+
+
 def script_faults(script, work):
     work.mkdir(parents=True, exist_ok=True)
     program = work / "program.c"
@@ -56,7 +67,11 @@ def main():
     root, work = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     folder = root / "docs/migrating"
     pairs = [tuple(line.split()) for line in (folder / "names.txt").read_text().splitlines()]
-    public.finish("names", table_faults(root, pairs) + script_faults(folder / "rename.py", work), len(pairs))
+    members, n_members = member_faults(public.interface.load(root / "include"), (root / "docs/migrating.md").read_text())
+    if n_members < 10:
+        members.append("the table of members is not found")
+    faults = table_faults(root, pairs) + members + script_faults(folder / "rename.py", work)
+    public.finish("names", faults, len(pairs) + n_members)
 
 
 main()

@@ -151,7 +151,7 @@ class Ranks(reference_case.Case):
         self.assertIn("the file is for rank 1 of 3: its model needs a group of 3 ranks",
                       self.fails(1, "run", second, "-p", "Once"))
         self.refused(2, "the file is for rank 0 of 3, but this is rank 0 of 2", f"exec {TOOL} run {first} {rest}")
-        self.refused(3, "the file was split for a speed of rank 0 of 3, not 1", f"exec {TOOL} run {first} {rest} --weights 1,1,2")
+        self.refused(3, "the file was split for a weight of rank 0 of 3, not 1", f"exec {TOOL} run {first} {rest} --weights 1,1,2")
         self.refused(3, "rank 0: the file is for rank 1 of 3, but this is rank 0 of 3|the file is for rank 1 of 3",
                      f"cp -n {second} {self.path('same')}; exec {TOOL} run {self.path('same')} {rest}")
         os.remove(second)

@@ -89,7 +89,7 @@ static void remember(const ggufx_runtime *rt, const char *path) {
     float k[2][64], out[2][64], back[2][64];
     options.n_layers = 1, options.n_q_heads = options.n_kv_heads = 2, options.head_dim_k = 64;
     options.type_k = options.type_v = GGUFX_TYPE_Q8_0;
-    options.n_sinks = 4;
+    options.n_sink_tokens = 4;
     check(ggufx_kv_create(&kv, rt, &options, &error), "cache");
     for (int token = 0; token < 100; token++) {
         for (int i = 0; i < 128; i++) k[i / 64][i % 64] = (float)((i * 7 + token * 13) % 29 - 14);

@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size) memcpy(exact, data, size);
     chat_options.text = (ggufx_text){exact, n_template};
     request.flags = GGUFX_CHAT_CLOCK | GGUFX_CHAT_GENERATE;
-    request.clock = 1732233600;
+    request.unix_time = 1732233600;
     request.max_steps = 100000;
     request.max_memory = 1 << 22;
     request.max_output = 1 << 20;

@@ -98,10 +98,11 @@ static void seal(saved_file *file, size_t end) {
 }
 
 static void check(const ggufx_eval_facts *facts) {
-    const double *value = &facts->base_perplexity, *end = &facts->rms_dp_error;
+    const double *value = &facts->reference_perplexity, *end = &facts->rms_delta_p_error;
     n_taken++;
     for (; value <= end; value++) must_be(*value == *value, "figures are numbers");
-    must_be(facts->kl >= 0 && facts->same_top >= 0 && facts->same_top <= 1, "they have bounds");
+    must_be(facts->kl >= 0 && facts->same_top_token >= 0 && facts->same_top_token <= 1,
+            "they have bounds");
     must_be(facts->n_scored == CHUNKS * SCORED, "all is scored");
 }
 

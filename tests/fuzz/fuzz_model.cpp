@@ -90,7 +90,7 @@ void use_model(const ggufx_model *model) {
         ggufx_layer_facts layer = {};
         layer.struct_size = sizeof layer;
         must(ok(ggufx_model_layer_info(&layer, model, i, &error), error), "layer info");
-        must(layer.reads_layer < facts.n_layers, "a layer of another's keys");
+        must(layer.kv_layer < facts.n_layers, "a layer of another's keys");
     }
     must(ggufx_model_layer_info(nullptr, model, 0, &error) == GGUFX_E_ARGUMENT, "no out");
     ggufx_session_options options = {};

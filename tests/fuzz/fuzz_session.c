@@ -185,8 +185,8 @@ static void call_decode(ggufx_session *session, bytes *in) {
                                                     : 0;
         const uint32_t given = take(in, 64); /* most often tokens at the next positions */
         if (given % 8 == 0) {
-            items[i].embeddings = rows;
-            items[i].n_embeddings = items[i].n_tokens * TINY_EMBD;
+            items[i].input_rows = rows;
+            items[i].n_input_rows = items[i].n_tokens * TINY_EMBD;
             if (given) items[i].tokens = NULL;
         }
         if (given / 8) continue;
@@ -201,8 +201,8 @@ static void call_decode(ggufx_session *session, bytes *in) {
     if (take(in, 4) == 0) options.progress = &progress;
     options.logits = logits;
     options.n_logits = n_rows * TINY_VOCAB;
-    options.embeddings = hidden;
-    options.n_embeddings = n_hidden * TINY_EMBD;
+    options.hidden = hidden;
+    options.n_hidden = n_hidden * TINY_EMBD;
     for (uint32_t i = 0; i < SEQUENCES; i++) before[i] = ggufx_session_length(session, i);
     const ggufx_status status = ggufx_session_decode(session, items, n, &options, NULL);
     if (status == GGUFX_OK)

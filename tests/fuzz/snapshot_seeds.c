@@ -177,7 +177,7 @@ static void set_shape(snapshot_seed *seed, size_t index) {
     o->type_k = kv_types[index % kTypes];
     o->type_v = kv_types[(index * 5 + index / kTypes) % kTypes];
     o->n_sequences = 2;
-    o->n_sinks = sinks[index / 2 % 3];
+    o->n_sink_tokens = sinks[index / 2 % 3];
     o->rope_style = GGUFX_ROPE_NEOX;
     o->max_tokens = index % 11 == 10 ? 600 : 0;
     if (index % 5 == 1) o->flags |= GGUFX_KV_CENTRE_ALL;

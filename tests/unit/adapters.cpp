@@ -209,8 +209,8 @@ private:
         options.struct_size = sizeof options;
         options.logits = n_logits ? out.data() : nullptr;
         options.n_logits = out.size();
-        options.embeddings = n_hidden ? hidden->data() : nullptr;
-        options.n_embeddings = n_hidden * n_embd_;
+        options.hidden = n_hidden ? hidden->data() : nullptr;
+        options.n_hidden = n_hidden * n_embd_;
         ggufx_error error;
         must(ggufx_session_decode(session, items.data(), items.size(), &options, &error), error,
              name_.c_str());
@@ -398,12 +398,12 @@ std::vector<float> given_rows(const ggufx_model *model, const Uses &uses) {
     const int32_t ids[] = {5, 7, 11};
     ggufx_decode_item items[] = {make_item(0, GGUFX_DECODE_ALL_HIDDEN, nullptr, n),
                                  make_item(1, GGUFX_DECODE_ALL_HIDDEN, ids, n)};
-    items[0].embeddings = rows.data();
-    items[0].n_embeddings = rows.size();
+    items[0].input_rows = rows.data();
+    items[0].n_input_rows = rows.size();
     ggufx_decode_options options = {};
     options.struct_size = sizeof options;
-    options.embeddings = out.data();
-    options.n_embeddings = out.size();
+    options.hidden = out.data();
+    options.n_hidden = out.size();
     must(ggufx_session_decode(session, items, 2, &options, &error), error, "rows");
     ggufx_session_destroy(session);
     return out;

@@ -65,8 +65,8 @@ struct Call {
         options.progress = progress;
         options.logits = logits.empty() ? nullptr : logits.data();
         options.n_logits = logits.size();
-        options.embeddings = hidden.empty() ? nullptr : hidden.data();
-        options.n_embeddings = hidden.size();
+        options.hidden = hidden.empty() ? nullptr : hidden.data();
+        options.n_hidden = hidden.size();
         return ggufx_session_decode(session, items.data(), items.size(), &options, error);
     }
 };

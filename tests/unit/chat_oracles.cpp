@@ -58,7 +58,7 @@ Result render(const Case &c) {
     set(request.tools.data, request.tools.size, c.tools);
     set(request.variables.data, request.variables.size, c.variables);
     request.flags = GGUFX_CHAT_CLOCK | (c.generate ? GGUFX_CHAT_GENERATE : 0);
-    request.clock = c.clock;
+    request.unix_time = c.clock;
     ggufx_chat_template *chat = nullptr;
     ggufx_error error = {};
     Result out;

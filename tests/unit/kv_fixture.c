@@ -64,7 +64,7 @@ ggufx_kv_options kv_shape(uint32_t n_kv_heads, uint32_t n_q_heads, uint32_t head
     o.head_dim_v = head_dim_v;
     o.type_k = type_k;
     o.type_v = type_v;
-    o.n_sinks = 4; /* the default would leave a short sequence no quantized page */
+    o.n_sink_tokens = 4; /* the default would leave a short sequence no quantized page */
     return o;
 }
 

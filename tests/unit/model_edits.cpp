@@ -68,8 +68,8 @@ void test_equal_ways(const TinyFile &file, const Opened &opened, uint32_t type) 
     for (uint32_t s = 0; s < 3; s++)
         call.items.push_back(make_item(s, GGUFX_DECODE_ALL_LOGITS | GGUFX_DECODE_ALL_HIDDEN,
                                        ids.data(), ids.size()));
-    call.items[1].embeddings = rows.data();
-    call.items[1].n_embeddings = rows.size();
+    call.items[1].input_rows = rows.data();
+    call.items[1].n_input_rows = rows.size();
     call.items[2].positions = positions.data();
     must(call.run(session, facts, nullptr, &error), error, file.name.c_str());
     const auto part = [](const std::vector<float> &all, size_t i) {
@@ -222,8 +222,8 @@ void Pairs::decode() {
         ggufx_decode_item item =
             make_item(i, GGUFX_DECODE_LOGITS | (random_.below(2) ? GGUFX_DECODE_ALL_HIDDEN : 0),
                       t.rows.empty() || n % 2 ? t.ids.data() : nullptr, n);
-        item.embeddings = t.rows.empty() ? nullptr : t.rows.data();
-        item.n_embeddings = t.rows.size();
+        item.input_rows = t.rows.empty() ? nullptr : t.rows.data();
+        item.n_input_rows = t.rows.size();
         item.positions = t.positions.data();
         call.items.push_back(item);
     }

@@ -97,7 +97,7 @@ ggufx_estimate_facts estimate(const std::string &path, uint32_t n, uint32_t rank
     options.n_context = kContext;
     options.n_ranks = n;
     options.rank = rank;
-    options.speeds = speeds;
+    options.weights = speeds;
     ggufx_estimate_facts facts = {};
     facts.struct_size = sizeof facts;
     must(ggufx_estimate(&facts, g_runtime, file, &options, &error), error, "estimate");

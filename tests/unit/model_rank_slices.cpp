@@ -84,8 +84,8 @@ public:
             item.flags = one.flags;
             item.n_tokens = one.n;
             if (one.is_embedded) {
-                item.embeddings = embeddings_.data();
-                item.n_embeddings = one.n * n_embd_;
+                item.input_rows = embeddings_.data();
+                item.n_input_rows = one.n * n_embd_;
             } else {
                 item.tokens = ids_.data() + one.sequence * 5;
             }
@@ -100,8 +100,8 @@ public:
         how.struct_size = sizeof how;
         how.logits = logits.empty() ? nullptr : logits.data();
         how.n_logits = logits.size();
-        how.embeddings = hidden.empty() ? nullptr : hidden.data();
-        how.n_embeddings = hidden.size();
+        how.hidden = hidden.empty() ? nullptr : hidden.data();
+        how.n_hidden = hidden.size();
         must(ggufx_session_decode(session_, items.data(), items.size(), &how, &error_), error_,
              "batch");
         out_.insert(out_.end(), logits.begin(), logits.end());

@@ -25,7 +25,7 @@ Rank::Rank(const std::string &path, const RankOptions &options) {
         hooks.flags = options.group_flags;
         how.group = &hooks;
         how.flags = options.flags;
-        how.speeds = options.speeds;
+        how.weights = options.speeds;
         how.timeout_ms = how.start_timeout_ms = options.timeout_ms;
         model.group = &how;
     }

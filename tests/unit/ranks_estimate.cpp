@@ -34,7 +34,7 @@ ggufx_estimate_options asked(uint32_t n_ranks, uint32_t rank, const uint32_t *sp
     options.flags = by_layers ? GGUFX_ESTIMATE_LAYERS : 0;
     options.n_ranks = n_ranks;
     options.rank = rank;
-    options.speeds = speeds;
+    options.weights = speeds;
     options.n_context = 150;
     options.n_batch = n_batch;
     return options;
@@ -65,7 +65,7 @@ void check_rank(ThreadGroup &group, uint32_t rank, const uint32_t *speeds, uint3
     how.struct_size = sizeof how;
     how.group = &hooks;
     how.flags = by_layers ? GGUFX_GROUP_PIPELINE : 0;
-    how.speeds = speeds;
+    how.weights = speeds;
     how.timeout_ms = how.start_timeout_ms = 60000;
     ggufx_model_options options = {};
     options.struct_size = sizeof options;
@@ -185,8 +185,8 @@ void check_weights() {
     refused(2, 2, nullptr, "rank 2 of 2");
     refused(0, 1, nullptr, "rank 1 of 1");
     refused(UINT32_MAX, UINT32_MAX, nullptr, "at most 256");
-    refused(2, 0, kWrong, "speeds[1] is 0");
-    refused(2, 1, kFast, "speeds[0] is 1048577");
+    refused(2, 0, kWrong, "weights[1] is 0");
+    refused(2, 1, kFast, "weights[0] is 1048577");
     ggufx_estimate_options adapted = asked(2, 0, nullptr);
     const ggufx_file *const adapters[] = {file};
     adapted.adapters = adapters;

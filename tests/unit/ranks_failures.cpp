@@ -322,8 +322,8 @@ ggufx_status with_hidden(ggufx_session *session, const ggufx_progress *progress,
     std::vector<float> hidden(6 * g_width);
     ggufx_decode_options options = {};
     options.progress = progress;
-    options.embeddings = hidden.data();
-    options.n_embeddings = hidden.size();
+    options.hidden = hidden.data();
+    options.n_hidden = hidden.size();
     return decode_with(session, kIds + 6, 6, GGUFX_DECODE_ALL_HIDDEN, &options, error);
 }
 
@@ -406,8 +406,8 @@ void memory_that_one_rank_lacks_for_a_call() {
         ggufx_decode_item item = {};
         item.struct_size = sizeof item;
         item.n_tokens = 6;
-        item.embeddings = rows.data();
-        item.n_embeddings = rows.size();
+        item.input_rows = rows.data();
+        item.n_input_rows = rows.size();
         if (rank == 1) failing.left = 0;
         expect(batch(session, item, nullptr, &error), GGUFX_E_MEMORY, error, "6 embeddings");
         failing.left = 1 << 30;
@@ -680,8 +680,8 @@ void wrong_groups_are_refused() {
     refuses("rank 0 of 257", [](Group &g, How &) { g.size = 257; });
     refuses("all functions", [](Group &g, How &) { g.allgatherv = nullptr; });
     refuses("all functions", [](Group &g, How &) { g.abort = nullptr; });
-    refuses("speeds[0] is 0", [](Group &, How &how) { how.speeds = none; });
-    refuses("speeds[0] is 1048577", [](Group &, How &how) { how.speeds = many; });
+    refuses("weights[0] is 0", [](Group &, How &how) { how.weights = none; });
+    refuses("weights[0] is 1048577", [](Group &, How &how) { how.weights = many; });
     refuses("flags", [](Group &, How &how) { how.flags = 1u << 31; });
     refuses("", [](Group &, How &how) { how.flags = GGUFX_GROUP_PIPELINE; });
     refuses("flags", [](Group &g, How &) { g.flags = 2; });

@@ -48,7 +48,7 @@ static void test_members_of_a_message(void **state) {
     (void)state;
     m[0].parts = text_of("[{\"type\":\"text\",\"text\":\"Look\"}]");
     m[0].tool_calls = text_of("[{\"function\":{\"name\":\"f\"}}]");
-    m[0].more = text_of("{\"name\":\"Ann\",\"unused\":1}");
+    m[0].extra = text_of("{\"name\":\"Ann\",\"unused\":1}");
     request.messages = m;
     request.n_messages = 1;
     rendered r = render_with(text, &request);
@@ -70,7 +70,7 @@ static void test_options_are_variables(void **state) {
     ggufx_chat_request request = {.struct_size = sizeof request};
     (void)state;
     request.flags = GGUFX_CHAT_NO_THINK | GGUFX_CHAT_CLOCK;
-    request.clock = 1732233600;
+    request.unix_time = 1732233600;
     request.reasoning_effort = text_of("high");
     request.tools = text_of("[{},{}]");
     request.documents = text_of("[{\"t\":1.0}]");
@@ -301,7 +301,7 @@ static void test_calls_are_checked(void **state) {
     request.flags = 1u << 30;
     assert_int_equal(RENDER(), GGUFX_E_ARGUMENT);
     request.flags = GGUFX_CHAT_CLOCK;
-    request.clock = INT64_MAX;
+    request.unix_time = INT64_MAX;
     assert_int_equal(RENDER(), GGUFX_E_ARGUMENT);
     request.flags = 0;
     request.tools.size = 1;

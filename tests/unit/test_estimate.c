@@ -126,7 +126,7 @@ static void test_a_recipe_takes_what_its_job_would_write(void **state) {
     begin(&f, NULL);
     ggufx_estimate_options options = default_options();
     ggufx_quantizer_options job_options = {.struct_size = sizeof job_options};
-    options.job = &job_options;
+    options.quantizer = &job_options;
     job_options.reserve_bytes = 1000;
     options.flags = GGUFX_ESTIMATE_HAS_FILE_TYPE;
     for (size_t i = 0; i < ggufx_file_type_count(); i++) {

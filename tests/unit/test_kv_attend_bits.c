@@ -179,7 +179,7 @@ static void test_attention_follows_its_text_and_keeps_its_bits(void **state) {
     int differ = 0;
     for (size_t type = 0; type < 4; type++) {
         ggufx_kv_options shape = kv_shape(2, 4, 48, 40, kTypes[type], kTypes[type]);
-        shape.n_sinks = GGUFX_KV_NO_SINK_TOKENS; /* whole pages of 64 */
+        shape.n_sink_tokens = GGUFX_KV_NO_SINK_TOKENS; /* whole pages of 64 */
         data d = make_data(shape, 1100, 2, 77);
         for (size_t i = 0; i < 2 * 4 * 48; i++) d.q[i] *= 4.0f; /* spreads the weights */
         for (size_t i = 300 * 96; i < 1000 * 96; i++) {

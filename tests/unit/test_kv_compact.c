@@ -14,7 +14,7 @@ enum { kTokens = 64 * 8 };
 static ggufx_kv *holed(const ggufx_runtime *rt, uint32_t type, uint32_t n_sequences) {
     ggufx_kv_options shape = shape_of(type, type, n_sequences);
     shape.n_layers = 2;
-    shape.n_sinks = GGUFX_KV_NO_SINK_TOKENS;
+    shape.n_sink_tokens = GGUFX_KV_NO_SINK_TOKENS;
     ggufx_kv *kv = kv_make(rt, &shape);
     float *x = kv_random(kTokens * kRow, 1);
     for (uint32_t layer = 0; layer < 2; layer++)

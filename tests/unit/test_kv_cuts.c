@@ -210,7 +210,7 @@ static void test_bits_are_those_of_a_fresh_run_of_the_same_tokens(void **state) 
                                                                 kv_window(0, 0)};
                 shape.n_layers = shape.n_layer_options = kLayers;
                 shape.layers = layers;
-                shape.n_sinks = sinks[s];
+                shape.n_sink_tokens = sinks[s];
                 if (n % 7 == 0) shape.flags |= GGUFX_KV_CENTRE_ALL;
                 check_case(rt, n % 4 ? one : scalar, &w, shape, n_calls, 7 + (uint32_t)n);
             }

@@ -245,7 +245,7 @@ static void test_a_truncated_window_keeps_its_memory(void **state) {
         ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
         shape.layers = &layer;
         shape.n_layer_options = 1;
-        shape.n_sinks = GGUFX_KV_NO_SINK_TOKENS;
+        shape.n_sink_tokens = GGUFX_KV_NO_SINK_TOKENS;
         ggufx_kv *kv = kv_make(rt, &shape);
         float *x = kv_random(kTokens * kDim, 1);
         for (int again = 0; again < 2; again++) {

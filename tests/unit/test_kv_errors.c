@@ -34,7 +34,7 @@ static void test_create_refuses_bad_shapes(void **state) {
     BAD(type_v, 77, GGUFX_E_TYPE, "ggufx_kv_options.type_v: 77 (unknown)");
     BAD(flags, 64, GGUFX_E_ARGUMENT, "flags");
     BAD(flags, GGUFX_KV_CENTRE_ALL | GGUFX_KV_CENTRE_NONE, GGUFX_E_ARGUMENT, "exclude each other");
-    BAD(n_sinks, 65, GGUFX_E_ARGUMENT, "n_sinks");
+    BAD(n_sink_tokens, 65, GGUFX_E_ARGUMENT, "n_sink_tokens");
     BAD(rope_style, 4, GGUFX_E_ARGUMENT, "rope_style");
     BAD(n_layer_options, 2, GGUFX_E_ARGUMENT, "n_layer_options");
     BAD(n_layer_options, 1, GGUFX_E_ARGUMENT, "n_layer_options");

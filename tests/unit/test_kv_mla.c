@@ -169,7 +169,7 @@ static void test_the_rest_of_the_calls(void **state) {
     enum { kN = 200, kDk = 96, kDv = 64 };
     ggufx_kv_options shape = shape_of(1, 2, kDk, kDv, GGUFX_TYPE_F16);
     shape.rope_style = GGUFX_ROPE_INTERLEAVED;
-    shape.n_sinks = GGUFX_KV_NO_SINK_TOKENS;
+    shape.n_sink_tokens = GGUFX_KV_NO_SINK_TOKENS;
     float *k = kv_random(kN * kDk, 3), *now = calloc(kN * kDk, sizeof *now);
     float *v = calloc(2 * kN * kDv, sizeof *v);
     assert_true(now && v);

@@ -12,7 +12,7 @@ enum { kSinks = 5, kTokens = 210 };
 
 static ggufx_kv_options encoded_shape(void) {
     ggufx_kv_options shape = shape_of(GGUFX_TYPE_GX3, GGUFX_TYPE_Q4_0, 3);
-    shape.n_sinks = kSinks;
+    shape.n_sink_tokens = kSinks;
     return shape;
 }
 

@@ -259,7 +259,7 @@ static void test_random_operations_agree_with_lists_of_tokens(void **state) {
         shape.layers = layers;
         shape.n_sequences = kSequences;
         shape.rope_style = GGUFX_ROPE_NONE; /* keys keep their values when shifted */
-        shape.n_sinks = t == 2 ? GGUFX_KV_NO_SINK_TOKENS : 0;
+        shape.n_sink_tokens = t == 2 ? GGUFX_KV_NO_SINK_TOKENS : 0;
         memset(&w, 0, sizeof w);
         w.kv = kv_make(rt, &shape);
         w.memory = &memory;

@@ -30,7 +30,7 @@ static void test_floats_become_what_appends_would_have_made(void **state) {
         ggufx_kv_options want_shape = shape_of(type_k, type_v, 1), shape = want_shape;
         want_shape.n_layers = shape.n_layers = 2;
         /* pages begin at 0, 64, ... */
-        want_shape.n_sinks = shape.n_sinks = i % 2 ? 64 : GGUFX_KV_NO_SINK_TOKENS;
+        want_shape.n_sink_tokens = shape.n_sink_tokens = i % 2 ? 64 : GGUFX_KV_NO_SINK_TOKENS;
         shape.type_k = GGUFX_TYPE_F32;
         shape.type_v = GGUFX_TYPE_F32;
         ggufx_kv *want = kv_filled_to(rt, &want_shape, kLong);
@@ -130,7 +130,7 @@ static void test_sinks_and_the_last_tokens_stay_exact(void **state) {
     ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
     static float k[2][(kTokens + 100) * kRow], v[2][(kTokens + 100) * kRow];
     ggufx_kv_options shape = shape_of(GGUFX_TYPE_F16, GGUFX_TYPE_F16, 1);
-    shape.n_sinks = 7;
+    shape.n_sink_tokens = 7;
     for (size_t n = 1; n < kTokens; n += n < 10 ? 1 : 53) {
         ggufx_kv *kv = kv_filled(rt, &shape);
         OK(ggufx_kv_truncate(kv, 0, n, ok_error()));

@@ -18,7 +18,7 @@ static float bf16(float x) {
 
 static ggufx_kv_options default_shape(uint32_t type_k, uint32_t type_v) {
     ggufx_kv_options shape = shape_of(type_k, type_v, 2);
-    shape.n_sinks = 0;
+    shape.n_sink_tokens = 0;
     return shape;
 }
 

@@ -75,7 +75,7 @@ static void check_size(const room *r, const ggufx_kv_options *shape, size_t row,
         fail_msg("%s: types %u and %u, heads of %u, %s: row %zu at %d: relative error %g, lse %g "
                  "not %g",
                  isa_name, shape->type_k, shape->type_v, d,
-                 shape->n_sinks == kSinks ? "sinks" : "no sinks", row, at, sqrt(error / size),
+                 shape->n_sink_tokens == kSinks ? "sinks" : "no sinks", row, at, sqrt(error / size),
                  (double)r->lse[row], lse);
 }
 
@@ -83,7 +83,7 @@ static void check_size(const room *r, const ggufx_kv_options *shape, size_t row,
 static void check_pair(room *r, uint32_t d, uint32_t type_k, uint32_t type_v, uint32_t n_sinks,
                        uint32_t n_q_heads) {
     ggufx_kv_options shape = kv_shape(1, n_q_heads, d, d, type_k, type_v);
-    shape.n_sinks = n_sinks;
+    shape.n_sink_tokens = n_sinks;
     const size_t n = (size_t)kSizesTokens * d, rows = 2 * n_q_heads;
     static const int32_t at[2] = {kSizesTokens - 1, kSinks + 40};
     ggufx_kv *kv = kv_make(r->rt, &shape);

@@ -136,7 +136,7 @@ static void test_slots_without_a_token_are_not_saved(void **state) {
     float *x = kv_random(kAll * kRow, 3), *other = kv_random(kAll * kRow, 4);
     for (size_t t = 0; t < kOwnTypes; t++) {
         ggufx_kv_options shape = shape_of(own_types[t][0], own_types[t][1]);
-        if (t % 2) shape.n_sinks = GGUFX_KV_NO_SINK_TOKENS;
+        if (t % 2) shape.n_sink_tokens = GGUFX_KV_NO_SINK_TOKENS;
         ggufx_kv *fresh = kv_make(rt, &shape), *cut = kv_make(rt, &shape);
         append_of(fresh, x, 0, kKept, x, kKept);
         append_of(cut, x, 0, kKept, other, 60);
@@ -168,7 +168,7 @@ static void test_codes_of_other_tokens_are_not_saved(void **state) {
     for (size_t t = 3; t < kOwnTypes; t++) {
         ggufx_kv_options shape = shape_of(own_types[t][0], own_types[t][1]);
         shape.flags |= GGUFX_KV_CENTRE_NONE; /* calibration would depend on the whole page */
-        shape.n_sinks = GGUFX_KV_NO_SINK_TOKENS;
+        shape.n_sink_tokens = GGUFX_KV_NO_SINK_TOKENS;
         ggufx_kv *a = kv_make(rt, &shape), *b = kv_make(rt, &shape), *c = kv_make(rt, &shape);
         append_of(a, x, 0, kKept, x, 3 * kAll);
         append_of(b, x, 0, kKept, other, 3 * kAll);
@@ -281,12 +281,13 @@ static void test_snapshots_of_other_caches_are_refused_by_name(void **state) {
     assert_int_equal(refused(a, 0, &held, &held, &memory), GGUFX_E_MISMATCH);
     const ggufx_kv_layer_options layers[2] = {kv_window(0, 0), kv_window(77, 0)};
     for (int what = 0; what < 9; what++) {
-        static const char *names[] = {"type_k", "type_v",     "n_sinks",   "rope_style", "model",
-                                      "window", "head_dim_v", "rope_base", "centring"};
+        static const char *names[] = {"type_k",     "type_v",    "n_sink_tokens",
+                                      "rope_style", "model",     "window",
+                                      "head_dim_v", "rope_base", "centring"};
         ggufx_kv_options o = shape;
         if (what == 0) o.type_k = GGUFX_TYPE_GX4;
         if (what == 1) o.type_v = GGUFX_TYPE_Q5_0;
-        if (what == 2) o.n_sinks = 5;
+        if (what == 2) o.n_sink_tokens = 5;
         if (what == 3) o.rope_style = GGUFX_ROPE_NEOX;
         if (what == 4) o.model = 1;
         if (what == 5) o.layers = layers, o.n_layer_options = 2;

@@ -12,7 +12,7 @@
 static void store(float *out_k, float *out_v, uint32_t type, const float *x, uint32_t n) {
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     ggufx_kv_options shape = kv_shape(1, 1, n, n, type, type);
-    shape.n_sinks = GGUFX_KV_NO_SINK_TOKENS;
+    shape.n_sink_tokens = GGUFX_KV_NO_SINK_TOKENS;
     ggufx_kv *kv = kv_make(rt, &shape);
     for (size_t i = 0; i < (kv_is_float(type) ? 1 : 65); i++)
         kv_fill(kv, &shape, 0, 1, 1, NULL, x, x);

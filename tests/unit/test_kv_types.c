@@ -63,7 +63,7 @@ static void test_errors_of_gaussian_vectors_stay_below_their_limits(void **state
     for (size_t i = 0; i < kNRows; i++) {
         ggufx_kv_options shape = kv_shape(kHeads, kHeads, kDim, kDim, kRows[i].type, kRows[i].type);
         shape.flags |= kRows[i].flags | GGUFX_KV_CENTRE_NONE;
-        shape.n_sinks = GGUFX_KV_NO_SINK_TOKENS;
+        shape.n_sink_tokens = GGUFX_KV_NO_SINK_TOKENS;
         ggufx_kv *kv = kv_make(rt, &shape);
         kv_fill(kv, &shape, 0, kTokens + 1, 100, NULL, k, v);
         OK(kv_read_rows(back, kN, back + kN, kN, kv, 0, 0, 0, kTokens, ok_error()));
@@ -168,7 +168,7 @@ static void test_given_means_and_equalisers_are_used_and_frozen(void **state) {
     enum { kTokens = 65, kDim = 32, kN = kTokens * kDim }; /* the first 64 are quantized */
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_TYPE_GX2, GGUFX_TYPE_Q4_0);
-    shape.n_sinks = GGUFX_KV_NO_SINK_TOKENS;
+    shape.n_sink_tokens = GGUFX_KV_NO_SINK_TOKENS;
     float *x = gaussian(kN, 7), mu[kDim], eq[kDim], back[kDim];
     for (size_t i = 0; i < kDim; i++) {
         mu[i] = 100.0f * (float)(i + 1);
@@ -232,7 +232,7 @@ static void test_extreme_vectors_come_back_finite(void **state) {
         for (int pattern = 0; pattern < 6; pattern++) {
             ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, kRows[i].type, kRows[i].type);
             shape.flags |= kRows[i].flags;
-            shape.n_sinks = GGUFX_KV_NO_SINK_TOKENS;
+            shape.n_sink_tokens = GGUFX_KV_NO_SINK_TOKENS;
             float x[kDim], k[kDim], v[kDim], out[kDim];
             for (int j = 0; j < kDim; j++)
                 x[j] = pattern == 0   ? 0.0f

@@ -114,18 +114,19 @@ static void check_figures(uint32_t stride) {
     assert_int_equal(facts.n_scored, e->n);
     assert_true(facts.flags & GGUFX_EVAL_COMPARED);
     near(facts.perplexity / exp(e->loss / e->n), 1, 1e-5);
-    near(facts.base_perplexity / exp(e->base_loss / e->n), 1, 1e-5);
+    near(facts.reference_perplexity / exp(e->base_loss / e->n), 1, 1e-5);
     near(facts.log_ratio, (e->loss - e->base_loss) / e->n, 1e-5);
     assert_true(mean > 1e-5); /* the models do differ */
     near(facts.kl, mean, 1e-3 * mean + 1e-7);
     near(facts.kl_error, sqrt((square - mean * mean) / (e->n - 1)), kRow * (1 + mean));
     near(facts.kl_max, e->kl[e->n - 1], kRow * (1 + e->kl[e->n - 1]));
-    near(facts.same_top, same, 1e-12);
-    near(facts.same_top_error, sqrt(same * (1 - same) / (e->n - 1)), 1e-12);
-    near(facts.rms_dp, sqrt(e->dp2 / e->n), 1e-5);
+    near(facts.same_top_token, same, 1e-12);
+    near(facts.same_top_token_error, sqrt(same * (1 - same) / (e->n - 1)), 1e-12);
+    near(facts.rms_delta_p, sqrt(e->dp2 / e->n), 1e-5);
     check_quantile(e, 0.5, facts.kl_median, facts.kl_median_error);
     check_quantile(e, 0.99, facts.kl_99, facts.kl_99_error);
-    assert_true(facts.base_error > 0 && facts.log_ratio_error > 0 && facts.rms_dp_error > 0);
+    assert_true(facts.reference_error > 0 && facts.log_ratio_error > 0 &&
+                facts.rms_delta_p_error > 0);
     end(&f);
     free(e);
     free(file);
@@ -149,8 +150,8 @@ static void test_a_model_does_not_differ_from_itself(void **state) {
     options.read_user = file;
     MUST(&f, measure(&f, &facts, N, TINY_BOS, &options));
     assert_int_equal(facts.flags, GGUFX_EVAL_COMPARED | GGUFX_EVAL_SAME_MODEL);
-    assert_true(facts.perplexity == facts.base_perplexity);
-    assert_true(facts.log_ratio == 0 && facts.rms_dp == 0 && facts.same_top == 1);
+    assert_true(facts.perplexity == facts.reference_perplexity);
+    assert_true(facts.log_ratio == 0 && facts.rms_delta_p == 0 && facts.same_top_token == 1);
     assert_true(facts.kl >= 0 && facts.kl_max < 1e-8);
     end(&f);
     free(file);
@@ -287,11 +288,11 @@ static void test_bad_arguments_are_refused(void **state) {
     options.save_path = "";
     FAILS(&f, GGUFX_E_ARGUMENT, "save_path", measure(&f, &facts, N, 1, &options));
     options = (ggufx_eval_options){.struct_size = sizeof(ggufx_eval_options)};
-    options.base_path = "a";
+    options.reference_path = "a";
     options.read = read_piece;
     FAILS(&f, GGUFX_E_ARGUMENT, "exclude", measure(&f, &facts, N, 1, &options));
     options = (ggufx_eval_options){.struct_size = sizeof(ggufx_eval_options)};
-    options.base_path = "/nonexistent/logits";
+    options.reference_path = "/nonexistent/logits";
     FAILS(&f, GGUFX_E_IO, "/nonexistent/logits", measure(&f, &facts, N, 1, &options));
     options = (ggufx_eval_options){.struct_size = sizeof(ggufx_eval_options)};
     options.flags = 1;
@@ -377,7 +378,7 @@ static void test_a_file_appears_whole_or_not_at_all(void **state) {
     MUST(&f, measure(&f, &facts, N, TINY_BOS, &options));
     assert_true(exists(path) && !exists(part));
     options.save_path = NULL;
-    options.base_path = path;
+    options.reference_path = path;
     MUST(&f, measure(&f, &facts, N, TINY_BOS, &options));
     assert_true(facts.flags & GGUFX_EVAL_SAME_MODEL);
     FILE *file = fopen(path, "ab"); /* bytes after the last chunk */

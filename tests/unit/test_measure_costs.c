@@ -45,8 +45,8 @@ static void *prepare(size_t size) {
     w->rows = calloc(w->n, sizeof *w->rows);
     assert_true(w->tokens && w->lists && w->sums && w->rows);
     for (size_t i = 0; i < w->n; i++) {
-        w->rows[i].loss = w->rows[i].base_loss = 1;
-        w->rows[i].divergence = 1 / (double)(scrambled(i) % 1000 + 1);
+        w->rows[i].loss = w->rows[i].reference_loss = 1;
+        w->rows[i].kl_divergence = 1 / (double)(scrambled(i) % 1000 + 1);
     }
     for (size_t i = 0; i < w->n; i++) w->tokens[i] = (int32_t)(scrambled(i) % 7 + 1);
     for (size_t i = 0; i < size; i++)
@@ -87,7 +87,7 @@ static void measure(void *user) {
     OK(ggufx_eval_perplexity(&facts, w->session, w->tokens, w->n, CONTEXT, -1, &options,
                              ok_error()));
     assert_int_equal(facts.n_chunks, w->n / CONTEXT);
-    assert_true(facts.kl < 1e-6 && facts.same_top > 0.99);
+    assert_true(facts.kl < 1e-6 && facts.same_top_token > 0.99);
 }
 
 static void endings(void *user) {

@@ -37,7 +37,7 @@ static ggufx_status measure_chunks(fixture *f, row_list *list, saved_file *base,
         base->at = 0;
         options.read = read_piece;
         options.read_user = base;
-        options.base_chunk = first;
+        options.reference_chunk = first;
     }
     return ggufx_eval_perplexity(facts, f->session, tokens + first * CHUNK, n * CHUNK, CHUNK,
                                  TINY_BOS, &options, &f->error);
@@ -70,7 +70,8 @@ static void check_parts(saved_file *base) {
     for (size_t i = 0; i < ROWS; i++) {
         const ggufx_eval_row *row = &all.rows[i];
         assert_true(row->loss > 0 && row->token >= 0 && row->token < TINY_VOCAB);
-        if (!base) assert_true(row->base_loss == 0 && row->divergence == 0 && row->flags == 0);
+        if (!base)
+            assert_true(row->reference_loss == 0 && row->kl_divergence == 0 && row->flags == 0);
     }
     end(&f);
 }
@@ -116,18 +117,18 @@ static void test_saved_chunks_that_are_passed_over_are_checked(void **state) {
     MUST(&f, measure_chunks(&f, &list, file, 2, 1, &facts));
     int32_t tokens[N];
     make_tokens(tokens);
-    options.base_chunk = 1;
-    FAILS(&f, GGUFX_E_ARGUMENT, "base_chunk", measure(&f, &facts, CHUNK, TINY_BOS, &options));
+    options.reference_chunk = 1;
+    FAILS(&f, GGUFX_E_ARGUMENT, "reference_chunk", measure(&f, &facts, CHUNK, TINY_BOS, &options));
     options.read = read_piece;
     options.read_user = file;
     for (uint64_t first = 3; first; first = first == 3 ? UINT64_MAX : 0) {
         file->at = 0;
-        options.base_chunk = first;
+        options.reference_chunk = first;
         FAILS(&f, GGUFX_E_MISMATCH, "3 chunks were saved",
               measure(&f, &facts, CHUNK, TINY_BOS, &options));
     }
     file->at = 0;
-    options.base_chunk = 1; /* the tokens are those of the first chunk */
+    options.reference_chunk = 1; /* the tokens are those of the first chunk */
     assert_int_equal(measure(&f, &facts, CHUNK, TINY_BOS, &options), GGUFX_E_MISMATCH);
     assert_int_equal(f.error.index, 0);
     end(&f);
@@ -168,7 +169,7 @@ static void test_rows_that_no_run_gives_are_refused(void **state) {
     facts.struct_size = sizeof facts;
 #define TOTAL(rows, n, flags) ggufx_eval_merge(&facts, f.rt, rows, n, 1, CHUNK, flags, &f.error)
     MUST(&f, TOTAL(rows, 2, GGUFX_EVAL_COMPARED));
-    assert_true(facts.kl == 0.5 && facts.same_top == 0.5 && facts.n_tokens == CHUNK);
+    assert_true(facts.kl == 0.5 && facts.same_top_token == 0.5 && facts.n_tokens == CHUNK);
     MUST(&f, TOTAL(rows, 2, 0));
     assert_true(facts.kl == 0 && facts.perplexity > 2.718 && facts.n_scored == 2);
     FAILS(&f, GGUFX_E_ARGUMENT, "rows", TOTAL(NULL, 2, 0));
@@ -187,10 +188,10 @@ static void test_rows_that_no_run_gives_are_refused(void **state) {
         assert_int_equal(TOTAL(rows, 2, GGUFX_EVAL_COMPARED), GGUFX_E_VALUE);
         assert_int_equal(f.error.index, 1);
         rows[1] = good;
-        rows[1].base_loss = bad[i];
+        rows[1].reference_loss = bad[i];
         FAILS(&f, GGUFX_E_VALUE, "row 1", TOTAL(rows, 2, GGUFX_EVAL_COMPARED));
         rows[1] = good;
-        rows[1].divergence = i ? bad[i] : -0.25;
+        rows[1].kl_divergence = i ? bad[i] : -0.25;
         FAILS(&f, GGUFX_E_VALUE, "row 1", TOTAL(rows, 2, GGUFX_EVAL_COMPARED));
     }
     rows[1] = good;

@@ -97,7 +97,7 @@ static void check_kv(fixture *f) {
     KV_CASE(head_dim_k, 0, GGUFX_E_ARGUMENT, "head_dim_k");
     KV_CASE(head_dim_k, most, GGUFX_E_ARGUMENT, "too large");
     KV_CASE(head_dim_v, most, GGUFX_E_ARGUMENT, "too large");
-    KV_CASE(n_sinks, 65, GGUFX_E_ARGUMENT, "n_sinks");
+    KV_CASE(n_sink_tokens, 65, GGUFX_E_ARGUMENT, "n_sink_tokens");
     KV_CASE(type_k, most, GGUFX_E_TYPE, "4294967295");
     KV_CASE(type_v, 10, GGUFX_E_TYPE, "10 (q2_K)");
     KV_CASE(n_layer_options, 1, GGUFX_E_ARGUMENT, "n_layer_options");

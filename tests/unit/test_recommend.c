@@ -132,7 +132,7 @@ static void test_a_quantized_file_stays_as_it_is_unless_that_is_allowed(void **s
           ggufx_recommend(&(ggufx_estimate_facts){.struct_size = sizeof(ggufx_estimate_facts)},
                           f.rt, f.file, &options, &f.error));
     job.flags = GGUFX_QUANTIZER_ALLOW_REQUANTIZE;
-    options.job = &job;
+    options.quantizer = &job;
     assert_int_not_equal(recommend(&f, &options).file_type, GGUFX_ESTIMATE_AS_IS);
     end(&f);
 }

@@ -67,9 +67,9 @@ static void add(pair *p) {
     int64_t next = p->n ? p->positions[p->n - 1] + 1 : 0;
     ggufx_decode_options options = {.struct_size = sizeof options};
     options.logits = logits;
-    options.embeddings = hidden;
+    options.hidden = hidden;
     options.n_logits = (all ? n : 1) * TINY_VOCAB;
-    options.n_embeddings = n * TINY_EMBD;
+    options.n_hidden = n * TINY_EMBD;
     ggufx_decode_item item = {
         .struct_size = sizeof item, .tokens = ids, .n_tokens = n, .flags = GGUFX_DECODE_ALL_HIDDEN};
     item.flags |= all ? GGUFX_DECODE_ALL_LOGITS : GGUFX_DECODE_LOGITS;
@@ -82,8 +82,8 @@ static void add(pair *p) {
     }
     if (gaps) item.positions = positions;
     if (embeds) {
-        item.embeddings = rows;
-        item.n_embeddings = n * TINY_EMBD;
+        item.input_rows = rows;
+        item.n_input_rows = n * TINY_EMBD;
         if (below(&p->random, 2)) item.tokens = NULL;
     }
     p->n_gaps += (size_t)gaps;
@@ -199,21 +199,21 @@ static void test_odd_items_are_refused(void **state) {
     item.positions = last;
     REFUSED(GGUFX_E_ARGUMENT, "token 3 is at position 2147483647");
     item = good;
-    item.embeddings = rows;
+    item.input_rows = rows;
     REFUSED(GGUFX_E_ARGUMENT, "4 x 32");
-    item.n_embeddings = 3 * TINY_EMBD;
+    item.n_input_rows = 3 * TINY_EMBD;
     REFUSED(GGUFX_E_ARGUMENT, "4 x 32");
-    item.embeddings = NULL;
+    item.input_rows = NULL;
     REFUSED(GGUFX_E_ARGUMENT, "0 x 32");
-    item.n_embeddings = 0;
+    item.n_input_rows = 0;
     item.tokens = NULL;
     REFUSED(GGUFX_E_ARGUMENT, "at least one");
-    item.embeddings = infinite;
-    item.n_embeddings = 4 * TINY_EMBD;
+    item.input_rows = infinite;
+    item.n_input_rows = 4 * TINY_EMBD;
     REFUSED(GGUFX_E_VALUE, "value 5 of the embedding of token 2");
-    item.embeddings = rows;
+    item.input_rows = rows;
     item.flags = GGUFX_DECODE_HIDDEN;
-    REFUSED(GGUFX_E_ARGUMENT, "embeddings must hold 1 rows x 32");
+    REFUSED(GGUFX_E_ARGUMENT, "hidden must hold 1 rows x 32");
     item.flags = 32;
     REFUSED(GGUFX_E_ARGUMENT, "unknown bits 0x20");
 #undef REFUSED
@@ -293,8 +293,8 @@ static void test_memory_of_embeddings_fails_and_comes_back(void **state) {
     static float rows[40 * TINY_EMBD];
     ggufx_decode_item item = {.struct_size = sizeof item,
                               .n_tokens = 40,
-                              .embeddings = rows,
-                              .n_embeddings = 40 * TINY_EMBD};
+                              .input_rows = rows,
+                              .n_input_rows = 40 * TINY_EMBD};
     ggufx_session_facts memory = {.struct_size = sizeof memory};
     fixture f;
     (void)state;

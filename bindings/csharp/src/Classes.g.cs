@@ -1805,13 +1805,13 @@ namespace Ggufx
         /// <exception cref="GgufxException">Argument, Memory, Limit, Type.</exception>
         /// <remarks>
         /// <para>Pages of 64 tokens are allocated when they are needed, or earlier by KvCache.Reserve.</para>
-        /// <para>With quantized types the first Sinks tokens of a sequence stay F16, and so does the page of its last token. A
-        /// page is quantized once, when a token is appended after it. A query sees the page of the last token that it sees in
-        /// F16, and all earlier pages quantized. This holds for any partition of the tokens into appends. Pages that are filled
-        /// within one append therefore keep both forms until the next append to that layer and sequence, or KvCache.Commit.
-        /// Queries of the appended tokens must come before. Queries of older tokens see the form that is left.</para>
-        /// <para>With BF16 the first Sinks tokens stay F32, in a page of twice the size. The first page has room for 64 tokens
-        /// for any Sinks. Heads of quantized types have at most 1024 values; those of GX types have a multiple of 16.</para>
+        /// <para>With quantized types the first SinkTokens of a sequence stay F16, and so does the page of its last token. A page
+        /// is quantized once, when a token is appended after it. A query sees the page of the last token that it sees in F16, and
+        /// all earlier pages quantized. This holds for any partition of the tokens into appends. Pages that are filled within one
+        /// append therefore keep both forms until the next append to that layer and sequence, or KvCache.Commit. Queries of the
+        /// appended tokens must come before. Queries of older tokens see the form that is left.</para>
+        /// <para>With BF16 the first SinkTokens stay F32, in a page of twice the size. The first page has room for 64 tokens for
+        /// any SinkTokens. Heads of quantized types have at most 1024 values; those of GX types have a multiple of 16.</para>
         /// </remarks>
         public KvCache(Runtime rt, KvOptions options = null)
         {
@@ -2188,7 +2188,7 @@ namespace Ggufx
         /// <remarks>
         /// <para>The content is dequantized and quantized again. A smaller type loses precision; a larger one does not restore
         /// it. A type that does not change keeps every bit. Positions, shifts and page sharing stay. With quantized types the
-        /// last tokens of a sequence stay F16. Its first Sinks tokens stay F16, or F32 with BF16, if the sequence still begins at
+        /// last tokens of a sequence stay F16. Its first SinkTokens stay F16, or F32 with BF16, if the sequence still begins at
         /// its first page.</para>
         /// <para>The new pages of all layers of the call exist beside the old ones until it ends: one layer per call needs the
         /// least memory. Reserved pages without tokens are freed; reserve them again. Means and equalizers stay where they
@@ -2485,13 +2485,13 @@ namespace Ggufx
         /// <exception cref="GgufxException">Argument, Memory, Capacity, Cancelled, Value.</exception>
         /// <remarks>
         /// <para>Each of the nItems items belongs to another sequence. At most Batch tokens of all items are computed at once.
-        /// After a failure every sequence is as before, and the content of logits and embeddings is undefined. The order of items
+        /// After a failure every sequence is as before, and the content of logits and hidden is undefined. The order of items
         /// decides the order of rows and changes no value. After Session.Truncate the call may first recompute earlier tokens.
         /// These give no rows, are not passed to the attention hook, and are not counted by progress, which is polled
         /// meanwhile.</para>
         /// </remarks>
         public void Decode(IReadOnlyList<DecodeItem> items, DecodeOptions options = null,
-            Span<float> logits = default(Span<float>), Span<float> embeddings = default(Span<float>))
+            Span<float> logits = default(Span<float>), Span<float> hidden = default(Span<float>))
         {
             NativeDecodeOptions optionsNative;
             NativeError e;
@@ -2501,12 +2501,12 @@ namespace Ggufx
                 optionsNative = DecodeOptions.Blank();
                 DecodeOptions.Of(options, &optionsNative, scope);
                 fixed (float* pLogits = &MemoryMarshal.GetReference(logits))
-                fixed (float* pEmbeddings = &MemoryMarshal.GetReference(embeddings))
+                fixed (float* pHidden = &MemoryMarshal.GetReference(hidden))
                 {
                     optionsNative.logits = logits.Length == 0 ? null : pLogits;
                     optionsNative.n_logits = Native.Size(logits.Length);
-                    optionsNative.embeddings = embeddings.Length == 0 ? null : pEmbeddings;
-                    optionsNative.n_embeddings = Native.Size(embeddings.Length);
+                    optionsNative.hidden = hidden.Length == 0 ? null : pHidden;
+                    optionsNative.n_hidden = Native.Size(hidden.Length);
                     scope.End(NativeMethods.ggufx_session_decode(Handle, DecodeItem.Of(items, scope), Native.Size(items.Count),
                         &optionsNative, &e), &e);
                 }
@@ -3219,7 +3219,7 @@ namespace Ggufx
 
         /// <summary>Sets the content of a writer to the file of one rank: the keys of a model, and its rows of the
         /// tensors.</summary>
-        /// <param name="speeds">As in GroupOptions; null: equal. A group without speeds uses those of the file.</param>
+        /// <param name="weights">As in GroupOptions; null: equal. A group without weights uses those of the file.</param>
         /// <param name="flags">GroupOptionsFlags.Pipeline for pipeline parallelism: all rows of the rank's matrices, one row of
         /// others.</param>
         /// <exception cref="GgufxException">Argument, Memory, Io, Endian, Limit, Type, Unsupported, Cancelled, Mismatch, Device,
@@ -3234,20 +3234,20 @@ namespace Ggufx
         /// <item>one row, if the rank does not read the tensor</item>
         /// </list>
         /// <para>Parameters:</para>
-        /// <para>Model refuses such a file without a group, or for another group, rank, speeds or kind of parallelism
+        /// <para>Model refuses such a file without a group, or for another group, rank, weights or kind of parallelism
         /// (Status.Mismatch). It refuses rows that the shapes have no room for (Status.Split).</para>
         /// <para>After an error the writer is as before.</para>
         /// </remarks>
-        public void CopyShard(GgufFile file, uint rank, uint nRanks, ReadOnlySpan<uint> speeds = default(ReadOnlySpan<uint>),
+        public void CopyShard(GgufFile file, uint rank, uint nRanks, ReadOnlySpan<uint> weights = default(ReadOnlySpan<uint>),
             GroupOptionsFlags flags = 0)
         {
             NativeError e;
             using (Handle.Changing())
             {
-                if (speeds.Length != 0) Check.Length(speeds.Length, checked((long)nRanks), "speeds");
-                fixed (uint* pSpeeds = &MemoryMarshal.GetReference(speeds))
+                if (weights.Length != 0) Check.Length(weights.Length, checked((long)nRanks), "weights");
+                fixed (uint* pWeights = &MemoryMarshal.GetReference(weights))
                     Check.Ok(NativeMethods.ggufx_writer_copy_shard(Handle, file.Handle, rank, nRanks,
-                        speeds.Length == 0 ? null : pSpeeds, (uint)flags, &e), &e);
+                        weights.Length == 0 ? null : pWeights, (uint)flags, &e), &e);
             }
         }
 

@@ -198,7 +198,7 @@ namespace Ggufx
         Think = 2,
         /// <summary>enable_thinking is false; undefined without both flags.</summary>
         NoThink = 4,
-        /// <summary>Clock is set; defines strftime_now.</summary>
+        /// <summary>UnixTime is set; defines strftime_now.</summary>
         Clock = 8,
         /// <summary>The model continues the last message; the prompt ends with its content.</summary>
         Continue = 16,
@@ -1218,7 +1218,7 @@ namespace Ggufx
         public const uint EstimateAsIs = 4294967295;
         /// <summary>Dimensions of a tensor.</summary>
         public const uint MaxDims = 4;
-        /// <summary>No attention sinks: Sinks = 0 tokens.</summary>
+        /// <summary>No attention sinks: SinkTokens is 0.</summary>
         public const uint KvNoSinkTokens = 4294967295;
         /// <summary>The present type of a layer.</summary>
         public const uint TypeKeep = 4294967295;

@@ -331,7 +331,7 @@ namespace Ggufx
             matcher, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_writer_copy_shard(WriterHandle writer, FileHandle file,
-            uint rank, uint n_ranks, uint* speeds, uint flags, NativeError* error);
+            uint rank, uint n_ranks, uint* weights, uint flags, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_imatrix_open(out ImatrixHandle out_, RuntimeHandle rt,
             byte* path, NativeProgress* progress, NativeError* error);

@@ -133,8 +133,8 @@ namespace Ggufx
         internal uint reserved;
         internal int* tokens;
         internal UIntPtr n_tokens;
-        internal float* embeddings;
-        internal UIntPtr n_embeddings;
+        internal float* input_rows;
+        internal UIntPtr n_input_rows;
         internal int* positions;
     }
 
@@ -157,8 +157,8 @@ namespace Ggufx
         internal UIntPtr n_logits;
         internal uint matmul_flags;
         internal uint reserved;
-        internal float* embeddings;
-        internal UIntPtr n_embeddings;
+        internal float* hidden;
+        internal UIntPtr n_hidden;
         internal NativeAttentionHook* attention;
     }
 
@@ -183,7 +183,7 @@ namespace Ggufx
         internal NativeText content;
         internal NativeText parts;
         internal NativeText tool_calls;
-        internal NativeText more;
+        internal NativeText extra;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -198,7 +198,7 @@ namespace Ggufx
         internal NativeText documents;
         internal NativeText variables;
         internal NativeText reasoning_effort;
-        internal long clock;
+        internal long unix_time;
         internal ulong max_steps;
         internal ulong max_memory;
         internal ulong max_output;
@@ -333,7 +333,7 @@ namespace Ggufx
         internal uint n_sessions;
         internal uint type_k;
         internal uint type_v;
-        internal NativeQuantizerOptions* job;
+        internal NativeQuantizerOptions* quantizer;
         internal ulong memory_bytes;
         internal double bandwidth;
         internal ulong n_context_total;
@@ -342,7 +342,7 @@ namespace Ggufx
         internal IntPtr* adapters;
         internal UIntPtr n_adapters;
         internal ulong device_memory_bytes;
-        internal uint* speeds;
+        internal uint* weights;
         internal uint n_ranks;
         internal uint rank;
     }
@@ -389,8 +389,8 @@ namespace Ggufx
     internal unsafe struct NativeEvalRow
     {
         internal double loss;
-        internal double base_loss;
-        internal double divergence;
+        internal double reference_loss;
+        internal double kl_divergence;
         internal uint flags;
         internal int token;
     }
@@ -405,8 +405,8 @@ namespace Ggufx
         internal ulong n_chunks;
         internal ulong n_tokens;
         internal ulong n_scored;
-        internal double base_perplexity;
-        internal double base_error;
+        internal double reference_perplexity;
+        internal double reference_error;
         internal double log_ratio;
         internal double log_ratio_error;
         internal double kl;
@@ -416,10 +416,10 @@ namespace Ggufx
         internal double kl_99;
         internal double kl_99_error;
         internal double kl_max;
-        internal double same_top;
-        internal double same_top_error;
-        internal double rms_dp;
-        internal double rms_dp_error;
+        internal double same_top_token;
+        internal double same_top_token_error;
+        internal double rms_delta_p;
+        internal double rms_delta_p_error;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -432,7 +432,7 @@ namespace Ggufx
         internal byte* save_path;
         internal IntPtr write;
         internal void* write_user;
-        internal byte* base_path;
+        internal byte* reference_path;
         internal IntPtr read;
         internal void* read_user;
         internal IntPtr report;
@@ -440,7 +440,7 @@ namespace Ggufx
         internal NativeProgress* progress;
         internal IntPtr rows;
         internal void* rows_user;
-        internal ulong base_chunk;
+        internal ulong reference_chunk;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -756,7 +756,7 @@ namespace Ggufx
         internal uint struct_size;
         internal uint flags;
         internal NativeGroup* group;
-        internal uint* speeds;
+        internal uint* weights;
         internal uint timeout_ms;
         internal uint start_timeout_ms;
     }
@@ -820,7 +820,7 @@ namespace Ggufx
         internal uint type_v;
         internal uint n_sequences;
         internal ulong max_tokens;
-        internal uint n_sinks;
+        internal uint n_sink_tokens;
         internal uint rope_style;
         internal uint rope_dims;
         internal float rope_base;
@@ -993,7 +993,7 @@ namespace Ggufx
         internal uint flags;
         internal byte* name;
         internal byte* rules;
-        internal NativeText steps;
+        internal NativeText pipeline;
         internal byte* unicode;
     }
 
@@ -1049,12 +1049,12 @@ namespace Ggufx
         internal uint head_dim_k;
         internal uint head_dim_v;
         internal uint window;
-        internal uint reads_layer;
+        internal uint kv_layer;
         internal float scale;
         internal float softcap;
         internal uint reserved;
         internal ulong state_bytes;
-        internal float* sinks;
+        internal float* sink_logits;
     }
 
     [StructLayout(LayoutKind.Sequential)]

@@ -145,13 +145,13 @@ namespace Ggufx
         public DecodeFlags Flags { get; set; }
         /// <summary>Below Sequences; each item of a call has another one.</summary>
         public uint Sequence { get; set; }
-        /// <summary>Read by the call only; null: with embeddings alone.</summary>
+        /// <summary>Read by the call only; null: with InputRows alone.</summary>
         public int[] Tokens { get; set; }
         /// <summary>f32 [NTokens][Embedding], finite: the input of the first layer, such as an image or a soft prompt. null: the
         /// embeddings of the tokens. They replace the rows of token_embd, including the factor that some models apply. Learned
         /// positions are added as usual. Tokens are then only used if a model looks ids up elsewhere; null means id 0. The rows
         /// are kept as long as their tokens may be recomputed.</summary>
-        public float[] Embeddings { get; set; }
+        public float[] InputRows { get; set; }
         /// <summary>Positions, ascending, after that of the sequence's last token; null: without gaps.</summary>
         public int[] Positions { get; set; }
 
@@ -164,8 +164,8 @@ namespace Ggufx
             o->n_tokens = Native.Size(Check.Same("Tokens, Positions", Tokens == null ? 0 : Tokens.Length,
                 Positions == null ? 0 : Positions.Length));
             o->tokens = (int*)scope.Array(Tokens);
-            o->embeddings = (float*)scope.Array(Embeddings);
-            o->n_embeddings = Native.Size(Embeddings == null ? 0 : Embeddings.Length);
+            o->input_rows = (float*)scope.Array(InputRows);
+            o->n_input_rows = Native.Size(InputRows == null ? 0 : InputRows.Length);
             o->positions = (int*)scope.Array(Positions);
         }
 
@@ -254,7 +254,7 @@ namespace Ggufx
         }
     }
 
-    /// <summary>A message of a conversation. Texts are UTF-8. More has further members that templates read: name, tool_call_id,
+    /// <summary>A message of a conversation. Texts are UTF-8. Extra has further members that templates read: name, tool_call_id,
     /// reasoning_content.</summary>
     public sealed partial class ChatMessage
     {
@@ -267,7 +267,7 @@ namespace Ggufx
         /// <summary>JSON array: [{"type": "function", "function": {...}}].</summary>
         public string ToolCalls { get; set; }
         /// <summary>JSON object.</summary>
-        public string More { get; set; }
+        public string Extra { get; set; }
 
         internal unsafe void Fill(NativeChatMessage* o, Scope scope)
         {
@@ -277,7 +277,7 @@ namespace Ggufx
             o->content.data = scope.Text(Content, out o->content.size);
             o->parts.data = scope.Text(Parts, out o->parts.size);
             o->tool_calls.data = scope.Text(ToolCalls, out o->tool_calls.size);
-            o->more.data = scope.Text(More, out o->more.size);
+            o->extra.data = scope.Text(Extra, out o->extra.size);
         }
 
         internal static unsafe NativeChatMessage* Of(ChatMessage from, NativeChatMessage* o, Scope scope)
@@ -315,7 +315,7 @@ namespace Ggufx
         /// <summary>"none", "minimal", "low", "medium", "high", "xhigh".</summary>
         public string ReasoningEffort { get; set; }
         /// <summary>Local time as seconds since 1970-01-01 00:00.</summary>
-        public long Clock { get; set; }
+        public long UnixTime { get; set; }
         /// <summary>Steps of the template; 0 = 1,000,000, plus 128 per byte of input.</summary>
         public ulong MaxSteps { get; set; }
         /// <summary>Bytes of its values; 0 = 32 MiB, plus 64 per byte of input.</summary>
@@ -339,7 +339,7 @@ namespace Ggufx
             o->documents.data = scope.Text(Documents, out o->documents.size);
             o->variables.data = scope.Text(Variables, out o->variables.size);
             o->reasoning_effort.data = scope.Text(ReasoningEffort, out o->reasoning_effort.size);
-            o->clock = Clock;
+            o->unix_time = UnixTime;
             o->max_steps = MaxSteps;
             o->max_memory = MaxMemory;
             o->max_output = MaxOutput;
@@ -628,7 +628,7 @@ namespace Ggufx
         /// is given.</summary>
         public TensorType? TypeV { get; set; }
         /// <summary>As in Quantizer; null: default.</summary>
-        public QuantizerOptions Job { get; set; }
+        public QuantizerOptions Quantizer { get; set; }
         /// <summary>Limit of TotalBytes; 0: no limit.</summary>
         public ulong MemoryBytes { get; set; }
         /// <summary>Memory bandwidth of all threads in bytes per second; 0: no speeds.</summary>
@@ -646,7 +646,7 @@ namespace Ggufx
         public ulong DeviceMemoryBytes { get; set; }
         /// <summary>As in GroupOptions; null: equal. For one rank of a group (group.h), with tensor parallelism or with
         /// EstimateFlags.Layers.</summary>
-        public uint[] Speeds { get; set; }
+        public uint[] Weights { get; set; }
         /// <summary>Ranks of the group, at most 256; 0 = 1, or those of a rank's file (group.h).</summary>
         public uint Ranks { get; set; }
         /// <summary>Index of the rank; ignored for a rank's file with Ranks 0.</summary>
@@ -666,7 +666,8 @@ namespace Ggufx
             o->type_k = (uint)TypeK.GetValueOrDefault();
             if (TypeV.HasValue) o->flags |= (uint)EstimateFlags.HasTypeV;
             o->type_v = (uint)TypeV.GetValueOrDefault();
-            o->job = QuantizerOptions.Of(Job, (NativeQuantizerOptions*)scope.Memory(1, sizeof(NativeQuantizerOptions)), scope);
+            o->quantizer = QuantizerOptions.Of(Quantizer, (NativeQuantizerOptions*)scope.Memory(1,
+                sizeof(NativeQuantizerOptions)), scope);
             o->memory_bytes = MemoryBytes;
             o->bandwidth = Bandwidth;
             o->n_context_total = ContextTotal;
@@ -675,8 +676,8 @@ namespace Ggufx
             o->adapters = scope.Objects(Adapters, x => x.Handle);
             o->n_adapters = Native.Size(Adapters == null ? 0 : Adapters.Count);
             o->device_memory_bytes = DeviceMemoryBytes;
-            if (Speeds != null) Check.Length(Speeds.Length, Ranks, "Speeds");
-            o->speeds = (uint*)scope.Array(Speeds);
+            if (Weights != null) Check.Length(Weights.Length, Ranks, "Weights");
+            o->weights = (uint*)scope.Array(Weights);
             o->n_ranks = Ranks;
             o->rank = Rank;
         }
@@ -805,9 +806,9 @@ namespace Ggufx
         /// <summary>Negative log-likelihood of the token in the text.</summary>
         public double Loss { get; set; }
         /// <summary>The same for the saved logits; 0 without them, as are the next two.</summary>
-        public double BaseLoss { get; set; }
-        /// <summary>KL divergence: sum p log(p / q), p of the saved logits, q of the model.</summary>
-        public double Divergence { get; set; }
+        public double ReferenceLoss { get; set; }
+        /// <summary>Sum p log(p / q), p of the saved logits, q of the model.</summary>
+        public double KlDivergence { get; set; }
         /// <summary>EvalFlags.SameTop.</summary>
         public EvalFlags Flags { get; set; }
         /// <summary>Token in the text.</summary>
@@ -816,8 +817,8 @@ namespace Ggufx
         internal unsafe EvalRow(NativeEvalRow* o) : this()
         {
             Loss = o->loss;
-            BaseLoss = o->base_loss;
-            Divergence = o->divergence;
+            ReferenceLoss = o->reference_loss;
+            KlDivergence = o->kl_divergence;
             Flags = (EvalFlags)o->flags;
             Token = o->token;
         }
@@ -833,8 +834,8 @@ namespace Ggufx
         {
             *o = default(NativeEvalRow);
             o->loss = Loss;
-            o->base_loss = BaseLoss;
-            o->divergence = Divergence;
+            o->reference_loss = ReferenceLoss;
+            o->kl_divergence = KlDivergence;
             o->flags = (uint)Flags;
             o->token = Token;
         }
@@ -865,10 +866,10 @@ namespace Ggufx
         /// <summary>Predictions scored.</summary>
         public ulong Scored { get; private set; }
         /// <summary>Perplexity of the saved logits.</summary>
-        public double BasePerplexity { get; private set; }
-        /// <summary>Standard error of BasePerplexity.</summary>
-        public double BaseError { get; private set; }
-        /// <summary>Log(perplexity / BasePerplexity).</summary>
+        public double ReferencePerplexity { get; private set; }
+        /// <summary>Standard error of ReferencePerplexity.</summary>
+        public double ReferenceError { get; private set; }
+        /// <summary>Log(perplexity / ReferencePerplexity).</summary>
         public double LogRatio { get; private set; }
         /// <summary>Standard error of LogRatio, from pairs of losses.</summary>
         public double LogRatioError { get; private set; }
@@ -887,13 +888,13 @@ namespace Ggufx
         /// <summary>Maximum KL divergence.</summary>
         public double KlMax { get; private set; }
         /// <summary>Share of predictions with the same likeliest token.</summary>
-        public double SameTop { get; private set; }
-        /// <summary>Standard error of SameTop.</summary>
-        public double SameTopError { get; private set; }
+        public double SameTopToken { get; private set; }
+        /// <summary>Standard error of SameTopToken.</summary>
+        public double SameTopTokenError { get; private set; }
         /// <summary>Root mean square of q - p of the token in the text, 0 .. 1.</summary>
-        public double RmsDp { get; private set; }
-        /// <summary>Standard error of RmsDp.</summary>
-        public double RmsDpError { get; private set; }
+        public double RmsDeltaP { get; private set; }
+        /// <summary>Standard error of RmsDeltaP.</summary>
+        public double RmsDeltaPError { get; private set; }
 
         internal unsafe EvalFacts(NativeEvalFacts* o)
         {
@@ -903,8 +904,8 @@ namespace Ggufx
             Chunks = o->n_chunks;
             Tokens = o->n_tokens;
             Scored = o->n_scored;
-            BasePerplexity = o->base_perplexity;
-            BaseError = o->base_error;
+            ReferencePerplexity = o->reference_perplexity;
+            ReferenceError = o->reference_error;
             LogRatio = o->log_ratio;
             LogRatioError = o->log_ratio_error;
             Kl = o->kl;
@@ -914,10 +915,10 @@ namespace Ggufx
             Kl99 = o->kl_99;
             Kl99Error = o->kl_99_error;
             KlMax = o->kl_max;
-            SameTop = o->same_top;
-            SameTopError = o->same_top_error;
-            RmsDp = o->rms_dp;
-            RmsDpError = o->rms_dp_error;
+            SameTopToken = o->same_top_token;
+            SameTopTokenError = o->same_top_token_error;
+            RmsDeltaP = o->rms_delta_p;
+            RmsDeltaPError = o->rms_delta_p_error;
         }
     }
 
@@ -935,7 +936,7 @@ namespace Ggufx
         public WriteFunction Write { get; set; }
         /// <summary>File of saved logits to compare with. They must have the same vocabulary, chunks and first tokens, and may
         /// have more chunks. null: none. Not together with Read.</summary>
-        public string BasePath { get; set; }
+        public string ReferencePath { get; set; }
         /// <summary>Reads all n bytes of the same from elsewhere. null: none.</summary>
         public ReadFunction Read { get; set; }
         /// <summary>Gets the running result after each chunk. A result other than Status.Ok ends the call with it. null:
@@ -950,7 +951,7 @@ namespace Ggufx
         /// none.</summary>
         public Func<EvalRow[], bool> Rows { get; set; }
         /// <summary>First chunk of the saved logits that belongs to these tokens. Earlier chunks are read and checked.</summary>
-        public ulong BaseChunk { get; set; }
+        public ulong ReferenceChunk { get; set; }
 
         internal unsafe void Fill(NativeEvalOptions* o, Scope scope)
         {
@@ -960,7 +961,7 @@ namespace Ggufx
             o->save_path = scope.String(SavePath);
             o->write = Write == null ? IntPtr.Zero : Callbacks.Write;
             if (Write != null) o->write_user = scope.User(Write);
-            o->base_path = scope.String(BasePath);
+            o->reference_path = scope.String(ReferencePath);
             o->read = Read == null ? IntPtr.Zero : Callbacks.Read;
             if (Read != null) o->read_user = scope.User(Read);
             o->report = Report == null ? IntPtr.Zero : Callbacks.EvalOptionsReport;
@@ -968,7 +969,7 @@ namespace Ggufx
             o->progress = scope.Follow(Token, Progress);
             o->rows = Rows == null ? IntPtr.Zero : Callbacks.EvalOptionsRows;
             if (Rows != null) o->rows_user = scope.User(Rows);
-            o->base_chunk = BaseChunk;
+            o->reference_chunk = ReferenceChunk;
         }
 
         internal static unsafe NativeEvalOptions* Of(EvalOptions from, NativeEvalOptions* o, Scope scope)
@@ -1798,7 +1799,7 @@ namespace Ggufx
         public ulong MaxTokens { get; set; }
         /// <summary>Attention sinks: first tokens that stay F16 with quantized types, and F32 with BF16. At most 64; 0 = 64 (a
         /// page), Constants.KvNoSinkTokens = none.</summary>
-        public uint Sinks { get; set; }
+        public uint SinkTokens { get; set; }
         /// <summary>Rope style.</summary>
         public RopeStyle RopeStyle { get; set; }
         /// <summary>Coordinates that RoPE rotates, from the first on; 0 = HeadDimK. With KvFlags.VInK from HeadDimV on; 0 = all
@@ -1832,7 +1833,7 @@ namespace Ggufx
             o->type_v = (uint)TypeV.GetValueOrDefault();
             o->n_sequences = Sequences;
             o->max_tokens = MaxTokens;
-            o->n_sinks = Sinks;
+            o->n_sink_tokens = SinkTokens;
             o->rope_style = (uint)RopeStyle;
             o->rope_dims = RopeDims;
             o->rope_base = RopeBase;
@@ -2227,7 +2228,7 @@ namespace Ggufx
         public string Rules { get; private set; }
         /// <summary>Its steps as in tokenizer.json, each terminated by NUL; absent if they are not known: 'S' and the pattern of
         /// a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B' bytes.</summary>
-        public string Steps { get; private set; }
+        public string Pipeline { get; private set; }
         /// <summary>Unicode version of its character classes: "15.0.0"; valid for the life of the process.</summary>
         public string Unicode { get; private set; }
 
@@ -2236,7 +2237,7 @@ namespace Ggufx
             Flags = (PreFlags)o->flags;
             Name = Native.Text(o->name);
             Rules = Native.Text(o->rules);
-            Steps = Native.Text(o->steps.data, o->steps.size);
+            Pipeline = Native.Text(o->pipeline.data, o->pipeline.size);
             Unicode = Native.Text(o->unicode);
         }
     }
@@ -2371,7 +2372,7 @@ namespace Ggufx
         /// <summary>Tokens that a token sees (llama4: at most); 0 = all.</summary>
         public uint Window { get; private set; }
         /// <summary>Layer of the keys and values that it reads, mostly itself.</summary>
-        public uint ReadsLayer { get; private set; }
+        public uint KvLayer { get; private set; }
         /// <summary>Scale of the scores; 0 = 1 / sqrt(HeadDimK).</summary>
         public float Scale { get; private set; }
         /// <summary>Soft cap of the scores; 0: none.</summary>
@@ -2379,7 +2380,7 @@ namespace Ggufx
         /// <summary>Bytes of the recurrent state of a sequence.</summary>
         public ulong StateBytes { get; private set; }
         /// <summary>Attention sink logits, or null; valid as long as the model.</summary>
-        public float[] Sinks { get; private set; }
+        public float[] SinkLogits { get; private set; }
 
         internal unsafe LayerFacts(NativeLayerFacts* o)
         {
@@ -2390,11 +2391,11 @@ namespace Ggufx
             HeadDimK = o->head_dim_k;
             HeadDimV = o->head_dim_v;
             Window = o->window;
-            ReadsLayer = o->reads_layer;
+            KvLayer = o->kv_layer;
             Scale = o->scale;
             Softcap = o->softcap;
             StateBytes = o->state_bytes;
-            Sinks = Native.Copy<float>(o->sinks, o->n_heads);
+            SinkLogits = Native.Copy<float>(o->sink_logits, o->n_heads);
         }
     }
 

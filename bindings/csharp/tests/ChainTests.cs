@@ -162,11 +162,11 @@ public static partial class Tests
         saved.Position = 0;
         int chunks = 0;
         var same = session.EvalPerplexity(tokens, 64, 1, new EvalOptions { Read = Streams.Reader(saved), Report = m => ++chunks > 0 });
-        That(same.Kl < 1e-6 && same.SameTop == 1 && chunks == 2, same.Kl);
+        That(same.Kl < 1e-6 && same.SameTopToken == 1 && chunks == 2, same.Kl);
         That(same.Flags == (EvalFlags.Compared | EvalFlags.SameModel) && same.Perplexity == first.Perplexity);
-        Fails(Status.Mismatch, () => session.EvalPerplexity(tokens.Skip(1).ToArray(), 63, 1, new EvalOptions { BasePath = path }));
+        Fails(Status.Mismatch, () => session.EvalPerplexity(tokens.Skip(1).ToArray(), 63, 1, new EvalOptions { ReferencePath = path }));
         File.Delete(path);
-        Fails(Status.Io, () => session.EvalPerplexity(tokens, 64, -1, new EvalOptions { BasePath = path }));
+        Fails(Status.Io, () => session.EvalPerplexity(tokens, 64, -1, new EvalOptions { ReferencePath = path }));
         That(session.EvalPerplexity(tokens, 64, -1, new EvalOptions { Stride = 16 }).Chunks == 5);
         Fails(Status.Cancelled, () => session.EvalPerplexity(tokens, 64, -1, new EvalOptions { Report = m => false }));
         That(session.Length(0) == 0);
@@ -185,7 +185,7 @@ public static partial class Tests
         var items = new[]
         {
             new DecodeItem(0, ids) { Flags = DecodeFlags.Logits | DecodeFlags.AllHidden },
-            new DecodeItem(1, new int[0]) { Embeddings = rows, Positions = places, Flags = DecodeFlags.Logits | DecodeFlags.Hidden },
+            new DecodeItem(1, new int[0]) { InputRows = rows, Positions = places, Flags = DecodeFlags.Logits | DecodeFlags.Hidden },
         };
         float[] both = new float[2 * Row], hidden = new float[41 * width];
         session.Decode(items, null, both, hidden);

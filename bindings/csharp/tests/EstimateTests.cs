@@ -6,7 +6,7 @@ public static partial class Tests
 {
     static EstimateOptions Asked()
     {
-        return new EstimateOptions { Job = new QuantizerOptions { Flags = QuantizerFlags.AllowRequantize }, Context = 128 };
+        return new EstimateOptions { Quantizer = new QuantizerOptions { Flags = QuantizerFlags.AllowRequantize }, Context = 128 };
     }
 
     static void TestEstimates()

@@ -98,16 +98,16 @@ public static partial class Tests
     static void TestFilesOfRanks()
     {
         string path = Free();
-        var speeds = new uint[] { 3, 1 };
+        var weights = new uint[] { 3, 1 };
         var w = new Writer(Rt);
-        w.CopyShard(Demo(), 1, 2, speeds);
+        w.CopyShard(Demo(), 1, 2, weights);
         w.Write(path);
         var file = GgufFile.Open(Rt, path);
         That(file.Tensors.Count() == 38 && new System.IO.FileInfo(path).Length < 2500000);
         Fails(Status.Mismatch, () => new Model(Rt, file));
-        Fails(Status.Unsupported, () => new Writer(Rt).CopyShard(file, 1, 2, speeds));
+        Fails(Status.Unsupported, () => new Writer(Rt).CopyShard(file, 1, 2, weights));
         Fails(Status.Argument, () => new Writer(Rt).CopyShard(Demo(), 2, 2));
-        Fails(Status.Argument, () => new Writer(Rt).CopyShard(Demo(), 0, 3, speeds));
+        Fails(Status.Argument, () => new Writer(Rt).CopyShard(Demo(), 0, 3, weights));
         var layers = new Writer(Rt);
         layers.CopyShard(Demo(), 1, 2, flags: GroupOptionsFlags.Pipeline);
         layers.Write(path);

@@ -128,9 +128,9 @@ public static partial class Tests
         for (uint i = 0; i < info.Layers; i++)
         {
             var layer = model.LayerInfo(i);
-            That(layer.Kind == LayerKind.Attention && layer.ReadsLayer == i && layer.Flags == 0);
+            That(layer.Kind == LayerKind.Attention && layer.KvLayer == i && layer.Flags == 0);
             That(layer.Heads == info.Heads && layer.KvHeads == info.KvHeads && layer.Window == 0);
-            That(layer.HeadDimK == 64 && layer.HeadDimV == 64 && layer.Sinks.Length == 0);
+            That(layer.HeadDimK == 64 && layer.HeadDimV == 64 && layer.SinkLogits.Length == 0);
         }
         Fails(Status.Argument, () => model.LayerInfo(info.Layers));
         That(file.ModelDescribeGraph().Contains("token_embd"), file.ModelDescribeGraph());

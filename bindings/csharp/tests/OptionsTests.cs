@@ -96,7 +96,7 @@ public static partial class Tests
                 property.SetValue(options, Sample(property.PropertyType));
                 foreach (string count in new[] { "Tokens", "Queries", "NRows", "Cols" }) // of the elements of arrays
                     if (property.PropertyType.IsArray && type.GetProperty(count)?.PropertyType == typeof(long)) type.GetProperty(count).SetValue(options, 1L);
-                if (property.Name == "Speeds") type.GetProperty("Ranks").SetValue(options, 1u); // which tells their number
+                if (property.Name == "Weights") type.GetProperty("Ranks").SetValue(options, 1u); // which tells their number
                 var changed = Filled(options).Where(f => f.Value != none[f.Key]).Select(f => Plain(f.Key));
                 string name = property.PropertyType == typeof(CancellationToken) ? "progress" : Plain(property.Name);
                 That(changed.Any(f => f == name || f == "n" + name), type + "." + property.Name + ": " + string.Join(" ", changed));

@@ -195,8 +195,8 @@ class ggufx_decode_item(Checked):
     reserved: int
     tokens: int | None
     n_tokens: int
-    embeddings: int | None
-    n_embeddings: int
+    input_rows: int | None
+    n_input_rows: int
     positions: int | None
     _fields_ = [
         ("struct_size", c_uint32),
@@ -205,8 +205,8 @@ class ggufx_decode_item(Checked):
         ("reserved", c_uint32),
         ("tokens", c_void_p),
         ("n_tokens", c_size_t),
-        ("embeddings", c_void_p),
-        ("n_embeddings", c_size_t),
+        ("input_rows", c_void_p),
+        ("n_input_rows", c_size_t),
         ("positions", c_void_p),
     ]
 
@@ -232,8 +232,8 @@ class ggufx_decode_options(Checked):
     n_logits: int
     matmul_flags: int
     reserved: int
-    embeddings: int | None
-    n_embeddings: int
+    hidden: int | None
+    n_hidden: int
     attention: int | None
     _fields_ = [
         ("struct_size", c_uint32),
@@ -243,8 +243,8 @@ class ggufx_decode_options(Checked):
         ("n_logits", c_size_t),
         ("matmul_flags", c_uint32),
         ("reserved", c_uint32),
-        ("embeddings", c_void_p),
-        ("n_embeddings", c_size_t),
+        ("hidden", c_void_p),
+        ("n_hidden", c_size_t),
         ("attention", c_void_p),
     ]
 
@@ -275,7 +275,7 @@ class ggufx_chat_message(Checked):
     content: ggufx_text
     parts: ggufx_text
     tool_calls: ggufx_text
-    more: ggufx_text
+    extra: ggufx_text
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -283,7 +283,7 @@ class ggufx_chat_message(Checked):
         ("content", ggufx_text),
         ("parts", ggufx_text),
         ("tool_calls", ggufx_text),
-        ("more", ggufx_text),
+        ("extra", ggufx_text),
     ]
 
 
@@ -297,7 +297,7 @@ class ggufx_chat_request(Checked):
     documents: ggufx_text
     variables: ggufx_text
     reasoning_effort: ggufx_text
-    clock: int
+    unix_time: int
     max_steps: int
     max_memory: int
     max_output: int
@@ -312,7 +312,7 @@ class ggufx_chat_request(Checked):
         ("documents", ggufx_text),
         ("variables", ggufx_text),
         ("reasoning_effort", ggufx_text),
-        ("clock", c_int64),
+        ("unix_time", c_int64),
         ("max_steps", c_uint64),
         ("max_memory", c_uint64),
         ("max_output", c_uint64),
@@ -518,7 +518,7 @@ class ggufx_estimate_options(Checked):
     n_sessions: int
     type_k: int
     type_v: int
-    job: int | None
+    quantizer: int | None
     memory_bytes: int
     bandwidth: float
     n_context_total: int
@@ -527,7 +527,7 @@ class ggufx_estimate_options(Checked):
     adapters: int | None
     n_adapters: int
     device_memory_bytes: int
-    speeds: int | None
+    weights: int | None
     n_ranks: int
     rank: int
     _fields_ = [
@@ -539,7 +539,7 @@ class ggufx_estimate_options(Checked):
         ("n_sessions", c_uint32),
         ("type_k", c_uint32),
         ("type_v", c_uint32),
-        ("job", c_void_p),
+        ("quantizer", c_void_p),
         ("memory_bytes", c_uint64),
         ("bandwidth", c_double),
         ("n_context_total", c_uint64),
@@ -548,7 +548,7 @@ class ggufx_estimate_options(Checked):
         ("adapters", c_void_p),
         ("n_adapters", c_size_t),
         ("device_memory_bytes", c_uint64),
-        ("speeds", c_void_p),
+        ("weights", c_void_p),
         ("n_ranks", c_uint32),
         ("rank", c_uint32),
     ]
@@ -627,14 +627,14 @@ class ggufx_estimate_facts(Structure):
 
 class ggufx_eval_row(Checked):
     loss: float
-    base_loss: float
-    divergence: float
+    reference_loss: float
+    kl_divergence: float
     flags: int
     token: int
     _fields_ = [
         ("loss", c_double),
-        ("base_loss", c_double),
-        ("divergence", c_double),
+        ("reference_loss", c_double),
+        ("kl_divergence", c_double),
         ("flags", c_uint32),
         ("token", c_int32),
     ]
@@ -648,8 +648,8 @@ class ggufx_eval_facts(Structure):
     n_chunks: int
     n_tokens: int
     n_scored: int
-    base_perplexity: float
-    base_error: float
+    reference_perplexity: float
+    reference_error: float
     log_ratio: float
     log_ratio_error: float
     kl: float
@@ -659,10 +659,10 @@ class ggufx_eval_facts(Structure):
     kl_99: float
     kl_99_error: float
     kl_max: float
-    same_top: float
-    same_top_error: float
-    rms_dp: float
-    rms_dp_error: float
+    same_top_token: float
+    same_top_token_error: float
+    rms_delta_p: float
+    rms_delta_p_error: float
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -671,8 +671,8 @@ class ggufx_eval_facts(Structure):
         ("n_chunks", c_uint64),
         ("n_tokens", c_uint64),
         ("n_scored", c_uint64),
-        ("base_perplexity", c_double),
-        ("base_error", c_double),
+        ("reference_perplexity", c_double),
+        ("reference_error", c_double),
         ("log_ratio", c_double),
         ("log_ratio_error", c_double),
         ("kl", c_double),
@@ -682,10 +682,10 @@ class ggufx_eval_facts(Structure):
         ("kl_99", c_double),
         ("kl_99_error", c_double),
         ("kl_max", c_double),
-        ("same_top", c_double),
-        ("same_top_error", c_double),
-        ("rms_dp", c_double),
-        ("rms_dp_error", c_double),
+        ("same_top_token", c_double),
+        ("same_top_token_error", c_double),
+        ("rms_delta_p", c_double),
+        ("rms_delta_p_error", c_double),
     ]
 
 
@@ -697,7 +697,7 @@ class ggufx_eval_options(Checked):
     save_path: int | None
     write: int | None
     write_user: int | None
-    base_path: int | None
+    reference_path: int | None
     read: int | None
     read_user: int | None
     report: int | None
@@ -705,7 +705,7 @@ class ggufx_eval_options(Checked):
     progress: int | None
     rows: int | None
     rows_user: int | None
-    base_chunk: int
+    reference_chunk: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -714,7 +714,7 @@ class ggufx_eval_options(Checked):
         ("save_path", c_void_p),
         ("write", c_void_p),
         ("write_user", c_void_p),
-        ("base_path", c_void_p),
+        ("reference_path", c_void_p),
         ("read", c_void_p),
         ("read_user", c_void_p),
         ("report", c_void_p),
@@ -722,7 +722,7 @@ class ggufx_eval_options(Checked):
         ("progress", c_void_p),
         ("rows", c_void_p),
         ("rows_user", c_void_p),
-        ("base_chunk", c_uint64),
+        ("reference_chunk", c_uint64),
     ]
 
 
@@ -1229,14 +1229,14 @@ class ggufx_group_options(Checked):
     struct_size: int
     flags: int
     group: int | None
-    speeds: int | None
+    weights: int | None
     timeout_ms: int
     start_timeout_ms: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
         ("group", c_void_p),
-        ("speeds", c_void_p),
+        ("weights", c_void_p),
         ("timeout_ms", c_uint32),
         ("start_timeout_ms", c_uint32),
     ]
@@ -1324,7 +1324,7 @@ class ggufx_kv_options(Checked):
     type_v: int
     n_sequences: int
     max_tokens: int
-    n_sinks: int
+    n_sink_tokens: int
     rope_style: int
     rope_dims: int
     rope_base: float
@@ -1346,7 +1346,7 @@ class ggufx_kv_options(Checked):
         ("type_v", c_uint32),
         ("n_sequences", c_uint32),
         ("max_tokens", c_uint64),
-        ("n_sinks", c_uint32),
+        ("n_sink_tokens", c_uint32),
         ("rope_style", c_uint32),
         ("rope_dims", c_uint32),
         ("rope_base", c_float),
@@ -1617,14 +1617,14 @@ class ggufx_pre_tokenizer_facts(Structure):
     flags: int
     name: int | None
     rules: int | None
-    steps: ggufx_text
+    pipeline: ggufx_text
     unicode: int | None
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
         ("name", c_void_p),
         ("rules", c_void_p),
-        ("steps", ggufx_text),
+        ("pipeline", ggufx_text),
         ("unicode", c_void_p),
     ]
 
@@ -1705,12 +1705,12 @@ class ggufx_layer_facts(Structure):
     head_dim_k: int
     head_dim_v: int
     window: int
-    reads_layer: int
+    kv_layer: int
     scale: float
     softcap: float
     reserved: int
     state_bytes: int
-    sinks: int | None
+    sink_logits: int | None
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -1720,12 +1720,12 @@ class ggufx_layer_facts(Structure):
         ("head_dim_k", c_uint32),
         ("head_dim_v", c_uint32),
         ("window", c_uint32),
-        ("reads_layer", c_uint32),
+        ("kv_layer", c_uint32),
         ("scale", c_float),
         ("softcap", c_float),
         ("reserved", c_uint32),
         ("state_bytes", c_uint64),
-        ("sinks", c_void_p),
+        ("sink_logits", c_void_p),
     ]
 
 

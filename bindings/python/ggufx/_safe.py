@@ -384,7 +384,7 @@ class EstimateOptions:
     """Type of the values; 0 without EstimateFlags.HAS_TYPE_V = F16. Runtime.recommend chooses both
     types if neither is given.
     """
-    job: QuantizerOptions | None = None
+    quantizer: QuantizerOptions | None = None
     """As in Quantizer; None: default."""
     memory_bytes: int = 0
     """Limit of total_bytes; 0: no limit."""
@@ -402,7 +402,7 @@ class EstimateOptions:
     """
     device_memory_bytes: int = 0
     """Free memory of a device (device.h); 0: no device."""
-    speeds: Ints | None = None
+    weights: Ints | None = None
     """As in GroupOptions; None: equal. For one rank of a group (group.h),
     with tensor parallelism or with EstimateFlags.LAYERS.
     """
@@ -427,7 +427,7 @@ class EstimateOptions:
         if self.type_v is not None:
             o.type_v = self.type_v
             o.flags |= EstimateFlags.HAS_TYPE_V
-        o.job = keep.struct(_raw.ggufx_quantizer_options, self.job)
+        o.quantizer = keep.struct(_raw.ggufx_quantizer_options, self.quantizer)
         o.memory_bytes = self.memory_bytes
         o.bandwidth = self.bandwidth
         o.n_context_total = self.n_context_total
@@ -435,7 +435,7 @@ class EstimateOptions:
         o.n_sequences = self.n_sequences
         o.adapters, o.n_adapters = keep.objects(self.adapters, "ggufx_file")
         o.device_memory_bytes = self.device_memory_bytes
-        o.speeds = keep.array(self.speeds, U32, "speeds", self.n_ranks)[0]
+        o.weights = keep.array(self.weights, U32, "weights", self.n_ranks)[0]
         o.n_ranks = self.n_ranks
         o.rank = self.rank
         o.flags |= self.flags
@@ -485,12 +485,12 @@ class EvalFacts:
     """Tokens of all chunks; overlaps count repeatedly."""
     n_scored: int
     """Predictions scored."""
-    base_perplexity: float
+    reference_perplexity: float
     """Perplexity of the saved logits."""
-    base_error: float
-    """Standard error of base_perplexity."""
+    reference_error: float
+    """Standard error of reference_perplexity."""
     log_ratio: float
-    """log(perplexity / base_perplexity)."""
+    """log(perplexity / reference_perplexity)."""
     log_ratio_error: float
     """Standard error of log_ratio, from pairs of losses."""
     kl: float
@@ -507,21 +507,21 @@ class EvalFacts:
     """Error of kl_99."""
     kl_max: float
     """Maximum KL divergence."""
-    same_top: float
+    same_top_token: float
     """Share of predictions with the same likeliest token."""
-    same_top_error: float
-    """Standard error of same_top."""
-    rms_dp: float
+    same_top_token_error: float
+    """Standard error of same_top_token."""
+    rms_delta_p: float
     """Root mean square of q - p of the token in the text, 0 .. 1."""
-    rms_dp_error: float
-    """Standard error of rms_dp."""
+    rms_delta_p_error: float
+    """Standard error of rms_delta_p."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_eval_facts) -> EvalFacts:
         return cls(EvalFlags(o.flags), o.perplexity, o.standard_error, o.n_chunks, o.n_tokens, o.n_scored,
-            o.base_perplexity, o.base_error, o.log_ratio, o.log_ratio_error, o.kl, o.kl_error, o.kl_median,
-            o.kl_median_error, o.kl_99, o.kl_99_error, o.kl_max, o.same_top, o.same_top_error, o.rms_dp,
-            o.rms_dp_error)
+            o.reference_perplexity, o.reference_error, o.log_ratio, o.log_ratio_error, o.kl, o.kl_error,
+            o.kl_median, o.kl_median_error, o.kl_99, o.kl_99_error, o.kl_max, o.same_top_token,
+            o.same_top_token_error, o.rms_delta_p, o.rms_delta_p_error)
 
 
 @dataclass(frozen=True)
@@ -530,10 +530,10 @@ class EvalRow:
 
     loss: float
     """Negative log-likelihood of the token in the text."""
-    base_loss: float
+    reference_loss: float
     """The same for the saved logits; 0 without them, as are the next two."""
-    divergence: float
-    """KL divergence: sum p log(p / q), p of the saved logits, q of the model."""
+    kl_divergence: float
+    """Sum p log(p / q), p of the saved logits, q of the model."""
     flags: EvalFlags
     """EvalFlags.SAME_TOP."""
     token: int
@@ -541,12 +541,12 @@ class EvalRow:
 
     @classmethod
     def _of(cls, o: _raw.ggufx_eval_row) -> EvalRow:
-        return cls(o.loss, o.base_loss, o.divergence, EvalFlags(o.flags), o.token)
+        return cls(o.loss, o.reference_loss, o.kl_divergence, EvalFlags(o.flags), o.token)
 
     def _fill(self, o: _raw.ggufx_eval_row, keep: Keep) -> None:
         o.loss = self.loss
-        o.base_loss = self.base_loss
-        o.divergence = self.divergence
+        o.reference_loss = self.reference_loss
+        o.kl_divergence = self.kl_divergence
         o.flags |= self.flags
         o.token = self.token
 
@@ -573,7 +573,7 @@ class KvOptions:
     """0 = 1."""
     max_tokens: int = 0
     """Maximum per sequence; 0 = limited by memory."""
-    n_sinks: int = 0
+    n_sink_tokens: int = 0
     """Attention sinks: first tokens that stay F16 with quantized types, and F32 with BF16. At most
     64; 0 = 64 (a page), KV_NO_SINK_TOKENS = none.
     """
@@ -612,7 +612,7 @@ class KvOptions:
             o.flags |= KvFlags.HAS_TYPE_V
         o.n_sequences = self.n_sequences
         o.max_tokens = self.max_tokens
-        o.n_sinks = self.n_sinks
+        o.n_sink_tokens = self.n_sink_tokens
         o.rope_style = self.rope_style
         o.rope_dims = self.rope_dims
         o.rope_base = self.rope_base
@@ -709,7 +709,7 @@ class ChatRequest:
     """JSON object of further variables; may also name those above."""
     reasoning_effort: Text | None = None
     """"none", "minimal", "low", "medium", "high", "xhigh"."""
-    clock: int = 0
+    unix_time: int = 0
     """Local time as seconds since 1970-01-01 00:00."""
     max_steps: int = 0
     """Steps of the template; 0 = 1,000,000, plus 128 per byte of input."""
@@ -729,7 +729,7 @@ class ChatRequest:
         o.documents.data, o.documents.size = keep.json(self.documents)
         o.variables.data, o.variables.size = keep.json(self.variables)
         o.reasoning_effort.data, o.reasoning_effort.size = keep.text(self.reasoning_effort)
-        o.clock = self.clock
+        o.unix_time = self.unix_time
         o.max_steps = self.max_steps
         o.max_memory = self.max_memory
         o.max_output = self.max_output
@@ -739,7 +739,7 @@ class ChatRequest:
 
 @dataclass
 class ChatMessage:
-    """A message of a conversation. Texts are UTF-8. `more` has further members that templates read:
+    """A message of a conversation. Texts are UTF-8. `extra` has further members that templates read:
     name, tool_call_id, reasoning_content.
     """
 
@@ -751,7 +751,7 @@ class ChatMessage:
     """JSON array in place of content: [{"type": "text", "text": "..."}]."""
     tool_calls: Any = None
     """JSON array: [{"type": "function", "function": {...}}]."""
-    more: Any = None
+    extra: Any = None
     """JSON object."""
 
     def _fill(self, o: _raw.ggufx_chat_message, keep: Keep) -> None:
@@ -760,7 +760,7 @@ class ChatMessage:
         o.content.data, o.content.size = keep.text(self.content)
         o.parts.data, o.parts.size = keep.json(self.parts)
         o.tool_calls.data, o.tool_calls.size = keep.json(self.tool_calls)
-        o.more.data, o.more.size = keep.json(self.more)
+        o.extra.data, o.extra.size = keep.json(self.extra)
 
 
 @dataclass(frozen=True)
@@ -1748,7 +1748,7 @@ class LayerFacts:
     """Values of a value head."""
     window: int
     """Tokens that a token sees (llama4: at most); 0 = all."""
-    reads_layer: int
+    kv_layer: int
     """Layer of the keys and values that it reads, mostly itself."""
     scale: float
     """Scale of the scores; 0 = 1 / sqrt(head_dim_k)."""
@@ -1756,14 +1756,14 @@ class LayerFacts:
     """Soft cap of the scores; 0: none."""
     state_bytes: int
     """Bytes of the recurrent state of a sequence."""
-    sinks: Floats | None
+    sink_logits: Floats | None
     """Attention sink logits, or None."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_layer_facts) -> LayerFacts:
         return cls(LayerFlags(o.flags), LayerKind(o.kind), o.n_heads, o.n_kv_heads, o.head_dim_k, o.head_dim_v,
-            o.window, o.reads_layer, o.scale, o.softcap, o.state_bytes,
-            copied(o.sinks, (o.n_heads,), F32, True))
+            o.window, o.kv_layer, o.scale, o.softcap, o.state_bytes,
+            copied(o.sink_logits, (o.n_heads,), F32, True))
 
 
 @dataclass
@@ -1773,8 +1773,8 @@ class DecodeItem:
     sequence: int = 0
     """Below n_sequences; each item of a call has another one."""
     tokens: Ints | None = None
-    """Read by the call only; None: with embeddings alone."""
-    embeddings: Buffer | None = None
+    """Read by the call only; None: with input_rows alone."""
+    input_rows: Buffer | None = None
     """f32 [n_tokens][n_embedding], finite: the input of the first layer, such as an image or
     a soft prompt. None: the embeddings of the tokens.
 
@@ -1792,7 +1792,7 @@ class DecodeItem:
         o.struct_size = sizeof(o)
         o.sequence = self.sequence
         o.tokens, o.n_tokens = keep.array(self.tokens, I32, "tokens")[0], equal(self.tokens, self.positions)
-        o.embeddings, o.n_embeddings = keep.array(self.embeddings, F32, "embeddings")
+        o.input_rows, o.n_input_rows = keep.array(self.input_rows, F32, "input_rows")
         o.positions, o.n_tokens = keep.array(self.positions, I32, "positions")[0], equal(self.tokens,
             self.positions)
         o.flags |= self.flags
@@ -1832,7 +1832,7 @@ class EvalOptions:
     """
     write: Callable[[bytes], object] | None = None
     """Gets the same bytes in place of a file. None: none."""
-    base_path: Path | None = None
+    reference_path: Path | None = None
     """File of saved logits to compare with. They must have the same vocabulary, chunks and first
     tokens, and may have more chunks. None: none. Not together with `read`.
     """
@@ -1849,7 +1849,7 @@ class EvalOptions:
     ends the call with it. Runtime.eval_merge computes the results of a text that is measured in
     parts, cut between chunks. None: none.
     """
-    base_chunk: int = 0
+    reference_chunk: int = 0
     """First chunk of the saved logits that belongs to these tokens. Earlier chunks are read and
     checked.
     """
@@ -1859,14 +1859,14 @@ class EvalOptions:
         o.stride = self.stride
         o.save_path = keep.path(self.save_path)
         o.write, o.write_user = keep.on(_CALL_1, self.write, lambda f, data_, n_: f(string_at(data_, n_)))
-        o.base_path = keep.path(self.base_path)
+        o.reference_path = keep.path(self.reference_path)
         o.read, o.read_user = keep.on(_CALL_1, self.read, lambda f, data_, n_: fill_whole(data_, n_, f))
         o.report, o.report_user = keep.on(_CALL_2, self.report, lambda f,
             running_: f(EvalFacts._of(cast(running_, POINTER(_raw.ggufx_eval_facts)).contents)))
         o.progress = keep.follow(self.progress)
         o.rows, o.rows_user = keep.on(_CALL_1, self.rows, lambda f, rows_,
             n_: f(tuple(EvalRow._of(o) for o in cast(rows_, POINTER(_raw.ggufx_eval_row))[:n_])))
-        o.base_chunk = self.base_chunk
+        o.reference_chunk = self.reference_chunk
 
 
 @dataclass
@@ -2263,7 +2263,7 @@ class PreTokenizerFacts:
     """Tokenizer.ggml.pre: "llama-bpe"."""
     rules: str
     """Name of its rules; equal for pre-tokenizers that split equally."""
-    steps: str
+    pipeline: str
     """Its steps as in tokenizer.json, each terminated by NUL; absent if they are not known: 'S' and
     the pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B' bytes.
     """
@@ -2272,8 +2272,8 @@ class PreTokenizerFacts:
 
     @classmethod
     def _of(cls, o: _raw.ggufx_pre_tokenizer_facts) -> PreTokenizerFacts:
-        return cls(PreFlags(o.flags), text_at(o.name), text_at(o.rules), text_at(o.steps.data, o.steps.size),
-            text_at(o.unicode))
+        return cls(PreFlags(o.flags), text_at(o.name), text_at(o.rules),
+            text_at(o.pipeline.data, o.pipeline.size), text_at(o.unicode))
 
 
 @dataclass(frozen=True)
@@ -2417,9 +2417,9 @@ class Runtime(Object):
 
     def estimate(self, file: File, *, file_type: int | None = None, n_context: int = 0, n_batch: int = 0,
             n_sessions: int = 0, type_k: int | None = None, type_v: int | None = None,
-            job: QuantizerOptions | None = None, memory_bytes: int = 0, bandwidth: float = 0.0,
+            quantizer: QuantizerOptions | None = None, memory_bytes: int = 0, bandwidth: float = 0.0,
             n_context_total: int = 0, n_checkpoints: int = 0, n_sequences: int = 0,
-            adapters: Sequence[File] | None = None, device_memory_bytes: int = 0, speeds: Ints | None = None,
+            adapters: Sequence[File] | None = None, device_memory_bytes: int = 0, weights: Ints | None = None,
             n_ranks: int = 0, rank: int = 0, flags: int = 0) -> EstimateFacts:
         """Estimates the memory of a model, as stored or under a quantization mix
         (EstimateFlags.HAS_FILE_TYPE).
@@ -2440,18 +2440,18 @@ class Runtime(Object):
             own = self._handle
             options_ = call_.struct(_raw.ggufx_estimate_options,
                 EstimateOptions(file_type=file_type, n_context=n_context, n_batch=n_batch, n_sessions=n_sessions,
-                type_k=type_k, type_v=type_v, job=job, memory_bytes=memory_bytes, bandwidth=bandwidth, n_context_total=n_context_total,
-                n_checkpoints=n_checkpoints, n_sequences=n_sequences, adapters=adapters, device_memory_bytes=device_memory_bytes,
-                speeds=speeds, n_ranks=n_ranks, rank=rank, flags=flags))
+                type_k=type_k, type_v=type_v, quantizer=quantizer, memory_bytes=memory_bytes, bandwidth=bandwidth,
+                n_context_total=n_context_total, n_checkpoints=n_checkpoints, n_sequences=n_sequences, adapters=adapters,
+                device_memory_bytes=device_memory_bytes, weights=weights, n_ranks=n_ranks, rank=rank, flags=flags))
             out = _raw.ggufx_estimate_facts(struct_size=sizeof(_raw.ggufx_estimate_facts))
             check(lib.ggufx_estimate(byref(out), own, file._handle, options_, byref(e)), e)
             return EstimateFacts._of(out)
 
     def recommend(self, file: File, *, file_type: int | None = None, n_context: int = 0, n_batch: int = 0,
             n_sessions: int = 0, type_k: int | None = None, type_v: int | None = None,
-            job: QuantizerOptions | None = None, memory_bytes: int = 0, bandwidth: float = 0.0,
+            quantizer: QuantizerOptions | None = None, memory_bytes: int = 0, bandwidth: float = 0.0,
             n_context_total: int = 0, n_checkpoints: int = 0, n_sequences: int = 0,
-            adapters: Sequence[File] | None = None, device_memory_bytes: int = 0, speeds: Ints | None = None,
+            adapters: Sequence[File] | None = None, device_memory_bytes: int = 0, weights: Ints | None = None,
             n_ranks: int = 0, rank: int = 0, flags: int = 0) -> EstimateFacts:
         """Recommends the quantization mix and KV cache types with the least loss that fit into
         memory_bytes.
@@ -2478,9 +2478,9 @@ class Runtime(Object):
             own = self._handle
             options_ = call_.struct(_raw.ggufx_estimate_options,
                 EstimateOptions(file_type=file_type, n_context=n_context, n_batch=n_batch, n_sessions=n_sessions,
-                type_k=type_k, type_v=type_v, job=job, memory_bytes=memory_bytes, bandwidth=bandwidth, n_context_total=n_context_total,
-                n_checkpoints=n_checkpoints, n_sequences=n_sequences, adapters=adapters, device_memory_bytes=device_memory_bytes,
-                speeds=speeds, n_ranks=n_ranks, rank=rank, flags=flags))
+                type_k=type_k, type_v=type_v, quantizer=quantizer, memory_bytes=memory_bytes, bandwidth=bandwidth,
+                n_context_total=n_context_total, n_checkpoints=n_checkpoints, n_sequences=n_sequences, adapters=adapters,
+                device_memory_bytes=device_memory_bytes, weights=weights, n_ranks=n_ranks, rank=rank, flags=flags))
             out = _raw.ggufx_estimate_facts(struct_size=sizeof(_raw.ggufx_estimate_facts))
             check(lib.ggufx_recommend(byref(out), own, file._handle, options_, byref(e)), e)
             return EstimateFacts._of(out)
@@ -2507,9 +2507,10 @@ class Runtime(Object):
 
     def kv_estimate(self, n_tokens: int, *, n_layers: int = 0, n_kv_heads: int = 0, n_q_heads: int = 0,
             head_dim_k: int = 0, head_dim_v: int = 0, type_k: int | None = None, type_v: int | None = None,
-            n_sequences: int = 0, max_tokens: int = 0, n_sinks: int = 0, rope_style: int = 0, rope_dims: int = 0,
-            rope_base: float = 0.0, rope_scale: float = 0.0, layers: Sequence[KvLayerOptions] | None = None,
-            model: int = 0, rope_frequencies: Buffer | None = None, flags: int = 0) -> int:
+            n_sequences: int = 0, max_tokens: int = 0, n_sink_tokens: int = 0, rope_style: int = 0,
+            rope_dims: int = 0, rope_base: float = 0.0, rope_scale: float = 0.0,
+            layers: Sequence[KvLayerOptions] | None = None, model: int = 0, rope_frequencies: Buffer | None = None,
+            flags: int = 0) -> int:
         """Returns the bytes that a cache allocates after n_tokens tokens are reserved in every sequence.
 
         Appending these tokens takes no more. The object of the handle is included.
@@ -2519,8 +2520,8 @@ class Runtime(Object):
             options_ = call_.struct(_raw.ggufx_kv_options,
                 KvOptions(n_layers=n_layers, n_kv_heads=n_kv_heads, n_q_heads=n_q_heads, head_dim_k=head_dim_k,
                 head_dim_v=head_dim_v, type_k=type_k, type_v=type_v, n_sequences=n_sequences, max_tokens=max_tokens,
-                n_sinks=n_sinks, rope_style=rope_style, rope_dims=rope_dims, rope_base=rope_base, rope_scale=rope_scale,
-                layers=layers, model=model, rope_frequencies=rope_frequencies, flags=flags))
+                n_sink_tokens=n_sink_tokens, rope_style=rope_style, rope_dims=rope_dims, rope_base=rope_base,
+                rope_scale=rope_scale, layers=layers, model=model, rope_frequencies=rope_frequencies, flags=flags))
             out = c_uint64()
             check(lib.ggufx_kv_estimate(byref(out), self._handle, options_, n_tokens, byref(e)), e)
             return out.value
@@ -3550,30 +3551,31 @@ class KvCache(KvShapes):
 
     def __init__(self, rt: Runtime, *, n_layers: int = 0, n_kv_heads: int = 0, n_q_heads: int = 0,
             head_dim_k: int = 0, head_dim_v: int = 0, type_k: int | None = None, type_v: int | None = None,
-            n_sequences: int = 0, max_tokens: int = 0, n_sinks: int = 0, rope_style: int = 0, rope_dims: int = 0,
-            rope_base: float = 0.0, rope_scale: float = 0.0, layers: Sequence[KvLayerOptions] | None = None,
-            model: int = 0, rope_frequencies: Buffer | None = None, flags: int = 0) -> None:
+            n_sequences: int = 0, max_tokens: int = 0, n_sink_tokens: int = 0, rope_style: int = 0,
+            rope_dims: int = 0, rope_base: float = 0.0, rope_scale: float = 0.0,
+            layers: Sequence[KvLayerOptions] | None = None, model: int = 0, rope_frequencies: Buffer | None = None,
+            flags: int = 0) -> None:
         """Creates an empty cache.
 
         Pages of 64 tokens are allocated when they are needed, or earlier by KvCache.reserve.
 
-        With quantized types the first n_sinks tokens of a sequence stay F16, and so does the page of its
+        With quantized types the first n_sink_tokens of a sequence stay F16, and so does the page of its
         last token. A page is quantized once, when a token is appended after it. A query sees the page of
         the last token that it sees in F16, and all earlier pages quantized. This holds for any partition
         of the tokens into appends. Pages that are filled within one append therefore keep both forms
         until the next append to that layer and sequence, or KvCache.commit. Queries of the appended
         tokens must come before. Queries of older tokens see the form that is left.
 
-        With BF16 the first n_sinks tokens stay F32, in a page of twice the size. The first page has room
-        for 64 tokens for any n_sinks. Heads of quantized types have at most 1024 values; those of GX
-        types have a multiple of 16.
+        With BF16 the first n_sink_tokens stay F32, in a page of twice the size. The first page has room
+        for 64 tokens for any n_sink_tokens. Heads of quantized types have at most 1024 values; those of
+        GX types have a multiple of 16.
         """
         e = _raw.ggufx_error()
         with Keep() as call_:
             asked_ = KvOptions(n_layers=n_layers, n_kv_heads=n_kv_heads, n_q_heads=n_q_heads, head_dim_k=head_dim_k,
                 head_dim_v=head_dim_v, type_k=type_k, type_v=type_v, n_sequences=n_sequences, max_tokens=max_tokens,
-                n_sinks=n_sinks, rope_style=rope_style, rope_dims=rope_dims, rope_base=rope_base, rope_scale=rope_scale,
-                layers=layers, model=model, rope_frequencies=rope_frequencies, flags=flags)
+                n_sink_tokens=n_sink_tokens, rope_style=rope_style, rope_dims=rope_dims, rope_base=rope_base,
+                rope_scale=rope_scale, layers=layers, model=model, rope_frequencies=rope_frequencies, flags=flags)
             options_ = call_.struct(_raw.ggufx_kv_options, asked_)
             own = KINDS["ggufx_kv"]()
             check(lib.ggufx_kv_create(byref(own), rt._handle, options_, byref(e)), e)
@@ -3869,7 +3871,7 @@ class KvCache(KvShapes):
 
         The content is dequantized and quantized again. A smaller type loses precision; a larger one does
         not restore it. A type that does not change keeps every bit. Positions, shifts and page sharing
-        stay. With quantized types the last tokens of a sequence stay F16. Its first n_sinks tokens stay
+        stay. With quantized types the last tokens of a sequence stay F16. Its first n_sink_tokens stay
         F16, or F32 with BF16, if the sequence still begins at its first page.
 
         type_k, type_v  GGUFX_TYPE_*; TYPE_KEEP = as it is.
@@ -4039,12 +4041,12 @@ class Session(SessionShapes):
 
     def decode(self, items: Sequence[DecodeItem], *, progress: Progress | None = None,
             matmul_flags: int | None = None, flags: int = 0, logits: Buffer | None = None,
-            embeddings: Buffer | None = None, attention: AttentionHook | None = None) -> Floats:
+            hidden: Buffer | None = None, attention: AttentionHook | None = None) -> Floats:
         """Appends tokens to several sequences and computes the requested rows of logits and hidden states.
 
         Each of the n_items items belongs to another sequence. At most n_batch tokens of all items are
         computed at once. After a failure every sequence is as before, and the content of `logits` and
-        `embeddings` is undefined. The order of items decides the order of rows and changes no value.
+        `hidden` is undefined. The order of items decides the order of rows and changes no value.
         After Session.truncate the call may first recompute earlier tokens. These give no rows, are
         not passed to the attention hook, and are not counted by progress, which is polled meanwhile.
         """
@@ -4056,9 +4058,9 @@ class Session(SessionShapes):
             logits_ = room_for(logits, (rows_of(items, DecodeFlags.LOGITS, DecodeFlags.ALL_LOGITS), self.n_vocab), F32,
                 "logits")
             options_.logits, options_.n_logits = address_or_none(logits_), count(logits_)
-            embeddings_ = None if embeddings is None else writes(embeddings, F32, "embeddings",
+            hidden_ = None if hidden is None else writes(hidden, F32, "hidden",
                 rows_of(items, DecodeFlags.HIDDEN, DecodeFlags.ALL_HIDDEN) * self.n_embedding)
-            options_.embeddings, options_.n_embeddings = address_or_none(embeddings_), count(embeddings_)
+            options_.hidden, options_.n_hidden = address_or_none(hidden_), count(hidden_)
             options_.attention = self._attention(attention, call_)
             self._check(lib.ggufx_session_decode(self._handle, items_, len(items), byref(options_), byref(e)), e, call_)
             return logits_
@@ -4208,9 +4210,9 @@ class Session(SessionShapes):
 
     def eval_perplexity(self, tokens: Ints, n_context: int, bos: int, *, stride: int = 0,
             save_path: Path | None = None, write: Callable[[bytes], object] | None = None,
-            base_path: Path | None = None, read: Callable[[int], Buffer] | None = None,
+            reference_path: Path | None = None, read: Callable[[int], Buffer] | None = None,
             report: Callable[[EvalFacts], object] | None = None, progress: Progress | None = None,
-            rows: Callable[[tuple[EvalRow, ...]], object] | None = None, base_chunk: int = 0) -> EvalFacts:
+            rows: Callable[[tuple[EvalRow, ...]], object] | None = None, reference_chunk: int = 0) -> EvalFacts:
         """Measures the perplexity of a model over token ids, and its KL divergence from saved logits.
 
         The ids are processed in independent chunks of n_context tokens. Token 0 of each is replaced by
@@ -4230,8 +4232,8 @@ class Session(SessionShapes):
             own = self._handle
             tokens_ = numbers(tokens, I32, "tokens")
             options_ = call_.struct(_raw.ggufx_eval_options,
-                EvalOptions(stride=stride, save_path=save_path, write=write, base_path=base_path, read=read,
-                report=report, progress=progress, rows=rows, base_chunk=base_chunk))
+                EvalOptions(stride=stride, save_path=save_path, write=write, reference_path=reference_path,
+                read=read, report=report, progress=progress, rows=rows, reference_chunk=reference_chunk))
             out = _raw.ggufx_eval_facts(struct_size=sizeof(_raw.ggufx_eval_facts))
             self._check(lib.ggufx_eval_perplexity(byref(out), own, address(tokens_), tokens_.size, n_context,
                 bos, options_, byref(e)), e, call_)
@@ -4622,7 +4624,7 @@ class Writer(Object):
     _kind = "ggufx_writer"
     _mutable = True
 
-    def copy_shard(self, file: File, rank: int, n_ranks: int, *, speeds: Ints | None = None,
+    def copy_shard(self, file: File, rank: int, n_ranks: int, *, weights: Ints | None = None,
             flags: int = 0) -> None:
         """Sets the content of a writer to the file of one rank: the keys of a model, and its rows of the
         tensors.
@@ -4638,20 +4640,20 @@ class Writer(Object):
 
         Parameters:
 
-        speeds  as in GroupOptions; None: equal. A group without speeds uses
-                those of the file.
-        flags   GroupOptionsFlags.PIPELINE for pipeline parallelism: all rows of the rank's matrices, one row
-                of others.
+        weights  as in GroupOptions; None: equal. A group without weights
+                 uses those of the file.
+        flags    GroupOptionsFlags.PIPELINE for pipeline parallelism: all rows of the rank's matrices, one row
+                 of others.
 
-        Model refuses such a file without a group, or for another group, rank, speeds or
+        Model refuses such a file without a group, or for another group, rank, weights or
         kind of parallelism (MISMATCH). It refuses rows that the shapes have no room for (SPLIT).
 
         After an error the writer is as before.
         """
         e = _raw.ggufx_error()
         with self._turns.changing:
-            speeds_ = None if speeds is None else numbers(speeds, U32, "speeds", n_ranks)
-            self._check(lib.ggufx_writer_copy_shard(self._handle, file._handle, rank, n_ranks, address_or_none(speeds_),
+            weights_ = None if weights is None else numbers(weights, U32, "weights", n_ranks)
+            self._check(lib.ggufx_writer_copy_shard(self._handle, file._handle, rank, n_ranks, address_or_none(weights_),
                 flags, byref(e)), e)
 
     def __init__(self, rt: Runtime, *, version: int = 0, reserve_bytes: int = 0, flags: int = 0) -> None:

@@ -137,10 +137,10 @@ class Drafts(Case):
 
         same = session.eval_perplexity(list(tokens), 64, 1, read=saved.read, report=report)
         self.assertLess(same.kl, 1e-6)
-        self.assertEqual((same.same_top, seen, same.perplexity), (1, [1, 2], first.perplexity))
+        self.assertEqual((same.same_top_token, seen, same.perplexity), (1, [1, 2], first.perplexity))
         self.assertEqual(same.flags, EvalFlags.COMPARED | EvalFlags.SAME_MODEL)
-        self.fails(Status.MISMATCH, session.eval_perplexity, list(tokens)[1:], 63, 1, base_path=path)
-        self.fails(Status.IO, session.eval_perplexity, list(tokens), 64, 1, base_path=self.folder / "none")
+        self.fails(Status.MISMATCH, session.eval_perplexity, list(tokens)[1:], 63, 1, reference_path=path)
+        self.fails(Status.IO, session.eval_perplexity, list(tokens), 64, 1, reference_path=self.folder / "none")
         self.assertEqual(session.eval_perplexity(list(tokens), 64, 1, stride=16).n_chunks, 5)
         self.fails(Status.CANCELLED, session.eval_perplexity, list(tokens), 64, -1, report=lambda m: False)
         self.assertEqual(len(session), 0)
@@ -155,7 +155,7 @@ class Drafts(Case):
         hidden = np.empty((41, model.info.n_embedding), np.float32)
         both = session.decode(
             [item(0, ids, DecodeFlags.LOGITS | DecodeFlags.ALL_HIDDEN),
-             DecodeItem(1, flags=DecodeFlags.LOGITS | DecodeFlags.HIDDEN, embeddings=rows, positions=range(40))], embeddings=hidden)
+             DecodeItem(1, flags=DecodeFlags.LOGITS | DecodeFlags.HIDDEN, input_rows=rows, positions=range(40))], hidden=hidden)
         self.same(both[0], both[1])
         self.same(hidden[39], hidden[40])
         self.assertGreaterEqual(session.info.embedded_bytes, rows.nbytes)

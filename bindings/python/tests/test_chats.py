@@ -44,7 +44,7 @@ class Chats(Case):
         more = ChatTemplate(self.rt, text="{{ enable_thinking }} {{ tools }} {{ n }} {{ reasoning_effort }}"
                                   " {{ documents[0].t }} {{ strftime_now('%Y') }}")
         request = ChatRequest(messages_json=[], tools=[], documents=[{"t": 1}], variables={"n": 2},
-                              flags=ChatFlags.NO_THINK | ChatFlags.CLOCK, reasoning_effort="high", clock=0)
+                              flags=ChatFlags.NO_THINK | ChatFlags.CLOCK, reasoning_effort="high", unix_time=0)
         self.assertEqual(more.render(request), "False [] 2 high 1 1970")
         self.fails(Status.MALFORMED, ChatTemplate, self.rt, text="{% if %}")
         self.fails(Status.NOT_FOUND, ChatTemplate, self.rt, format="no such")

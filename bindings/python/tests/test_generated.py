@@ -22,7 +22,7 @@ from .common import Case, old_imatrix
 # Members of structs in C that a field's value stands for, and those that are always 0.
 DERIVED = ("n_", "user", "struct_size", "next", "reserved")
 HELD = {"ggufx_kv_tokens": {"type"}, "ggufx_device_options": {"cache_load", "cache_store"},
-        "ggufx_decode_options": {"logits", "n_logits", "embeddings", "n_embeddings", "attention"},
+        "ggufx_decode_options": {"logits", "n_logits", "hidden", "n_hidden", "attention"},
         "ggufx_model_options": {"group"}, "ggufx_chat_prompt_options": {"grammars"}}
 
 

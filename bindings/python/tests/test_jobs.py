@@ -119,12 +119,12 @@ class Jobs(Case):
 
     def test_estimates(self) -> None:
         file, job = self.demo(), QuantizerOptions(flags=QuantizerFlags.ALLOW_REQUANTIZE)
-        a = self.rt.estimate(file, n_context=128, job=job)
+        a = self.rt.estimate(file, n_context=128, quantizer=job)
         self.assertEqual((a.file_type, a.n_context), (ESTIMATE_AS_IS, 128))
         self.assertTrue(a.flags & EstimateFlags.FITS)
         self.assertEqual(a.total_bytes, a.file_bytes + a.runtime_bytes + a.model_bytes +
                          a.kv_bytes + a.session_bytes)
-        asked: dict[str, Any] = dict(n_context=128, job=job, file_type=file_type_find("Q4_0"),
+        asked: dict[str, Any] = dict(n_context=128, quantizer=job, file_type=file_type_find("Q4_0"),
                                      flags=EstimateFlags.HAS_FILE_TYPE, type_k=TensorType.Q8_0, bandwidth=1e10)
         b = self.rt.estimate(file, **asked)
         self.assertEqual((b.file_type, b.type_k), (asked["file_type"], TensorType.Q8_0))
@@ -132,4 +132,4 @@ class Jobs(Case):
         self.assertTrue(b.tokens_per_second > 0 and a.tokens_per_second == 0)
         self.fails(Status.ARGUMENT, self.rt.estimate, file, **{**asked, "bandwidth": -1})
         self.assertGreaterEqual(self.rt.estimate(file).n_context, 128)
-        self.fails(Status.ARGUMENT, self.rt.estimate, file, **{**asked, "job": None})  # it is quantized already
+        self.fails(Status.ARGUMENT, self.rt.estimate, file, **{**asked, "quantizer": None})  # it is quantized already

@@ -66,9 +66,9 @@ class Models(Case):
         self.assertTrue(all(pre.rules for pre in named.values()))
         llama = named["llama-bpe"]
         self.assertTrue(llama.flags & PreFlags.IGNORE_MERGES)
-        steps = (llama.steps or "").split("\0")
+        steps = (llama.pipeline or "").split("\0")
         self.assertTrue(steps[0].startswith("S(?i:") and steps[1:] == ["B", ""], llama)
-        self.assertEqual(named["gpt-2"].steps, "G\0")
+        self.assertEqual(named["gpt-2"].pipeline, "G\0")
         self.assertTrue(llama.unicode.startswith("15."))
 
     def test_generation_ends(self) -> None:
@@ -89,10 +89,10 @@ class Models(Case):
         info = model.info
         for i in range(info.n_layers):
             layer = model.layer_info(i)
-            self.assertEqual((layer.kind, layer.reads_layer, layer.flags), (LayerKind.ATTENTION, i, 0))
+            self.assertEqual((layer.kind, layer.kv_layer, layer.flags), (LayerKind.ATTENTION, i, 0))
             self.assertEqual((layer.n_heads, layer.n_kv_heads), (info.n_heads, info.n_kv_heads))
             self.assertEqual((layer.head_dim_k, layer.head_dim_v, layer.window), (64, 64, 0))
-            self.assertIsNone(layer.sinks)
+            self.assertIsNone(layer.sink_logits)
         self.fails(Status.ARGUMENT, model.layer_info, info.n_layers)
         self.assertIn("token_embd", file.model_describe_graph())
         other = Model(self.rt, file, overrides={"llama.context_length": 77})

@@ -27,8 +27,8 @@ const std::vector<Known> &known_names() {
             pre.struct_size = sizeof pre;
             if (ggufx_pre_tokenizer_at(&pre, i, nullptr) != GGUFX_OK) break; // a size: never
             Known known = {pre.name, (pre.flags & GGUFX_PRE_IGNORE_MERGES) != 0, {}};
-            for (size_t at = 0; at < pre.steps.size; at += known.steps.back().size() + 1)
-                known.steps.emplace_back(pre.steps.data + at);
+            for (size_t at = 0; at < pre.pipeline.size; at += known.steps.back().size() + 1)
+                known.steps.emplace_back(pre.pipeline.data + at);
             out.push_back(std::move(known));
         }
         return out;

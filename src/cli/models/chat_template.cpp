@@ -56,7 +56,7 @@ ggufx_chat_request chat_request() {
     const std::time_t now = std::time(nullptr);
     struct tm local = {};
     localtime_r(&now, &local);
-    request.clock = static_cast<int64_t>(now) + local.tm_gmtoff;
+    request.unix_time = static_cast<int64_t>(now) + local.tm_gmtoff;
     return request;
 }
 

@@ -79,7 +79,7 @@ Model make_model(const ggufx_runtime *rt, const ggufx_file *file, const ModelMak
     group.group = &making.group.group;
     group.timeout_ms = kAnswerWithin;
     if (making.group.by_layers) group.flags = GGUFX_GROUP_PIPELINE;
-    if (!making.group.speeds.empty()) group.speeds = making.group.speeds.data();
+    if (!making.group.speeds.empty()) group.weights = making.group.speeds.data();
     if (making.group.is_set()) options.group = &group;
     const Device device = choose_device(rt, making);
     options.device = device.get();

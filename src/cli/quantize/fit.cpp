@@ -15,13 +15,13 @@ namespace {
 
 // The options of library calls, and the data that they point to.
 struct Asked {
-    ggufx_quantizer_options job;
+    ggufx_quantizer_options quantizer;
     ggufx_estimate_options options;
     bool common_caches = false; // KV cache types that other programs also read
     bool keeps_types = false;   // the file is quantized already: other recipes are no candidates
 
     Asked() {
-        job = sized<ggufx_quantizer_options>();
+        quantizer = sized<ggufx_quantizer_options>();
         options = sized<ggufx_estimate_options>();
     }
 };
@@ -74,8 +74,8 @@ static uint64_t margin_of(const FitOptions &in, uint64_t memory_bytes) {
 
 static void read_options(Asked &asked, const FitOptions &in, const ggufx_file *file) {
     ggufx_estimate_options &out = asked.options;
-    out.job = &asked.job;
-    if (in.allow_requantize) asked.job.flags |= GGUFX_QUANTIZER_ALLOW_REQUANTIZE;
+    out.quantizer = &asked.quantizer;
+    if (in.allow_requantize) asked.quantizer.flags |= GGUFX_QUANTIZER_ALLOW_REQUANTIZE;
     if (in.with_imatrix) out.flags |= GGUFX_ESTIMATE_IMATRIX;
     if (!in.kv.empty() && in.kv != "all") set_kv(out, in.kv);
     asked.common_caches = in.kv.empty();

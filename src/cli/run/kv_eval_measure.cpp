@@ -140,8 +140,8 @@ private:
         auto options = sized<ggufx_attend_options>();
         options.scale = layer.scale;
         options.softcap = layer.softcap;
-        options.sink_logits = layer.sinks;
-        options.n_sink_logits = layer.sinks ? layer.n_heads : 0;
+        options.sink_logits = layer.sink_logits;
+        options.n_sink_logits = layer.sink_logits ? layer.n_heads : 0;
         auto queries = sized<ggufx_kv_queries>();
         queries.n_queries = n;
         queries.q = q;
@@ -224,7 +224,7 @@ ggufx_layer_facts layer_facts(const TextModel &model, unsigned layer) {
 }
 
 bool has_own_keys(const ggufx_layer_facts &facts, unsigned layer) {
-    return facts.kind == GGUFX_LAYER_ATTENTION && facts.reads_layer == layer;
+    return facts.kind == GGUFX_LAYER_ATTENTION && facts.kv_layer == layer;
 }
 
 // Returns the selected layers that have their own keys.

@@ -68,8 +68,8 @@ struct Rows {
     void add(const ggufx_eval_row &row) {
         losses.push_back(row.loss);
         tokens.push_back(row.token);
-        base_losses.push_back(row.base_loss);
-        divergences.push_back(row.divergence);
+        base_losses.push_back(row.reference_loss);
+        divergences.push_back(row.kl_divergence);
         same_top.push_back((row.flags & GGUFX_EVAL_SAME_TOP) != 0);
     }
     ggufx_eval_row row(size_t i) const {
@@ -123,8 +123,8 @@ static ggufx_eval_facts measure(const Globals &globals, const PerplexityOptions 
     auto how = sized<ggufx_eval_options>();
     how.stride = options.stride;
     how.save_path = save.empty() ? nullptr : save.c_str();
-    how.base_path = base.empty() ? nullptr : base.c_str();
-    how.base_chunk = base_chunk;
+    how.reference_path = base.empty() ? nullptr : base.c_str();
+    how.reference_chunk = base_chunk;
     how.report = show_chunk;
     how.report_user = &running;
     how.progress = &cancel;
@@ -146,28 +146,28 @@ static Json value_json(double value, double error) {
 
 static Json divergence_json(const ggufx_eval_facts &r) {
     return {{"same_model", (r.flags & GGUFX_EVAL_SAME_MODEL) != 0},
-            {"base_ppl", value_json(r.base_perplexity, r.base_error)},
+            {"base_ppl", value_json(r.reference_perplexity, r.reference_error)},
             {"log_ratio", value_json(r.log_ratio, r.log_ratio_error)},
             {"mean", value_json(r.kl, r.kl_error)},
             {"median", value_json(r.kl_median, r.kl_median_error)},
             {"p99", value_json(r.kl_99, r.kl_99_error)},
             {"max", r.kl_max},
-            {"top1", value_json(r.same_top, r.same_top_error)},
-            {"rms_dp", value_json(r.rms_dp, r.rms_dp_error)}};
+            {"top1", value_json(r.same_top_token, r.same_top_token_error)},
+            {"rms_dp", value_json(r.rms_delta_p, r.rms_delta_p_error)}};
 }
 
 static void print_divergence(Output &out, const ggufx_eval_facts &r) {
     const auto row = [&](const char *name, double value, double error) {
         out.write(fmt::format("{:<22} {:.6g} +- {:.2g}\n", name, value, error));
     };
-    row("perplexity of the base", r.base_perplexity, r.base_error);
+    row("perplexity of the base", r.reference_perplexity, r.reference_error);
     row("log of the ratio", r.log_ratio, r.log_ratio_error);
     row("KL mean", r.kl, r.kl_error);
     row("KL median", r.kl_median, r.kl_median_error);
     row("KL 99 %", r.kl_99, r.kl_99_error);
     out.write(fmt::format("{:<22} {:.6g}\n", "KL max", r.kl_max));
-    row("same likeliest, %", 100 * r.same_top, 100 * r.same_top_error);
-    row("RMS of dp, %", 100 * r.rms_dp, 100 * r.rms_dp_error);
+    row("same likeliest, %", 100 * r.same_top_token, 100 * r.same_top_token_error);
+    row("RMS of dp, %", 100 * r.rms_delta_p, 100 * r.rms_delta_p_error);
 }
 
 static Json result_json(const PerplexityOptions &options, const TextModel &model,

@@ -179,7 +179,7 @@ RankOptions RankFile::check(const RankOptions &given) const {
     for (uint32_t i = 0; i < given.size; i++)
         if (given.speeds[i] != ranks_.speeds[i])
             fail(Status::mismatch, {.index = given.rank},
-                 "the file was split for a speed of rank %" PRIu32 " of %" PRIu32 ", not %" PRIu32,
+                 "the file was split for a weight of rank %" PRIu32 " of %" PRIu32 ", not %" PRIu32,
                  i, ranks_.speeds[i], given.speeds[i]);
     return ranks_;
 }

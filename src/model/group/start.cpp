@@ -117,7 +117,7 @@ private:
         if (b.n_keys != a.n_keys || b.identity != a.identity)
             return differs(i, "the file differs in keys, norms or biases from that of rank 0");
         if (b.options != a.options)
-            return differs(i, "other options (overrides, speeds, flags) than rank 0");
+            return differs(i, "other options (overrides, weights, flags) than rank 0");
         return Status::ok;
     }
     // Finds the tensor that differs; all ranks call this about the same rank.

@@ -226,7 +226,7 @@ functions! {
     fn ggufx_matcher_info(out: *mut ggufx_matcher_facts, matcher: *const ggufx_matcher, error: *mut
         ggufx_error) -> ggufx_status;
     fn ggufx_writer_copy_shard(writer: *mut ggufx_writer, file: *const ggufx_file, rank: u32,
-        n_ranks: u32, speeds: *const u32, flags: u32, error: *mut ggufx_error) -> ggufx_status;
+        n_ranks: u32, weights: *const u32, flags: u32, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_imatrix_open(out: *mut *mut ggufx_imatrix, rt: *const ggufx_runtime, path: *const
         c_char, progress: *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_imatrix_open_memory(out: *mut *mut ggufx_imatrix, rt: *const ggufx_runtime, data:

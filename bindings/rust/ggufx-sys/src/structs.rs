@@ -257,8 +257,8 @@ pub struct ggufx_decode_item {
     pub reserved: u32,
     pub tokens: *const i32,
     pub n_tokens: usize,
-    pub embeddings: *const f32,
-    pub n_embeddings: usize,
+    pub input_rows: *const f32,
+    pub n_input_rows: usize,
     pub positions: *const i32,
 }
 
@@ -283,8 +283,8 @@ pub struct ggufx_decode_options {
     pub n_logits: usize,
     pub matmul_flags: u32,
     pub reserved: u32,
-    pub embeddings: *mut f32,
-    pub n_embeddings: usize,
+    pub hidden: *mut f32,
+    pub n_hidden: usize,
     pub attention: *const ggufx_attention_hook,
 }
 
@@ -309,7 +309,7 @@ pub struct ggufx_chat_message {
     pub content: ggufx_text,
     pub parts: ggufx_text,
     pub tool_calls: ggufx_text,
-    pub more: ggufx_text,
+    pub extra: ggufx_text,
 }
 
 #[repr(C)]
@@ -324,7 +324,7 @@ pub struct ggufx_chat_request {
     pub documents: ggufx_text,
     pub variables: ggufx_text,
     pub reasoning_effort: ggufx_text,
-    pub clock: i64,
+    pub unix_time: i64,
     pub max_steps: u64,
     pub max_memory: u64,
     pub max_output: u64,
@@ -461,7 +461,7 @@ pub struct ggufx_estimate_options {
     pub n_sessions: u32,
     pub type_k: u32,
     pub type_v: u32,
-    pub job: *const ggufx_quantizer_options,
+    pub quantizer: *const ggufx_quantizer_options,
     pub memory_bytes: u64,
     pub bandwidth: f64,
     pub n_context_total: u64,
@@ -470,7 +470,7 @@ pub struct ggufx_estimate_options {
     pub adapters: *const *const ggufx_file,
     pub n_adapters: usize,
     pub device_memory_bytes: u64,
-    pub speeds: *const u32,
+    pub weights: *const u32,
     pub n_ranks: u32,
     pub rank: u32,
 }
@@ -517,8 +517,8 @@ pub struct ggufx_estimate_facts {
 #[derive(Clone, Copy, Debug)]
 pub struct ggufx_eval_row {
     pub loss: f64,
-    pub base_loss: f64,
-    pub divergence: f64,
+    pub reference_loss: f64,
+    pub kl_divergence: f64,
     pub flags: u32,
     pub token: i32,
 }
@@ -533,8 +533,8 @@ pub struct ggufx_eval_facts {
     pub n_chunks: u64,
     pub n_tokens: u64,
     pub n_scored: u64,
-    pub base_perplexity: f64,
-    pub base_error: f64,
+    pub reference_perplexity: f64,
+    pub reference_error: f64,
     pub log_ratio: f64,
     pub log_ratio_error: f64,
     pub kl: f64,
@@ -544,10 +544,10 @@ pub struct ggufx_eval_facts {
     pub kl_99: f64,
     pub kl_99_error: f64,
     pub kl_max: f64,
-    pub same_top: f64,
-    pub same_top_error: f64,
-    pub rms_dp: f64,
-    pub rms_dp_error: f64,
+    pub same_top_token: f64,
+    pub same_top_token_error: f64,
+    pub rms_delta_p: f64,
+    pub rms_delta_p_error: f64,
 }
 
 #[repr(C)]
@@ -561,7 +561,7 @@ pub struct ggufx_eval_options {
     pub write: Option<unsafe extern "C" fn(user: *mut c_void, data: *const c_void, n: usize) ->
         ggufx_status>,
     pub write_user: *mut c_void,
-    pub base_path: *const c_char,
+    pub reference_path: *const c_char,
     pub read: Option<unsafe extern "C" fn(user: *mut c_void, data: *mut c_void, n: usize) ->
         ggufx_status>,
     pub read_user: *mut c_void,
@@ -572,7 +572,7 @@ pub struct ggufx_eval_options {
     pub rows: Option<unsafe extern "C" fn(user: *mut c_void, rows: *const ggufx_eval_row, n: usize)
         -> ggufx_status>,
     pub rows_user: *mut c_void,
-    pub base_chunk: u64,
+    pub reference_chunk: u64,
 }
 
 #[repr(C)]
@@ -897,7 +897,7 @@ pub struct ggufx_group_options {
     pub struct_size: u32,
     pub flags: u32,
     pub group: *const ggufx_group,
-    pub speeds: *const u32,
+    pub weights: *const u32,
     pub timeout_ms: u32,
     pub start_timeout_ms: u32,
 }
@@ -961,7 +961,7 @@ pub struct ggufx_kv_options {
     pub type_v: u32,
     pub n_sequences: u32,
     pub max_tokens: u64,
-    pub n_sinks: u32,
+    pub n_sink_tokens: u32,
     pub rope_style: u32,
     pub rope_dims: u32,
     pub rope_base: f32,
@@ -1134,7 +1134,7 @@ pub struct ggufx_pre_tokenizer_facts {
     pub flags: u32,
     pub name: *const c_char,
     pub rules: *const c_char,
-    pub steps: ggufx_text,
+    pub pipeline: ggufx_text,
     pub unicode: *const c_char,
 }
 
@@ -1190,12 +1190,12 @@ pub struct ggufx_layer_facts {
     pub head_dim_k: u32,
     pub head_dim_v: u32,
     pub window: u32,
-    pub reads_layer: u32,
+    pub kv_layer: u32,
     pub scale: f32,
     pub softcap: f32,
     pub reserved: u32,
     pub state_bytes: u64,
-    pub sinks: *const f32,
+    pub sink_logits: *const f32,
 }
 
 #[repr(C)]

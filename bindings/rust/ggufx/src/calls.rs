@@ -1718,7 +1718,7 @@ impl KvCache {
     ///
     /// Pages of 64 tokens are allocated when they are needed, or earlier by [`KvCache::reserve`].
     ///
-    /// With quantized types the first `n_sinks` tokens of a sequence stay F16, and so does the page
+    /// With quantized types the first `n_sink_tokens` of a sequence stay F16, and so does the page
     /// of its last token. A page is quantized once, when a token is appended after it. A query sees
     /// the page of the last token that it sees in F16, and all earlier pages quantized. This holds
     /// for any partition of the tokens into appends. Pages that are filled within one append
@@ -1726,9 +1726,9 @@ impl KvCache {
     /// [`KvCache::commit`]. Queries of the appended tokens must come before. Queries of older
     /// tokens see the form that is left.
     ///
-    /// With BF16 the first `n_sinks` tokens stay F32, in a page of twice the size. The first page
-    /// has room for 64 tokens for any `n_sinks`. Heads of quantized types have at most 1024 values;
-    /// those of GX types have a multiple of 16.
+    /// With BF16 the first `n_sink_tokens` stay F32, in a page of twice the size. The first page
+    /// has room for 64 tokens for any `n_sink_tokens`. Heads of quantized types have at most 1024
+    /// values; those of GX types have a multiple of 16.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `TYPE`.
     pub fn new(rt: &Runtime, options: KvOptions<'_>) -> Result<Self> {
@@ -2071,7 +2071,7 @@ impl KvCache {
     /// The content is dequantized and quantized again. A smaller type loses precision; a larger one
     /// does not restore it. A type that does not change keeps every bit. Positions, shifts and page
     /// sharing stay. With quantized types the last tokens of a sequence stay F16. Its first
-    /// `n_sinks` tokens stay F16, or F32 with BF16, if the sequence still begins at its first page.
+    /// `n_sink_tokens` stay F16, or F32 with BF16, if the sequence still begins at its first page.
     ///
     /// - `type_k`, `type_v`: `GGUFX_TYPE_*`; [`sys::GGUFX_TYPE_KEEP`] = as it is.
     /// - `progress`: `None`: cannot be cancelled. Counts heads of pages.
@@ -2924,12 +2924,12 @@ impl Writer {
     ///
     /// Parameters:
     ///
-    /// - `speeds`: as in `ggufx_group_options`; `None`: equal. A group without speeds uses those of
-    ///   the file.
+    /// - `weights`: as in `ggufx_group_options`; `None`: equal. A group without weights uses those
+    ///   of the file.
     /// - `flags`: [`GroupOptionsFlags::PIPELINE`] for pipeline parallelism: all rows of the rank's
     ///   matrices, one row of others.
     ///
-    /// [`Model::new`] refuses such a file without a group, or for another group, rank, speeds or
+    /// [`Model::new`] refuses such a file without a group, or for another group, rank, weights or
     /// kind of parallelism (MISMATCH). It refuses rows that the shapes have no room for (SPLIT).
     ///
     /// After an error the writer is as before.
@@ -2942,17 +2942,17 @@ impl Writer {
         file: &File,
         rank: u32,
         n_ranks: u32,
-        speeds: Option<&[u32]>,
+        weights: Option<&[u32]>,
         flags: GroupOptionsFlags,
     ) -> Result<()> {
-        exactly("speeds", speeds.map(<[_]>::len), n_ranks as u64)?;
+        exactly("weights", weights.map(<[_]>::len), n_ranks as u64)?;
         check(|e| unsafe {
             sys::ggufx_writer_copy_shard(
                 self.as_raw(),
                 file.as_raw(),
                 rank,
                 n_ranks,
-                optional(speeds),
+                optional(weights),
                 flags.0,
                 e,
             )

@@ -341,7 +341,7 @@ pub struct EstimateOptions<'a> {
     /// chooses both types if neither is given.
     pub type_v: Option<TensorType>,
     /// As in [`Quantizer::new`]; `None`: default
-    pub job: Option<QuantizerOptions<'a>>,
+    pub quantizer: Option<QuantizerOptions<'a>>,
     /// Limit of `total_bytes`; 0: no limit
     pub memory_bytes: u64,
     /// Memory bandwidth of all threads in bytes per second; 0: no speeds
@@ -359,7 +359,7 @@ pub struct EstimateOptions<'a> {
     pub device_memory_bytes: u64,
     /// As in `ggufx_group_options`; `None`: equal. For one rank of a group (group.h), with tensor
     /// parallelism or with [`EstimateFlags::LAYERS`].
-    pub speeds: &'a [u32],
+    pub weights: &'a [u32],
     /// Ranks of the group, at most 256; 0 = 1, or those of a rank's file (group.h)
     pub n_ranks: u32,
     /// Index of the rank; ignored for a rank's file with `n_ranks` 0
@@ -385,8 +385,8 @@ impl EstimateOptions<'_> {
             o.type_v = type_v.0;
             o.flags |= EstimateFlags::HAS_TYPE_V.0;
         }
-        if let Some(job) = &self.job {
-            o.job = held.put(job.raw(held)?);
+        if let Some(quantizer) = &self.quantizer {
+            o.quantizer = held.put(quantizer.raw(held)?);
         }
         o.memory_bytes = self.memory_bytes;
         o.bandwidth = self.bandwidth;
@@ -396,8 +396,8 @@ impl EstimateOptions<'_> {
         o.adapters = held.list(self.adapters.iter().map(|x| x.as_raw() as *const _).collect());
         o.n_adapters = self.adapters.len();
         o.device_memory_bytes = self.device_memory_bytes;
-        exactly("speeds", filled(self.speeds).map(<[_]>::len), self.n_ranks as u64)?;
-        o.speeds = optional(filled(self.speeds));
+        exactly("weights", filled(self.weights).map(<[_]>::len), self.n_ranks as u64)?;
+        o.weights = optional(filled(self.weights));
         o.n_ranks = self.n_ranks;
         o.rank = self.rank;
         Ok(o)
@@ -452,10 +452,10 @@ pub struct EvalFacts {
     /// Predictions scored
     pub n_scored: u64,
     /// Perplexity of the saved logits
-    pub base_perplexity: f64,
-    /// Standard error of `base_perplexity`
-    pub base_error: f64,
-    /// log(perplexity / `base_perplexity`)
+    pub reference_perplexity: f64,
+    /// Standard error of `reference_perplexity`
+    pub reference_error: f64,
+    /// log(perplexity / `reference_perplexity`)
     pub log_ratio: f64,
     /// Standard error of `log_ratio`, from pairs of losses
     pub log_ratio_error: f64,
@@ -474,13 +474,13 @@ pub struct EvalFacts {
     /// Maximum KL divergence
     pub kl_max: f64,
     /// Share of predictions with the same likeliest token
-    pub same_top: f64,
-    /// Standard error of `same_top`
-    pub same_top_error: f64,
+    pub same_top_token: f64,
+    /// Standard error of `same_top_token`
+    pub same_top_token_error: f64,
     /// Root mean square of q - p of the token in the text, 0 .. 1
-    pub rms_dp: f64,
-    /// Standard error of `rms_dp`
-    pub rms_dp_error: f64,
+    pub rms_delta_p: f64,
+    /// Standard error of `rms_delta_p`
+    pub rms_delta_p_error: f64,
 }
 
 impl EvalFacts {
@@ -492,8 +492,8 @@ impl EvalFacts {
             n_chunks: o.n_chunks,
             n_tokens: o.n_tokens,
             n_scored: o.n_scored,
-            base_perplexity: o.base_perplexity,
-            base_error: o.base_error,
+            reference_perplexity: o.reference_perplexity,
+            reference_error: o.reference_error,
             log_ratio: o.log_ratio,
             log_ratio_error: o.log_ratio_error,
             kl: o.kl,
@@ -503,10 +503,10 @@ impl EvalFacts {
             kl_99: o.kl_99,
             kl_99_error: o.kl_99_error,
             kl_max: o.kl_max,
-            same_top: o.same_top,
-            same_top_error: o.same_top_error,
-            rms_dp: o.rms_dp,
-            rms_dp_error: o.rms_dp_error,
+            same_top_token: o.same_top_token,
+            same_top_token_error: o.same_top_token_error,
+            rms_delta_p: o.rms_delta_p,
+            rms_delta_p_error: o.rms_delta_p_error,
         }
     }
 }
@@ -517,9 +517,9 @@ pub struct EvalRow {
     /// Negative log-likelihood of the token in the text
     pub loss: f64,
     /// The same for the saved logits; 0 without them, as are the next two
-    pub base_loss: f64,
-    /// KL divergence: sum p log(p / q), p of the saved logits, q of the model
-    pub divergence: f64,
+    pub reference_loss: f64,
+    /// Sum p log(p / q), p of the saved logits, q of the model
+    pub kl_divergence: f64,
     /// [`EvalFlags::SAME_TOP`]
     pub flags: EvalFlags,
     /// Token in the text
@@ -530,8 +530,8 @@ impl EvalRow {
     pub(crate) unsafe fn of(o: &sys::ggufx_eval_row) -> Self {
         EvalRow {
             loss: o.loss,
-            base_loss: o.base_loss,
-            divergence: o.divergence,
+            reference_loss: o.reference_loss,
+            kl_divergence: o.kl_divergence,
             flags: EvalFlags(o.flags),
             token: o.token,
         }
@@ -541,8 +541,8 @@ impl EvalRow {
     pub(crate) fn raw(&self) -> sys::ggufx_eval_row {
         let mut o: sys::ggufx_eval_row = unsafe { zeroed() };
         o.loss = self.loss;
-        o.base_loss = self.base_loss;
-        o.divergence = self.divergence;
+        o.reference_loss = self.reference_loss;
+        o.kl_divergence = self.kl_divergence;
         o.flags = self.flags.0;
         o.token = self.token;
         o
@@ -574,7 +574,7 @@ pub struct KvOptions<'a> {
     pub max_tokens: u64,
     /// Attention sinks: first tokens that stay F16 with quantized types, and F32 with BF16. At most
     /// 64; 0 = 64 (a page), [`sys::GGUFX_KV_NO_SINK_TOKENS`] = none.
-    pub n_sinks: u32,
+    pub n_sink_tokens: u32,
     /// Rope style.
     pub rope_style: RopeStyle,
     /// Coordinates that RoPE rotates, from the first on; 0 = `head_dim_k`. With [`KvFlags::V_IN_K`]
@@ -612,7 +612,7 @@ impl KvOptions<'_> {
         }
         o.n_sequences = self.n_sequences;
         o.max_tokens = self.max_tokens;
-        o.n_sinks = self.n_sinks;
+        o.n_sink_tokens = self.n_sink_tokens;
         o.rope_style = self.rope_style.0;
         o.rope_dims = self.rope_dims;
         o.rope_base = self.rope_base;
@@ -813,7 +813,7 @@ pub struct ChatRequest<'a> {
     /// "none", "minimal", "low", "medium", "high", "xhigh"
     pub reasoning_effort: Option<&'a str>,
     /// Local time as seconds since 1970-01-01 00:00
-    pub clock: i64,
+    pub unix_time: i64,
     /// Steps of the template; 0 = 1,000,000, plus 128 per byte of input
     pub max_steps: u64,
     /// Bytes of its values; 0 = 32 MiB, plus 64 per byte of input
@@ -842,7 +842,7 @@ impl ChatRequest<'_> {
         let reasoning_effort = self.reasoning_effort.map(str::as_bytes);
         o.reasoning_effort =
             sys::ggufx_text { data: optional(reasoning_effort).cast(), size: count(reasoning_effort) };
-        o.clock = self.clock;
+        o.unix_time = self.unix_time;
         o.max_steps = self.max_steps;
         o.max_memory = self.max_memory;
         o.max_output = self.max_output;
@@ -851,7 +851,7 @@ impl ChatRequest<'_> {
     }
 }
 
-/// A message of a conversation. Texts are UTF-8. `more` has further members that templates read:
+/// A message of a conversation. Texts are UTF-8. `extra` has further members that templates read:
 /// name, `tool_call_id`, `reasoning_content`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ChatMessage<'a> {
@@ -864,7 +864,7 @@ pub struct ChatMessage<'a> {
     /// JSON array: \[{"type": "function", "function": {...}}\]
     pub tool_calls: Option<&'a str>,
     /// JSON object
-    pub more: Option<&'a str>,
+    pub extra: Option<&'a str>,
 }
 
 impl ChatMessage<'_> {
@@ -879,8 +879,8 @@ impl ChatMessage<'_> {
         let tool_calls = self.tool_calls.map(str::as_bytes);
         o.tool_calls =
             sys::ggufx_text { data: optional(tool_calls).cast(), size: count(tool_calls) };
-        let more = self.more.map(str::as_bytes);
-        o.more = sys::ggufx_text { data: optional(more).cast(), size: count(more) };
+        let extra = self.extra.map(str::as_bytes);
+        o.extra = sys::ggufx_text { data: optional(extra).cast(), size: count(extra) };
         o
     }
 }
@@ -2148,7 +2148,7 @@ pub struct LayerFacts<'a> {
     /// Tokens that a token sees (llama4: at most); 0 = all
     pub window: u32,
     /// Layer of the keys and values that it reads, mostly itself
-    pub reads_layer: u32,
+    pub kv_layer: u32,
     /// Scale of the scores; 0 = 1 / sqrt(`head_dim_k`)
     pub scale: f32,
     /// Soft cap of the scores; 0: none
@@ -2156,7 +2156,7 @@ pub struct LayerFacts<'a> {
     /// Bytes of the recurrent state of a sequence
     pub state_bytes: u64,
     /// Attention sink logits, or `None`; valid as long as the model
-    pub sinks: Option<&'a [f32]>,
+    pub sink_logits: Option<&'a [f32]>,
 }
 
 impl<'a> LayerFacts<'a> {
@@ -2169,11 +2169,11 @@ impl<'a> LayerFacts<'a> {
             head_dim_k: o.head_dim_k,
             head_dim_v: o.head_dim_v,
             window: o.window,
-            reads_layer: o.reads_layer,
+            kv_layer: o.kv_layer,
             scale: o.scale,
             softcap: o.softcap,
             state_bytes: o.state_bytes,
-            sinks: items_or_none(o.sinks, o.n_heads as usize),
+            sink_logits: items_or_none(o.sink_logits, o.n_heads as usize),
         }
     }
 }
@@ -2185,7 +2185,7 @@ pub struct DecodeItem<'a> {
     pub flags: DecodeFlags,
     /// Below `n_sequences`; each item of a call has another one
     pub sequence: u32,
-    /// Read by the call only; `None`: with embeddings alone
+    /// Read by the call only; `None`: with `input_rows` alone
     pub tokens: &'a [i32],
     /// f32 `[n_tokens][n_embedding]`, finite: the input of the first layer, such as an image or a
     /// soft prompt. `None`: the embeddings of the tokens.
@@ -2193,7 +2193,7 @@ pub struct DecodeItem<'a> {
     /// They replace the rows of `token_embd`, including the factor that some models apply. Learned
     /// positions are added as usual. `tokens` are then only used if a model looks ids up elsewhere;
     /// `None` means id 0. The rows are kept as long as their tokens may be recomputed.
-    pub embeddings: &'a [f32],
+    pub input_rows: &'a [f32],
     /// Positions, ascending, after that of the sequence's last token; `None`: without gaps
     pub positions: &'a [i32],
 }
@@ -2205,8 +2205,8 @@ impl DecodeItem<'_> {
         o.sequence = self.sequence;
         o.tokens = optional(filled(self.tokens));
         o.n_tokens = count(filled(self.tokens).or(filled(self.positions)));
-        o.embeddings = optional(filled(self.embeddings));
-        o.n_embeddings = self.embeddings.len();
+        o.input_rows = optional(filled(self.input_rows));
+        o.n_input_rows = self.input_rows.len();
         exactly(
             "positions",
             filled(self.positions).map(<[_]>::len),
@@ -2230,7 +2230,7 @@ pub struct DecodeOptions<'a> {
     /// [`MatmulFlags`] with [`DecodeOptionsFlags::HAS_MATMUL_FLAGS`], else 0
     pub matmul_flags: Option<MatmulFlags>,
     /// f32 `[n_rows][n_embedding]`: rows of HIDDEN and ALL_HIDDEN, in the order of logits
-    pub embeddings: Option<&'a mut [f32]>,
+    pub hidden: Option<&'a mut [f32]>,
 }
 
 impl DecodeOptions<'_> {
@@ -2246,9 +2246,9 @@ impl DecodeOptions<'_> {
             o.matmul_flags = matmul_flags.0;
             o.flags |= DecodeOptionsFlags::HAS_MATMUL_FLAGS.0;
         }
-        if let Some(embeddings) = self.embeddings {
-            o.embeddings = embeddings.as_mut_ptr();
-            o.n_embeddings = embeddings.len();
+        if let Some(hidden) = self.hidden {
+            o.hidden = hidden.as_mut_ptr();
+            o.n_hidden = hidden.len();
         }
         Ok(o)
     }
@@ -2269,7 +2269,7 @@ pub struct EvalOptions<'a> {
     pub write: Option<&'a mut (dyn Write + 'a)>,
     /// File of saved logits to compare with. They must have the same vocabulary, chunks and first
     /// tokens, and may have more chunks. `None`: none. Not together with `read`.
-    pub base_path: Option<&'a Path>,
+    pub reference_path: Option<&'a Path>,
     /// Reads all n bytes of the same from elsewhere. `None`: none.
     pub read: Option<&'a mut (dyn Read + 'a)>,
     /// Gets the running result after each chunk. A result other than [`Status::OK`] ends the call
@@ -2283,7 +2283,7 @@ pub struct EvalOptions<'a> {
     pub rows: Option<&'a mut (dyn FnMut(&[EvalRow]) -> ControlFlow<()> + 'a)>,
     /// First chunk of the saved logits that belongs to these tokens. Earlier chunks are read and
     /// checked.
-    pub base_chunk: u64,
+    pub reference_chunk: u64,
 }
 
 impl EvalOptions<'_> {
@@ -2295,7 +2295,7 @@ impl EvalOptions<'_> {
             o.write = Some(on_write);
             o.write_user = held.put(write).cast();
         }
-        o.base_path = held.path(self.base_path)?;
+        o.reference_path = held.path(self.reference_path)?;
         if let Some(read) = self.read {
             o.read = Some(on_read);
             o.read_user = held.put(read).cast();
@@ -2309,7 +2309,7 @@ impl EvalOptions<'_> {
             o.rows = Some(on_eval_options_rows);
             o.rows_user = held.put(rows).cast();
         }
-        o.base_chunk = self.base_chunk;
+        o.reference_chunk = self.reference_chunk;
         Ok(o)
     }
 }
@@ -2792,7 +2792,7 @@ pub struct PreTokenizerFacts<'a> {
     /// Its steps as in tokenizer.json, each terminated by NUL; absent if they are not known: 'S'
     /// and the pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B'
     /// bytes.
-    pub steps: &'a [u8],
+    pub pipeline: &'a [u8],
     /// Unicode version of its character classes: "15.0.0"; valid for the life of the process
     pub unicode: &'a str,
 }
@@ -2803,7 +2803,7 @@ impl<'a> PreTokenizerFacts<'a> {
             flags: PreFlags(o.flags),
             name: string(o.name),
             rules: string(o.rules),
-            steps: items(o.steps.data.cast(), o.steps.size),
+            pipeline: items(o.pipeline.data.cast(), o.pipeline.size),
             unicode: string(o.unicode),
         }
     }

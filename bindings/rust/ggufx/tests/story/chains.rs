@@ -175,9 +175,9 @@ fn a_text_is_measured_against_saved_logits() {
     let options =
         EvalOptions { read: Some(&mut from), report: Some(&mut see), ..Default::default() };
     let same = session.eval_perplexity(&tokens, 64, 1, options).unwrap();
-    assert!(same.kl < 1e-6 && same.same_top == 1.0 && same.flags.0 == 3 && chunks == [1, 2]);
+    assert!(same.kl < 1e-6 && same.same_top_token == 1.0 && same.flags.0 == 3 && chunks == [1, 2]);
     assert_eq!(same.perplexity, first.perplexity);
-    let base = || EvalOptions { base_path: Some(&path), ..Default::default() };
+    let base = || EvalOptions { reference_path: Some(&path), ..Default::default() };
     assert_eq!(session.eval_perplexity(&tokens, 64, 1, base()).unwrap(), same);
     std::fs::remove_file(&path).unwrap();
     let gone = session.eval_perplexity(&tokens, 64, 1, base());

@@ -7,9 +7,9 @@ use ggufx::{
 };
 
 fn asked<'a>() -> EstimateOptions<'a> {
-    let job =
+    let quantizer =
         Some(QuantizerOptions { flags: QuantizerFlags::ALLOW_REQUANTIZE, ..Default::default() });
-    EstimateOptions { job, n_context: 128, ..Default::default() }
+    EstimateOptions { quantizer, n_context: 128, ..Default::default() }
 }
 
 #[test]

@@ -97,9 +97,9 @@ fn special_tokens_and_pre_tokenizers() {
     assert!(all.len() > 70 && all.iter().all(|pre| !pre.rules.is_empty()));
     let llama = named("llama-bpe");
     assert!(llama.flags.contains(PreFlags::IGNORE_MERGES));
-    let steps = llama.steps;
+    let steps = llama.pipeline;
     assert!(steps.starts_with(b"S(?i:") && steps.ends_with(b"\0B\0"), "{:?}", steps);
-    assert_eq!(named("gpt-2").steps, b"G\0");
+    assert_eq!(named("gpt-2").pipeline, b"G\0");
     assert!(llama.unicode.starts_with("15."));
 }
 
@@ -149,8 +149,8 @@ fn a_model_tells_its_layers_and_takes_other_keys() {
     let model = Model::new(&rt, &file, Default::default()).unwrap();
     let info = model.info().unwrap();
     let layer = model.layer_info(1).unwrap();
-    assert_eq!((layer.kind, layer.reads_layer, layer.head_dim_k), (LayerKind::ATTENTION, 1, 64));
-    assert!(layer.sinks.is_none() && info.architecture == "llama");
+    assert_eq!((layer.kind, layer.kv_layer, layer.head_dim_k), (LayerKind::ATTENTION, 1, 64));
+    assert!(layer.sink_logits.is_none() && info.architecture == "llama");
     fails(model.layer_info(info.n_layers), Status::ARGUMENT);
     assert!(file.model_describe_graph().unwrap().contains("token_embd"), "{}", file.model_describe_graph().unwrap());
     let with = |key, value| {

@@ -161,14 +161,14 @@ fn rows_replace_tokens() {
     let table = file.tensor("token_embd.weight").unwrap();
     let rows: Vec<f32> =
         A.iter().flat_map(|&id| table.dequantize(&rt, id as u64, 1).unwrap()).collect();
-    let (embeddings, positions, width) = (&rows[..], &[0, 1, 2, 3, 4][..], rows.len() / A.len());
+    let (input_rows, positions, width) = (&rows[..], &[0, 1, 2, 3, 4][..], rows.len() / A.len());
     let flags = DecodeFlags::LOGITS | DecodeFlags::HIDDEN;
     let items = [
         DecodeItem::new(0, &A, DecodeFlags::LOGITS | DecodeFlags::ALL_HIDDEN),
-        DecodeItem { embeddings, positions, ..DecodeItem::new(1, &[], flags) },
+        DecodeItem { input_rows, positions, ..DecodeItem::new(1, &[], flags) },
     ];
     let (mut logits, mut hidden) = (vec![0.0; 2 * ROW], vec![0.0; 6 * width]);
-    let given = DecodeOptions { embeddings: Some(&mut hidden), ..into(&mut logits) };
+    let given = DecodeOptions { hidden: Some(&mut hidden), ..into(&mut logits) };
     session.decode(&items, given).unwrap();
     assert_eq!(logits[..ROW], logits[ROW..]);
     assert_eq!(hidden[4 * width..5 * width], hidden[5 * width..]);
