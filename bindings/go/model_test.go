@@ -120,8 +120,8 @@ func TestSpecialTokensAndPreTokenizers(t *testing.T) {
 	check(t, len(named) > 70, len(named))
 	llama := named["llama-bpe"]
 	check(t, llama.Flags&ggufx.PreIgnoreMerges != 0, llama)
-	check(t, strings.HasPrefix(llama.Steps, "S(?i:") && strings.HasSuffix(llama.Steps, "\x00B\x00"), llama)
-	check(t, named["gpt-2"].Steps == "G\x00", named["gpt-2"])
+	check(t, strings.HasPrefix(llama.Pipeline, "S(?i:") && strings.HasSuffix(llama.Pipeline, "\x00B\x00"), llama)
+	check(t, named["gpt-2"].Pipeline == "G\x00", named["gpt-2"])
 	check(t, strings.HasPrefix(llama.Unicode, "15."), llama)
 }
 

@@ -90,8 +90,8 @@ public static partial class Tests
         That(named.Count > 70 && named.Values.All(pre => pre.Rules != ""), named.Count);
         var llama = named["llama-bpe"];
         That((llama.Flags & PreFlags.IgnoreMerges) != 0);
-        That(llama.Steps.StartsWith("S(?i:") && llama.Steps.EndsWith("\0B\0"), llama.Steps);
-        That(named["gpt-2"].Steps == "G\0");
+        That(llama.Pipeline.StartsWith("S(?i:") && llama.Pipeline.EndsWith("\0B\0"), llama.Pipeline);
+        That(named["gpt-2"].Pipeline == "G\0");
         That(llama.Unicode.StartsWith("15."));
     }
 
