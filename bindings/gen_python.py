@@ -19,6 +19,43 @@ ALSO = {"ARGUMENT": "ValueError", "MEMORY": "MemoryError", "IO": "OSError", "TYP
         "INTERNAL": "RuntimeError", "DEVICE": "RuntimeError"}
 
 
+# The iterator of a class that gives events, and calls of a model that make such an object. {options}: those of the
+# object as parameters; {given}: the same as arguments; {made}: the object.
+STREAM = '''
+    def prompt(self, prompt: Text | Prompt, *, progress: Progress | None = None) -> Iteration[Event, None, None]:
+        """Sets a prompt, and gives its events; EventKind.END is the last one. A fault of this generator alone
+        is raised. Closing the iterator cancels the output.
+        """
+        self.set_prompt(prompt if isinstance(prompt, Prompt) else Prompt(text=prompt))
+        return self._events(progress)
+
+    def _events(self, progress: Progress | None) -> Iteration[Event, None, None]:
+        try:
+            while True:
+                event = self.next(progress=progress)
+                if event.end == End.ERROR:
+                    raise class_of(event.status)(f"{event.status.name}: {event.text}")
+                yield event
+                if event.kind == EventKind.END:
+                    return
+        except GeneratorExit:
+            if not self.closed:
+                self.cancel()
+            raise
+'''
+OF_MODEL = '''
+    def generate({options}) -> Iteration[Event, None, None]:
+        """Generator.prompt in a new session; options as those of a generator."""
+        session: Any = CLASSES["ggufx_session"]
+        return {made}.prompt(prompt, progress=progress)
+
+    def complete({options}) -> str:
+        """The answer that generate gives, as one text."""
+        events = self.generate({given})
+        return "".join(event.text for event in events if event.kind == EventKind.TEXT)
+'''
+
+
 class Writer(Calls):
     """The module as a whole."""
 
@@ -28,6 +65,33 @@ class Writer(Calls):
         text += f'    _together = "{c.together}"\n' if c.together else ""
         for call in c.generated:
             text += "\n" + self.call(call)
+        return text + self.lists(c) + (STREAM if c.is_stream else self.of_model() if c.c == "ggufx_model" else "")
+
+    def lists(self, c):
+        """Lists by number, whose length is among the facts of their object, as sequences."""
+        facts = [f.name for call in c.calls if call.kind == "info" for f in self.surface.structs[call.outputs[0].struct].shown]
+        find, text = next((", self.find" for call in c.calls if call.words == ["find"]), ""), ""
+        for call in c.generated:
+            name = re.sub("y$", "ie", call.words[0]) + "s"
+            if call.words[1:] == ["at"] and f"n_{name}" in facts:
+                text += f"\n    @property\n    def {name}(self) -> Listed[{self.type_out(call.outputs[0])}]:\n" + \
+                    quoted(f"Those of {self.call_name(call)}, by number{' and by name' if find else ''}.", " " * 8) + \
+                    f"        return Listed(lambda: self.info.n_{name}, self.{self.call_name(call)}{find})\n"
+                find = ""  # names are those of the first list
+        return text
+
+    def of_model(self):
+        """Calls of a model that generate text with a session of their own."""
+        create = self.by_name["ggufx_generator_create"]
+        more = [p for p in self.parameters(create)[1] if not p.startswith("sequence:")]
+        given = ", ".join(f"{n}={n}" for n in [p.split(":")[0] for p in more])
+        options = ", ".join(["self", "prompt: Text | Prompt", "*", *more, "progress: Progress | None = None"])
+        text = ""
+        for line in OF_MODEL.splitlines():
+            line = line.format(options=options, given=f"prompt, {given}, progress=progress",
+                               made=f"Generator(session(self), {given})")
+            bare = line.lstrip()
+            text += wrap(bare, line[: len(line) - len(bare)], "        " if bare.startswith("def") else "    ")
         return text
 
     def safe(self):
@@ -51,7 +115,7 @@ class Writer(Calls):
         ctypes = sorted(n for n in ("POINTER", "byref", "cast", "sizeof", "string_at", "c_void_p", "c_size_t", "c_double",
                                     "c_float", "c_int32", "c_int64", "c_uint32", "c_uint64")
                         if re.search(rf"\b{n}\b", body))
-        typing = sorted(n for n in ("Any", "Callable", "Mapping", "Sequence") if re.search(rf"\b{n}\b", body))
+        typing = sorted(n for n in ("Any", "Callable", "Generator as Iteration", "Mapping", "Sequence") if re.search(rf"\b{n.split()[-1]}\b", body))
         pairs = "" if "_pairs(" not in body else (
             "\n\ndef _pairs(kind: Callable[[Any, Any], Any], of: Mapping[str, object] | None) -> list[Any] | None:\n"
             "    return None if of is None else [kind(key, written(value)) for key, value in of.items()]\n")

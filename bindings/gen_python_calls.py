@@ -125,6 +125,8 @@ class Calls(Structs):
             return [f'{n}_ = writes({n}, {DTYPES[v.type]}, "{n}")'], f"address({n}_)"
         if v.kind == "object":
             return [], f"{no}{n}._handle"
+        if v.kind == "state":
+            return [], f"byref({n})"
         if v.kind == "string":
             return [], f"{no}terminated({n})"
         if v.kind == "path":
@@ -140,9 +142,12 @@ class Calls(Structs):
             get = "address_or_none" if v.optional else "address"
             return [f'{n}_ = {no}{reader}({n}, {DTYPES[v.type]}, "{n}"{size})'], f"{get}({n}_)"
         if v.kind == "texts" and v.struct:
-            return [f"{n}_ = call_.texts_of(_raw.{v.struct}, {n})[0]"], f"{n}_"
+            return [f"{n}_ = call_.addressed(_raw.{v.struct}, call_.text, {n})[0]"], f"{n}_"
         if v.kind == "texts":
             return [f"{n}_, {n}_lengths = call_.texts({n})"], f"{n}_"
+        if v.kind == "structs" and self.is_array(v.struct):
+            dtype = DTYPES[self.surface.structs[v.struct].shown[0].type]
+            return [f'{n}_ = call_.addressed(_raw.{v.struct}, lambda x: call_.array(x, {dtype}, "{n}"), {n})[0]'], f"{n}_"
         if v.kind == "structs":
             return [f"{n}_ = call_.structs(_raw.{v.struct}, {n})[0]"], f"{n}_"
         if v.kind == "objects":
@@ -272,11 +277,12 @@ class Calls(Structs):
             return keeps + ([f"return {', '.join(values)}"] if values else [])
         lasting = [f"{name_of(v.name)}._handle" for v in call.inputs if v.keeps]
         lasts = [f"own.keeps = [{', '.join(lasting)}]"] if lasting else []
+        callbacks = ", callbacks=call_.callbacks" if kept or self.surface.copied_callbacks(call) else ""
         if call.kind == "constructor":
-            asked = ", asked_" if self.asks(call) else ", callbacks=call_.callbacks" if kept else ""
+            asked = ", asked_" if self.asks(call) else callbacks
             return lasts + [f"self._take(own, {self.parent(call)}{asked})"]
         if call.kind == "static":
-            return lasts + [f"return cls._made(own, {self.parent(call)})"]
+            return lasts + [f"return cls._made(own, {self.parent(call)}{callbacks})"]
         if made.borrows:
             return [f'return borrowed("{made.object}", result_, own, self)']
         return [f"return type(self)._made(own, {self.parent(call)})"]

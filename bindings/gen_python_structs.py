@@ -15,7 +15,8 @@ class Structs:
     def __init__(self, surface):
         self.surface = surface
         for call in surface.calls:
-            if call.name in VIEWS or (call.hand == "a callback that is kept" and call.name not in KEPT_BY_HAND):
+            if call.name in VIEWS or call.hand == "state of the caller" or \
+                    (call.hand == "a callback that is kept" and call.name not in KEPT_BY_HAND):
                 call.hand = ""
             call.hand = call.hand or ("an idiom" if call.name in LEFT_OUT else "")
         for v in (v for call in surface.calls for v in call.arguments if v.struct in FLAT):
@@ -30,7 +31,11 @@ class Structs:
     def is_inner(self, name):
         """Structs that users never see: hooks, and texts."""
         struct = self.surface.structs[name]
-        return struct.role == "hook" or model.is_text_struct(struct.c) or name in INNER
+        return struct.role == "hook" or model.is_text_struct(struct.c) or name in INNER or self.is_array(name)
+
+    def is_array(self, name):
+        """Whether a struct stands for an array of numbers: it has no other field."""
+        return [v.kind for v in self.surface.structs[name].shown] == ["array"] and not self.surface.structs[name].sized
 
     # ---- names -------------------------------------------------------------------------------------------------
 
@@ -98,9 +103,12 @@ class Structs:
         elif v.kind in ("options", "struct"):
             kind = self.struct_name(v.struct)
         elif v.kind == "structs":
-            kind = "Mapping[str, object]" if self.is_mapping(v.struct) else f"Sequence[{self.struct_name(v.struct)}]"
+            kind = "Mapping[str, object]" if self.is_mapping(v.struct) else \
+                "Sequence[Ints]" if self.is_array(v.struct) else f"Sequence[{self.struct_name(v.struct)}]"
         elif v.kind == "callback":
             kind = self.callback_type(v)
+        elif v.kind == "state":
+            kind = f"_raw.{v.struct}"
         assert kind, v
         return kind + " | None" if v.flag or v.optional and v.kind not in ("number", "bool") and not v.json else kind
 
@@ -233,7 +241,7 @@ class Structs:
             method = "json" if v.json else "text"
             return f"{to}, o.{n} = keep.{method}({value})" if n else f"{to}.data, {to}.size = keep.{method}({value})"
         if v.kind == "texts":
-            return f"{to}, o.{n} = keep.texts_of(_raw.{v.struct}, {value})"
+            return f"{to}, o.{n} = keep.addressed(_raw.{v.struct}, keep.text, {value})"
         if v.kind == "bytes":
             return f"{to}, o.{n} = keep.bytes({value}, \"{v.name}\")"
         if v.kind == "values":

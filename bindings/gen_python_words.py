@@ -7,14 +7,16 @@ import re
 
 # Classes that modules by hand extend: ggufx exports those.
 EXTENDED = {"ggufx_runtime", "ggufx_file", "ggufx_tensor", "ggufx_session", "ggufx_tokenizer", "ggufx_matcher",
-            "ggufx_imatrix", "ggufx_quantizer", "ggufx_writer", "ggufx_embedder"}
+            "ggufx_writer"}
 # Bases by hand of generated classes, with the shapes that VIEWS need.
-BASES = {"ggufx_kv": "KvShapes", "ggufx_session": "SessionShapes", "ggufx_matcher": "MatcherShapes"}
+BASES = {"ggufx_embedder": "EmbedderShapes", "ggufx_kv": "KvShapes", "ggufx_matcher": "MatcherShapes",
+         "ggufx_session": "SessionShapes"}
 # Calls with views of arrays: shapes of the results, which may be given as buffers, and numbers that arrays tell.
 _QUERIES = {"n_queries": "self._queries(q)", "out": "(queries_.n_queries, *self._result)",
             "lse": "queries_.n_queries * self._query[0]"}
 VIEWS = {
     "ggufx_adapter_add_rows": {"n_rows": "len(rows_)"},
+    "ggufx_embed": {"out": "(self._rows(texts), self._info.dimensions)"},
     "ggufx_kv_append": {"n_tokens": "self._tokens(k)"},
     "ggufx_kv_attend": _QUERIES,
     "ggufx_kv_read": {"k": "(n_tokens, *self._key)", "v": "(n_tokens, *self._value)"},
@@ -47,11 +49,12 @@ SUPPORT = {
     "._callbacks": ["Following", "Progress", "callback", "fill_whole"],
     "._shapes": [*BASES.values(), "AttentionHook", "rows_of"],
     "._facts": ["Path", "Text", "bytes_at", "path_bytes", "terminated", "text_at", "text_or_none", "to_bytes"],
-    "._handle": ["KINDS", "Object", "Self", "borrowed", "turns_of"],
+    "._handle": ["CLASSES", "KINDS", "Object", "Self", "borrowed", "turns_of"],
     "._keep": ["Keep", "Room", "Structs", "asked_twice"],
     "._library": ["lib"],
+    ".lists": ["Listed"],
     "._error": ["present"],
-    ".errors": ["check"],
+    ".errors": ["check", "class_of"],
 }
 DTYPES = {"int8_t": "I8", "uint8_t": "U8", "int16_t": "I16", "uint16_t": "U16", "int32_t": "I32", "uint32_t": "U32",
           "int64_t": "I64", "uint64_t": "U64", "size_t": "SIZE", "float": "F32", "double": "F64"}

@@ -7,17 +7,66 @@ import re
 import languages
 import surface as model
 from gen_rust_form import group, invoke, statement, use
-from gen_rust_values import EXTENDED, SCALARS, Values
+from gen_rust_values import EXTENDED, ITEMS, SCALARS, Values
 
 NOTE = "// Written by bindings/raw.py from include/ggufx; a test compares them. See bindings/gen_rust.py.\n" \
        "// SPDX-License-Identifier: MIT\n"
+
+
+# The iterator of a class that gives events.
+STREAM = """
+impl Generator {
+    /// Sets a prompt, and gives its events; [`EventKind::END`] is the last one. A fault of this
+    /// generator alone is an error. Dropping the iterator before the end cancels the output.
+    pub fn prompt<'a>(&mut self, prompt: impl Into<Prompt<'a>>) -> Result<Events<'_>> {
+        self.set_prompt(prompt.into())?;
+        Ok(Events { generator: self, ended: false })
+    }
+}
+
+/// The events of a prompt: see [`Generator::prompt`].
+#[derive(Debug)]
+pub struct Events<'g> {
+    generator: &'g mut Generator,
+    ended: bool,
+}
+
+impl Iterator for Events<'_> {
+    type Item = Result<Event>;
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let event = match self.generator.next(Default::default()) {
+            Ok(event) if event.end == End::ERROR => Err(Error::new(event.status, event.text)),
+            event => event,
+        };
+        self.ended = !matches!(&event, Ok(event) if event.kind != EventKind::END);
+        Some(event)
+    }
+}
+
+impl Drop for Events<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.generator.cancel();
+        }
+    }
+}
+
+impl<'a> From<&'a str> for Prompt<'a> {
+    fn from(text: &'a str) -> Self {
+        Prompt { text: Some(text), ..Default::default() }
+    }
+}
+"""
 
 
 class Writer(Values):
     # ---- calls -------------------------------------------------------------------------------------------------
 
     def parameter(self, v):
-        mutable = "mut " if (v.kind == "buffer" and v.optional) or v.kind == "callback" else ""
+        mutable = "mut " if (v.kind == "buffer" and v.optional) or (v.kind == "callback" and not v.kept) else ""
         return f"{mutable}{languages.rust_name(v.name)}: {self.type_in(v)}"
 
     def say(self, call):
@@ -63,6 +112,8 @@ class Writer(Values):
         if v.kind == "user":
             callback = next(a for a in call.arguments if a.kind == "callback" and a.c.meaning["user"] == v.name)
             n = languages.rust_name(callback.name)
+            if callback.kept:
+                return f"Arc::as_ptr(&{n}) as *mut sys::c_void"
             return f"{n}.as_mut().map_or(null_mut(), user_of)" if callback.optional else f"user_of(&mut {n})"
         if v.kind == "lengths":
             return f"{n}_lengths.as_ptr()"
@@ -184,11 +235,16 @@ class Writer(Values):
 
     input_struct = input_options
 
+    def input_state(self, call, v, n):
+        return [], n
+
     def input_progress(self, call, v, n):
         return [], f"held.progress({n})"
 
     def input_callback(self, call, v, n):
         thunk = self.thunk(call.words, v)
+        if v.kept:
+            return [f"let {n}: Arc<Box<dyn {self.kept_type(v)}>> = Arc::new(Box::new({n}));"], f"Some({thunk})"
         return [], f"{n}.as_ref().map(|_| {thunk} as _)" if v.optional else f"Some({thunk})"
 
     def checks(self, call, v, n):
@@ -211,7 +267,9 @@ class Writer(Values):
         if v.kind == "facts":
             return f"unsafe {{ {self.struct_name(v.struct)}::of(&{n}) }}"
         if v.kind == "object":
-            return f"{self.class_name(v.object)}::of_raw({n})"
+            kept = "" if not self.keeps(v.object) else ", kept" if self.surface.copied_callbacks(call) else \
+                ", self.kept.clone()" if call.this else ", Vec::new()"
+            return f"{self.class_name(v.object)}::of_raw({n}{kept})"
         if v.two_call:
             if v.kind == "text":
                 return f"lossy({n}.filled())"
@@ -222,8 +280,8 @@ class Writer(Values):
             return f"unsafe {{ items({n}.data.cast(), {n}.size) }}"
         return n
 
-    def results(self, call):
-        life = "'_" if call.this else "'static"
+    def results(self, call, life=""):
+        life = life or ("'_" if call.this else "'static")
         types = [self.type_out(v, life) for v in call.outputs]
         if any(v.kind == "object" for v in call.outputs):
             types = ["Self" if t == self.class_name(call.owner) else t for v, t in zip(call.outputs, types)]
@@ -238,6 +296,8 @@ class Writer(Values):
         if any("held" in x for x in [*before, *arguments.values()]):
             before.insert(0, "let held = Keep::new();")
         given = [arguments[v.name] for v in call.arguments]
+        for v, f in self.surface.copied_callbacks(call):
+            before.insert(0, f"let kept = {v.name}.{f.name}.map_or_else(Vec::new, |x| x.kept.clone());")
         lines = [statement(line, indent) for line in before]
         values = [self.result(call, v) for v in call.outputs]
         value = values[0] if len(values) == 1 else f"({', '.join(values)})"
@@ -250,6 +310,9 @@ class Writer(Values):
             lines += [f"{indent}loop {{", invoke(f"let done = {check}(|e| ", call.name, given, ");", deep),
                       f"{deep}if !{grows} {{", f"{deep}    done?;", group(f"{deep}    return Ok", [value], ";"),
                       f"{deep}}}", f"{indent}}}"]
+        elif call.fails and (kept := [languages.rust_name(v.name) for v in call.inputs if v.kept]):
+            lines += [invoke(f"{check}(|e| ", call.name, given, ")?;", indent),
+                      *[f"{indent}self.kept.push({n});" for n in kept], f"{indent}Ok(())"]
         elif call.fails and not values:
             lines.append(invoke(f"{check}(|e| ", call.name, given, ")", indent))
         elif call.fails:
@@ -264,14 +327,16 @@ class Writer(Values):
 
     def is_watched(self, v):
         """Whether a function of the program is called."""
-        return v.kind in ("progress", "callback") or (v.kind in ("options", "struct") and
+        return v.kind == "progress" or (v.kind == "callback" and not v.kept) or (v.kind in ("options", "struct") and
                                                       any(map(self.is_watched, self.fields(v.struct))))
+
+    def contract(self, call):
+        errors = ", ".join(f"`{e}`" for e in call.errors)
+        return call.doc + (f"\n\nErrors: {errors}." if errors else "")
 
     def call(self, call, indent):
         receiver = [] if not call.this else ["&mut self" if call.this.exclusive else "&self"]
         given = receiver + [self.parameter(v) for v in call.inputs]
-        errors = ", ".join(f"`{e}`" for e in call.errors)
-        text = call.doc + (f"\n\nErrors: {errors}." if errors else "")
         result = self.results(call)
         if call.fails and not call.outputs:
             result = "Result<()>"
@@ -279,7 +344,7 @@ class Writer(Values):
         words = " ".join(call.words) + "."
         complex_ = any(v.kind == "callback" and v.optional for v in call.inputs)
         allow = f"{indent}#[allow(clippy::type_complexity)]\n" if complex_ else ""
-        return self.doc(text, indent, words) + allow + \
+        return self.doc(self.contract(call), indent, words) + allow + \
             group(f"{indent}pub fn {self.call_name(call)}", given, tail) + "\n" + self.body(call, indent + "    ") + \
             f"{indent}}}\n"
 
@@ -289,11 +354,28 @@ class Writer(Values):
         text = ""
         if c.c not in EXTENDED:
             doc = self.doc(c.doc, "    ", f"{' '.join(c.words)}.")
-            text = f"\nhandle! {{\n{doc}    {self.class_name(c.c)}({c.c}, {c.c}_destroy)\n}}\n"
+            more = " {\n        kept: Vec<Arc<dyn Any + Send + Sync>> // callbacks, shared with clones\n    }" \
+                if self.keeps(c.c) else ""
+            text = f"\nhandle! {{\n{doc}    {self.class_name(c.c)}({c.c}, {c.c}_destroy){more}\n}}\n"
         calls = [self.call(call, "    ") for call in c.calls if call.name in self.generated]
         if calls:
             text += f"\nimpl {self.class_name(c.c)}{EXTENDED.get(c.c, '')} {{\n" + "\n".join(calls) + "}\n"
-        return text
+        text += "".join(self.item(c, words) for words in ITEMS.get(c.c, ()))
+        return text + (STREAM if c.is_stream else "")
+
+    def item(self, c, words):
+        """The calls of a list by number as methods of its items."""
+        life = "'f"
+        methods = []
+        for call in c.calls:
+            name, inputs = "_".join(call.words[1:]), call.inputs
+            if call.words[0] == words and [v.name for v in inputs[:1]] == ["index"] and name not in ITEMS[c.c][words]:
+                head = group(f"    pub fn {name}", ["&self", *map(self.parameter, inputs[1:])],
+                             f" -> {self.results(call, life)} {{")
+                given = ", ".join(["self.index", *[languages.rust_name(v.name) for v in inputs[1:]]])
+                methods.append(self.doc(self.contract(call), "    ") + head +
+                               f"\n        self.{c.words[0]}.{self.call_name(call)}({given})\n    }}\n")
+        return f"\nimpl<{life}> {words.capitalize()}<{life}> {{\n" + "\n".join(methods) + "}\n"
 
     def imports(self, body):
         """The use declarations that a file needs, as rustfmt sorts them."""
@@ -303,11 +385,11 @@ class Writer(Values):
             "crate::keep": ["c_string", "count", "exactly", "filled", "list", "lossy", "optional", "optional_mut",
                             "path_string", "product", "sum", "user_of", "zeros", "Keep", "List", "Room"],
             "crate::watch": ["blank", "check", "flow", "guarded", "on_read", "on_write", "status", "watched"],
-            "std::io": ["self", "Read", "Write"], "std::ops": ["ControlFlow"], "std::path": ["Path"],
-            "std::ptr": ["null", "null_mut"]}
+            "std::any": ["Any"], "std::io": ["self", "Read", "Write"], "std::ops": ["ControlFlow"], "std::path": ["Path"],
+            "std::ptr": ["null", "null_mut"], "std::slice": ["from_raw_parts_mut"], "std::sync": ["Arc"]}
         code, found = re.sub(r"///.*|pub fn \w+", "", body), {}
         for module, names in support.items():
-            traits = {"self": r"\bio::Result", "Read": r"\bdyn Read\b", "Write": r"\bdyn Write\b"}
+            traits = {"self": r"\bio::Result", "Any": r"\bdyn Any\b", "Read": r"\bdyn Read\b", "Write": r"\bdyn Write\b"}
             found[module] = [n for n in names
                              if re.search(traits.get(n, rf"(?<![.:\w]){n}\b(?=[(!)<>;,]|::)"), code)]
         lines = [use(module, names) for module, names in found.items() if names]

@@ -9,13 +9,16 @@ import surface as model
 from gen_rust_form import comment, group, statement
 
 # Objects whose struct is written by hand: they have more than the object of C. With their lifetime.
-EXTENDED = {"ggufx_tensor": "<'_>", "ggufx_session": "", "ggufx_sampler": ""}
+EXTENDED = {"ggufx_tensor": "<'_>", "ggufx_session": ""}
 # Extended objects with no member besides the object of C.
 PLAIN = {"ggufx_tensor"}
-# Structs that modules by hand have in another form.
+# Structs that modules by hand have in another form, or that a state of the program is.
 INNER = {"ggufx_vulkan_options", "ggufx_tensor_options", "ggufx_detokenizer_state", "ggufx_sampling_facts"}
 # Reasons in not_bound.txt for calls that other languages write by hand: Rust has slices.
-VIEWS = {"views of the caller's memory"}
+VIEWS = {"views of the caller's memory", "state of the caller"}
+# Items of a list by hand: their lists in words, and calls that the module by hand has in another form. Calls of the
+# list by number are theirs.
+ITEMS = {"ggufx_file": {"meta": ("at", "array_nested")}}
 ANY = "'_"  # lifetime
 METHODS = {"create": "new", "clone": "try_clone"}  # clones may fail
 SCALARS = {k: v for k, v in languages.RUST.items() if v[0] in "iuf"}
@@ -49,8 +52,7 @@ class Values:
         fields = [f for v in call.arguments if v.struct in self.surface.structs and v.kind != "size"
                   for f in self.surface.structs[v.struct].shown]
         if call.hand == "a callback that is kept":
-            needed = any(v.kept for v in call.arguments) or any(f.kind == "address" for f in fields)
-            return call.hand if needed or call.owner in EXTENDED else ""
+            return call.hand if any(f.kind == "address" for f in fields) or call.owner in EXTENDED else ""
         if call.hand not in VIEWS:
             return call.hand
         names = {v.name for v in call.arguments}
@@ -102,6 +104,14 @@ class Values:
 
     # ---- types -------------------------------------------------------------------------------------------------
 
+    def is_passing(self, v):
+        """Whether a text is there until the next call only: it is copied."""
+        return v.kind == "text" and "until the next call" in v.doc
+
+    def keeps(self, name):
+        """Whether an object keeps callbacks, of its own or of one that it copies."""
+        return self.surface.keeps_callbacks(name) or any(map(self.surface.copied_callbacks, self.surface.classes[name].calls))
+
     def number(self, v):
         return v.enumeration or SCALARS[v.type]
 
@@ -112,7 +122,7 @@ class Values:
     def borrows(self, name, v):
         if v.kind in ("options", "struct", "facts") or (v.kind == "structs" and self.is_read(name)):
             return self.has_life(v.struct)
-        return v.kind not in ("number", "bool") and not v.fixed
+        return v.kind not in ("number", "bool") and not v.fixed and not self.is_passing(v)
 
     def is_moved(self, name):
         """Whether a struct has something that the call uses up."""
@@ -167,7 +177,9 @@ class Values:
         elif v.kind == "progress":
             one = f"&{life}mut Progress<{life.strip() or ANY}>"
         elif v.kind == "callback":
-            one = self.callback_type(v, life)
+            one = f"impl {self.kept_type(v)} + 'static" if v.kept else self.callback_type(v, life)
+        elif v.kind == "state":
+            one = f"&mut sys::{v.struct}"
         assert one, v
         if v.kind == "bool" or not v.optional or (not life and v.kind == "options") or \
                 (life and v.kind in ("array", "structs", "objects", "texts")):
@@ -181,7 +193,7 @@ class Values:
         if v.kind == "string":
             one = "String" if v.fixed else f"&{life} str" if life != "'_" else "&str"
             return f"Option<{one}>" if v.optional else one
-        if v.kind in ("text", "bytes") and not v.two_call:
+        if v.kind in ("text", "bytes") and not v.two_call and not self.is_passing(v):
             one = f"&{life} [u8]" if life != "'_" else "&[u8]"
             return f"Option<{one}>" if v.optional and v.way == "in" else one
         if v.kind == "array" and v.fixed:
@@ -202,13 +214,14 @@ class Values:
 
     def is_stream(self, v):
         """"write" or "read", if it is that of a stream, else ""."""
-        shown = [p.kind for p in v.parameters if p.way != "derived"]
+        shown = [p.kind for p in v.parameters if p.way != "derived" and p.type not in self.surface.structs]
         return {("bytes",): "write", ("buffer",): "read"}.get(tuple(shown), "") if v.type != "void" else ""
 
     def callback_result(self, v):
         if v.type == "void":
             return ""
-        return "io::Result<()>" if any(p.kind in ("bytes", "buffer") for p in v.parameters) else "ControlFlow<()>"
+        return "io::Result<()>" if any(p.kind == "bytes" or (p.kind == "buffer" and p.type not in self.surface.structs)
+                                       for p in v.parameters) else "ControlFlow<()>"
 
     def callback_type(self, v, life=""):
         if stream := self.is_stream(v):
@@ -218,13 +231,18 @@ class Values:
             for p in v.parameters:
                 if p.way != "derived":
                     kind = {"bytes": "&[u8]", "text": "&[u8]", "buffer": "&mut [u8]"}.get(p.kind)
-                    if p.kind in ("facts", "structs"):
+                    if p.type in self.surface.structs:
+                        kind = f"&mut [{self.struct_name(p.type)}]"
+                    elif p.kind in ("facts", "structs"):
                         one = self.life(p.struct)
                         kind = f"&{one}" if p.kind == "facts" else f"&[{one}]"
                     inner.append(kind or self.type_out(p))
             result = self.callback_result(v)
             bare = f"dyn FnMut({', '.join(inner)})" + (f" -> {result}" if result else "")
         return f"&{life}mut ({bare} + {life.strip()})" if life else f"&mut {bare}"
+
+    def kept_type(self, v):
+        return self.callback_type(v).removeprefix("&mut dyn ").replace("FnMut", "Fn") + " + Send + Sync"
 
     def thunk(self, words, v):
         """Name of the function that C calls; its text is kept."""
@@ -239,7 +257,8 @@ class Values:
                 "number": lambda: f"{p.enumeration}({n})" if p.enumeration else n,
                 "bytes": lambda: f"items({n}.cast(), {p.length})",
                 "text": lambda: f"items({n}.cast(), {p.length})",
-                "buffer": lambda: f"blank({n}, {p.length})",
+                "buffer": lambda: f"from_raw_parts_mut({n}, {p.length})" if p.type in self.surface.structs
+                else f"blank({n}, {p.length})",
                 "string": lambda: f"string({n})",
                 "facts": lambda: f"&{self.struct_name(p.struct)}::of(&*{n})",
                 "structs": lambda: f"&list(items({n}, {p.length}), {self.struct_name(p.struct)}::of)",
@@ -251,7 +270,8 @@ class Values:
         head = group(f"unsafe extern \"C\" fn {name}",
                      [f"{languages.rust_name(q.name)}: {t}" for q, t in zip(v.c.parameters, types)],
                      (" -> i32" if result else "") + " {")
-        self.thunks[name] = head + f"\n    let run = &mut *user.cast::<{self.callback_type(v)}>();\n" + \
+        run_type = f"&*user.cast::<Box<dyn {self.kept_type(v)}>>" if v.kept else f"&mut *user.cast::<{self.callback_type(v)}>"
+        self.thunks[name] = head + f"\n    let run = {run_type}();\n" + \
             f"    guarded({stop}, || {run.format('run(' + ', '.join(given) + ')')})" + ("" if result else ";") + "\n}\n"
         return name
 
@@ -286,7 +306,8 @@ class Values:
         get = "items_or_none" if v.optional else "items"
         if v.kind in ("text", "bytes"):
             at, length = (f"{o}.data", f"{o}.size") if self.is_text(v) else (o, f"o.{v.length}")
-            return f"{get}({at}.cast(), {length})"
+            of = f"{get}({at}.cast(), {length})"
+            return f"String::from_utf8_lossy({of}).into_owned()" if self.is_passing(v) else of
         length = "(" + " * ".join(f"o.{x}" for x in v.length.split(" * ")) + ") as usize"
         if " * " not in length:
             length = f"o.{v.length}" + ("" if self.type_of(name, v.length) == "usize" else " as usize")
@@ -473,7 +494,8 @@ class Values:
             words = v.name.replace("_", " ")
             otherwise = f"Number of {words[2:]}." if words.startswith("n ") else words + "."
             field = f"    pub {languages.rust_name(v.name)}: {self.field_type(name, v, facts)},\n"
-            text += self.doc(v.doc, "    ", otherwise, v.enumeration) + field
+            doc = "" if self.is_passing(v) else v.doc.removeprefix("as long: ")
+            text += self.doc(doc, "    ", otherwise, v.enumeration) + field
         text += "}\n\n"
         text += self.of(name, life) if facts else ""
         return text + (self.raw(name) if not facts or self.is_written(name) else "")

@@ -172,6 +172,11 @@ class Class:
     def lists(self):
         return lists_of(self.calls)
 
+    @property
+    def is_stream(self):
+        """Whether it takes a prompt and gives events until an end: an iterator in each language."""
+        return {"ggufx_prompt", "ggufx_event"} <= {v.struct for c in self.calls for v in c.arguments}
+
 
 @dataclass
 class List:
@@ -253,6 +258,16 @@ class Surface:
                 if v.kind == "state":
                     add(v, "out")
         return ways["out"], ways["in"]
+
+    def keeps_callbacks(self, name):
+        """Whether an object keeps functions of the program, which copies of it share."""
+        return any(v.kind == "callback" and v.kept for c in self.classes[name].calls for v in c.arguments)
+
+    def copied_callbacks(self, call):
+        """Objects in the options of a new object that it copies, with the functions that they keep."""
+        made = any(v.kind == "object" for v in call.outputs)
+        return [(v, f) for v in call.inputs if made and v.kind == "options" for f in self.structs[v.struct].shown
+                if f.kind == "object" and self.keeps_callbacks(f.object)]
 
     def used_structs(self, calls):
         """Names of the structs that these calls name, with those inside of them."""

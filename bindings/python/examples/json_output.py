@@ -13,11 +13,6 @@ SCHEMA = """{"type": "object", "additionalProperties": false,
 
 with ggufx.Runtime() as rt, ggufx.File.open(rt, sys.argv[1]) as file:
     model, tokenizer = ggufx.Model(rt, file), ggufx.Tokenizer(file)
-    session = ggufx.Session(model)
     grammar = ggufx.Grammar(
         rt, tokenizer, kind=ggufx.GrammarKind.JSON_SCHEMA, text=SCHEMA, flags=ggufx.GrammarFlags.COMPACT)
-    generator = ggufx.Generator(session, grammar=grammar)
-    generator.set_prompt(ggufx.Prompt(text="Once upon a time"))
-    while (event := generator.next()).kind != ggufx.EventKind.END:
-        print(event.text, end="")
-    print()
+    print(model.complete("Once upon a time", grammar=grammar))

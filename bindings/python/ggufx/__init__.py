@@ -9,11 +9,10 @@ from ._codes import *  # noqa: F403
 from ._library import LibraryError, library_path, load
 from ._safe import *  # noqa: F403
 from .detokenizer import Detokenizer, Tokenizer
-from .embedder import Embedder
 from .errors import *  # noqa: F403
 from .file import File
 from .ids import *  # noqa: F403
-from .lists import Imatrix, Listed, Quantizer
+from .lists import Listed
 from .matcher import Matcher
 from .matmul import matvec_many
 from .meta import Metas
@@ -27,8 +26,8 @@ from .writer import Writer
 __version__ = "0.1.0"
 
 __all__ = [
-    "Allocator", "AttentionHook", "AttentionView", "Detokenizer", "Embedder", "Executor", "File", "Imatrix",
-    "LibraryError", "Listed", "Matcher", "Metas", "Progress", "Quantizer", "Runtime", "Session", "Tensor",
+    "Allocator", "AttentionHook", "AttentionView", "Detokenizer", "Executor", "File",
+    "LibraryError", "Listed", "Matcher", "Metas", "Progress", "Runtime", "Session", "Tensor",
     "Tokenizer", "Writer", "dequantize", "library_path", "load", "matvec_many", "quantize",
 ]
 __all__ += _safe.__all__

@@ -66,9 +66,9 @@ class Object:
         CLASSES[cls._kind] = cls  # the last one: a class by hand extends a generated one
 
     @classmethod
-    def _made(cls: type[Self], own: Handle, parent: Object | None) -> Self:
+    def _made(cls: type[Self], own: Handle, parent: Object | None, callbacks: Sequence[Rethrows] = ()) -> Self:
         made = cls.__new__(cls)
-        made._take(own, parent)
+        made._take(own, parent, callbacks=callbacks)
         return made
 
     def _take(self, own: Handle, parent: Object | None, options: Any = None, callbacks: Sequence[Rethrows] = ()) -> None:

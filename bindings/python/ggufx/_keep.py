@@ -97,6 +97,7 @@ class Keep:
             raise argument(f"a {type(of).__name__} is no {CLASSES[kind].__name__}")
         handle = of._handle
         self._kept.append(handle)
+        self.callbacks += of._callbacks
         return handle.value
 
     def objects(self, of: Sequence[Object] | None, kind: str) -> tuple[int | None, int]:
@@ -145,11 +146,12 @@ class Keep:
         self._kept += [of, at, lengths]
         return addressof(at), addressof(lengths)
 
-    def texts_of(self, kind: type[Structure], values: Sequence[Text] | None) -> tuple[int | None, int]:
+    def addressed(self, kind: type[Structure], made: Callable[[T], tuple[int | None, int]],
+                  values: Sequence[T] | None) -> tuple[int | None, int]:
         """Address of structs that have an address and a length, and their number."""
         if values is None:
             return None, 0
-        of: Any = (kind * max(len(values), 1))(*map(self.text, values))  # type: ignore[misc]
+        of: Any = (kind * max(len(values), 1))(*map(made, values))  # type: ignore[misc]
         self._kept.append(of)
         return addressof(of), len(values)
 

@@ -6,20 +6,21 @@ from __future__ import annotations
 from ctypes import (POINTER, byref, c_double, c_float, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p,
     cast, sizeof, string_at)
 from dataclasses import dataclass
-from typing import Any, Callable, Mapping, Sequence
+from typing import Any, Callable, Generator as Iteration, Mapping, Sequence
 
 from . import _raw
 from ._buffers import (Array, Buffer, Doubles, F32, F64, Floats, I32, I64, Ints, Ints32, U32, U64, U8, address,
     address_or_none, copied, count, equal, fresh, numbers, raw_bytes, reads, records, room_for, structs_at,
     writes)
 from ._callbacks import (Following, Progress, callback, fill_whole)
-from ._shapes import (AttentionHook, KvShapes, MatcherShapes, SessionShapes, rows_of)
+from ._shapes import (AttentionHook, EmbedderShapes, KvShapes, MatcherShapes, SessionShapes, rows_of)
 from ._facts import (written, Path, Text, bytes_at, path_bytes, terminated, text_at, text_or_none, to_bytes)
-from ._handle import (KINDS, Object, Self, borrowed, turns_of)
+from ._handle import (CLASSES, KINDS, Object, Self, borrowed, turns_of)
 from ._keep import (Keep, Room, Structs, asked_twice)
 from ._library import (lib)
+from .lists import (Listed)
 from ._error import (present)
-from .errors import (check)
+from .errors import (check, class_of)
 from .ids import (AdapterKind, ChatCallForm, ChatFeatures, ChatNotation, ChatParserStateFlags, CpuFeatures,
     DecodeFlags, DecodeOptionsFlags, DeviceFlags, End, EstimateFlags, EvalFlags, EventKind, Fma, GeneratorFlags,
     GeneratorState, ImatrixFormat, Isa, KvFlags, LayerFlags, LayerKind, LogLevel, MatcherFlags, ModelFlags,
@@ -53,6 +54,7 @@ __all__ = [
     "EditFacts",
     "EditOptions",
     "EmbedOptions",
+    "Embedder",
     "EmbedderFacts",
     "EstimateFacts",
     "EstimateOptions",
@@ -70,6 +72,7 @@ __all__ = [
     "GeneratorOptions",
     "Grammar",
     "GrammarOptions",
+    "Imatrix",
     "ImatrixEntry",
     "ImatrixFacts",
     "ImatrixOptions",
@@ -96,6 +99,7 @@ __all__ = [
     "PreTokenizerFacts",
     "Prompt",
     "PromptPart",
+    "Quantizer",
     "QuantizerFacts",
     "QuantizerOptions",
     "QuantizerRunOptions",
@@ -109,7 +113,6 @@ __all__ = [
     "TemperatureOptions",
     "TensorFacts",
     "TokenFacts",
-    "TokenList",
     "TokenizerFacts",
     "TypeFacts",
     "WriteOptions",
@@ -952,17 +955,6 @@ class EmbedderFacts:
 
 
 @dataclass
-class TokenList:
-    """Token ids of one text. It never grows."""
-
-    tokens: Ints
-    """Ids of the vocabulary."""
-
-    def _fill(self, o: _raw.ggufx_token_list, keep: Keep) -> None:
-        o.tokens, o.n_tokens = keep.array(self.tokens, I32, "tokens")
-
-
-@dataclass
 class OpenOptions:
     """Options of File.open."""
 
@@ -1140,7 +1132,7 @@ class GeneratorOptions:
         o.sampler = keep.object(self.sampler, "ggufx_sampler")
         o.grammar = keep.object(self.grammar, "ggufx_grammar")
         o.chat = keep.object(self.chat, "ggufx_chat_template")
-        o.stops, o.n_stops = keep.texts_of(_raw.ggufx_text, self.stops)
+        o.stops, o.n_stops = keep.addressed(_raw.ggufx_text, keep.text, self.stops)
         o.draft = keep.struct(_raw.ggufx_draft_options, self.draft)
         o.n_logprobs = self.n_logprobs
         if self.max_reasoning is not None:
@@ -2799,7 +2791,7 @@ class Device(Object):
             return DeviceFacts._of(out)
 
 
-class Embedder(Object):
+class Embedder(EmbedderShapes):
     """Scratch memory, and keys and values of one layer. Exclusive. Keeps its model alive."""
 
     _kind = "ggufx_embedder"
@@ -2821,12 +2813,12 @@ class Embedder(Object):
         """
         e = _raw.ggufx_error()
         with Keep() as call_:
-            options_ = call_.struct(_raw.ggufx_embed_options,
-                EmbedOptions(n_context=n_context, n_batch=n_batch, pooling=pooling, dimensions=dimensions, matmul_flags=matmul_flags,
-                flags=flags))
+            asked_ = EmbedOptions(n_context=n_context, n_batch=n_batch, pooling=pooling, dimensions=dimensions,
+                matmul_flags=matmul_flags, flags=flags)
+            options_ = call_.struct(_raw.ggufx_embed_options, asked_)
             own = KINDS["ggufx_embedder"]()
             check(lib.ggufx_embedder_create(byref(own), model._handle, options_, byref(e)), e)
-            self._take(own, model)
+            self._take(own, model, asked_)
 
     @property
     def info(self) -> EmbedderFacts:
@@ -2837,6 +2829,27 @@ class Embedder(Object):
             out = _raw.ggufx_embedder_facts(struct_size=sizeof(_raw.ggufx_embedder_facts))
             check(lib.ggufx_embedder_info(byref(out), own, byref(e)), e)
             return EmbedderFacts._of(out)
+
+    def embed(self, texts: Sequence[Ints], *, out: Buffer | None = None,
+            progress: Progress | None = None) -> Floats:
+        """Embeds inputs of token ids.
+
+        out       f32 [n_texts][dimensions], n_out floats in all. With Pooling.NONE one row per
+                  used token. Undefined after a failure.
+        texts     the inputs, at least one id each. They include the special tokens that the model was
+                  trained with (TokenizeFlags.ADD_SPECIAL).
+        progress  counts tokens, polled between layers and within products. None: cannot be cancelled.
+
+        Token types are 0 for models that have them. As many inputs as fit are computed together. Models
+        with recurrent layers, or layers that read the keys of another layer, compute one at a time.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as call_:
+            texts_ = call_.addressed(_raw.ggufx_token_list, lambda x: call_.array(x, I32, "texts"), texts)[0]
+            out_ = room_for(out, (self._rows(texts), self._info.dimensions), F32, "out")
+            self._check(lib.ggufx_embed(address(out_), out_.size, self._handle, texts_, len(texts), call_.follow(progress),
+                byref(e)), e, call_)
+            return out_
 
 
 class File(Object):
@@ -3142,7 +3155,7 @@ class Generator(Object):
                 flags=flags))
             own = KINDS["ggufx_generator"]()
             check(lib.ggufx_generator_create(byref(own), session._handle, options_, byref(e)), e)
-            self._take(own, session)
+            self._take(own, session, callbacks=call_.callbacks)
 
     def set_prompt(self, prompt: Prompt) -> None:
         """Sets the prompt and starts again.
@@ -3269,7 +3282,7 @@ class Generator(Object):
             read_, user_ = call_.on(_CALL_1, read, lambda f, data_, n_: fill_whole(data_, n_, f))
             own = KINDS["ggufx_generator"]()
             call_.end(lib.ggufx_generator_load(byref(own), session._handle, options_, read_, user_, byref(e)), e)
-            return cls._made(own, session)
+            return cls._made(own, session, callbacks=call_.callbacks)
 
     def tokens(self) -> Ints32:
         """Copies the token ids of prompt and output.
@@ -3293,6 +3306,27 @@ class Generator(Object):
             out = _raw.ggufx_generator_facts(struct_size=sizeof(_raw.ggufx_generator_facts))
             check(lib.ggufx_generator_info(byref(out), own, byref(e)), e)
             return GeneratorFacts._of(out)
+
+    def prompt(self, prompt: Text | Prompt, *, progress: Progress | None = None) -> Iteration[Event, None, None]:
+        """Sets a prompt, and gives its events; EventKind.END is the last one. A fault of this generator alone
+        is raised. Closing the iterator cancels the output.
+        """
+        self.set_prompt(prompt if isinstance(prompt, Prompt) else Prompt(text=prompt))
+        return self._events(progress)
+
+    def _events(self, progress: Progress | None) -> Iteration[Event, None, None]:
+        try:
+            while True:
+                event = self.next(progress=progress)
+                if event.end == End.ERROR:
+                    raise class_of(event.status)(f"{event.status.name}: {event.text}")
+                yield event
+                if event.kind == EventKind.END:
+                    return
+        except GeneratorExit:
+            if not self.closed:
+                self.cancel()
+            raise
 
 
 class ChatPrompt(Object):
@@ -3541,6 +3575,16 @@ class Imatrix(Object):
         e = _raw.ggufx_error()
         with self._turns.reading, Following() as call_:
             call_.end(lib.ggufx_imatrix_write(self._handle, path_bytes(path), format, call_.follow(progress), byref(e)), e)
+
+    @property
+    def entries(self) -> Listed[ImatrixEntry]:
+        """Those of entry_at, by number and by name."""
+        return Listed(lambda: self.info.n_entries, self.entry_at, self.find)
+
+    @property
+    def datasets(self) -> Listed[str]:
+        """Those of dataset_at, by number."""
+        return Listed(lambda: self.info.n_datasets, self.dataset_at)
 
 
 class KvCache(KvShapes):
@@ -3964,6 +4008,21 @@ class Tokenizer(Object):
             out), e)
         return out.bytes()
 
+    def detokenize_stream(self, state: _raw.ggufx_detokenizer_state, ids: Ints) -> bytes:
+        """Converts token ids to text as Tokenizer.detokenize does, for ids that come one after another
+        (streaming).
+
+        Bytes of a character are kept in *state until it is complete or invalid. Each part is therefore
+        valid UTF-8 if the text is. With DetokenizeFlags.FLUSH all bytes are written. The parts together
+        are the bytes that Tokenizer.detokenize returns for all ids. After a failure the state is as before.
+        """
+        e = _raw.ggufx_error()
+        ids_ = numbers(ids, I32, "ids")
+        out = Room(U8, 1024 + 8 * ids_.size)
+        check(asked_twice(lambda: lib.ggufx_detokenize_stream(out.at, out.n, byref(out.needed), byref(state), self._handle, address(ids_), ids_.size, byref(e)),
+            out), e)
+        return out.bytes()
+
     def token_info(self, id: int) -> TokenFacts:
         """Describes a token."""
         e = _raw.ggufx_error()
@@ -4018,6 +4077,27 @@ class Model(Object):
         out = _raw.ggufx_layer_facts(struct_size=sizeof(_raw.ggufx_layer_facts))
         check(lib.ggufx_model_layer_info(byref(out), own, layer, byref(e)), e)
         return LayerFacts._of(out)
+
+    def generate(self, prompt: Text | Prompt, *, max_tokens: int = 0, tokenizer: Tokenizer | None = None,
+            sampler: Sampler | None = None, grammar: Grammar | None = None, chat: ChatTemplate | None = None,
+            stops: Sequence[Text] | None = None, draft: DraftOptions | None = None, n_logprobs: int = 0,
+            max_reasoning: int | None = None, flags: int = 0,
+            progress: Progress | None = None) -> Iteration[Event, None, None]:
+        """Generator.prompt in a new session; options as those of a generator."""
+        session: Any = CLASSES["ggufx_session"]
+        return Generator(session(self), max_tokens=max_tokens, tokenizer=tokenizer, sampler=sampler,
+            grammar=grammar, chat=chat, stops=stops, draft=draft, n_logprobs=n_logprobs,
+            max_reasoning=max_reasoning, flags=flags).prompt(prompt, progress=progress)
+
+    def complete(self, prompt: Text | Prompt, *, max_tokens: int = 0, tokenizer: Tokenizer | None = None,
+            sampler: Sampler | None = None, grammar: Grammar | None = None, chat: ChatTemplate | None = None,
+            stops: Sequence[Text] | None = None, draft: DraftOptions | None = None, n_logprobs: int = 0,
+            max_reasoning: int | None = None, flags: int = 0, progress: Progress | None = None) -> str:
+        """The answer that generate gives, as one text."""
+        events = self.generate(prompt, max_tokens=max_tokens, tokenizer=tokenizer, sampler=sampler,
+            grammar=grammar, chat=chat, stops=stops, draft=draft, n_logprobs=n_logprobs,
+            max_reasoning=max_reasoning, flags=flags, progress=progress)
+        return "".join(event.text for event in events if event.kind == EventKind.TEXT)
 
 
 class Session(SessionShapes):
@@ -4239,7 +4319,7 @@ class Session(SessionShapes):
                 bos, options_, byref(e)), e, call_)
             return EvalFacts._of(out)
 
-    def eval_continuations(self, context: Ints, continuations: Sequence[TokenList], *,
+    def eval_continuations(self, context: Ints, continuations: Sequence[Ints], *,
             progress: Progress | None = None) -> Doubles:
         """Computes the log-probabilities of several continuations of one context: a multiple-choice
         question.
@@ -4255,7 +4335,8 @@ class Session(SessionShapes):
         e = _raw.ggufx_error()
         with self._turns.changing, Following() as call_:
             context_ = numbers(context, I32, "context")
-            continuations_ = call_.structs(_raw.ggufx_token_list, continuations)[0]
+            continuations_ = call_.addressed(_raw.ggufx_token_list, lambda x: call_.array(x, I32, "continuations"),
+                continuations)[0]
             out = fresh(len(continuations), F64)
             self._check(lib.ggufx_eval_continuations(address(out), self._handle, address(context_), context_.size,
                 continuations_, len(continuations), call_.follow(progress), byref(e)), e, call_)
@@ -4416,6 +4497,11 @@ class Quantizer(Object):
         with self._turns.changing, Following() as call_:
             self._check(lib.ggufx_quantizer_finish(self._handle, path_bytes(path), call_.follow(progress), byref(e)), e,
                 call_)
+
+    @property
+    def tensors(self) -> Listed[QuantizerTensorFacts]:
+        """Those of tensor_at, by number."""
+        return Listed(lambda: self.info.n_tensors, self.tensor_at)
 
 
 class Sampler(Object):

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
-from ._buffers import Buffer, equal
+from ._buffers import Buffer, Ints, equal
 from ._error import argument
 from ._handle import Object
+from .ids import Pooling
 
 if TYPE_CHECKING:
-    from ._safe import DecodeItem
+    from ._safe import DecodeItem, EmbedderFacts
     from .session import AttentionView
 
 # Looks at attention; False ends the decode with CancelledError.
@@ -33,6 +34,21 @@ class SessionShapes(Object):
     def _attention(self, hook: AttentionHook | None, keep: Any) -> int | None:
         """Address of the struct of a hook."""
         raise NotImplementedError
+
+
+class EmbedderShapes(Object):
+    @property
+    def info(self) -> EmbedderFacts:
+        raise NotImplementedError
+
+    def _begin(self, parent: Any, options: Any) -> None:
+        self._info = self.info
+
+    def _rows(self, texts: Sequence[Ints]) -> int:
+        """One for each text; with Pooling.NONE one for each token."""
+        if self._info.pooling != Pooling.NONE:
+            return len(texts)
+        return sum(min(np.size(text), self._info.n_context) for text in texts)
 
 
 class MatcherShapes(Object):

@@ -4,13 +4,8 @@ SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
-from ctypes import byref
-
 from . import _raw, _safe
-from ._buffers import I32, U8, Ints, address, numbers
-from ._keep import Room, asked_twice
-from ._library import lib
-from .errors import check
+from ._buffers import Ints
 from .ids import DetokenizeFlags
 
 
@@ -45,10 +40,5 @@ class Detokenizer:
         return rest
 
     def _part(self, ids: Ints, flags: int) -> str:
-        of, e = numbers(ids, I32, "ids"), _raw.ggufx_error()
         self._state.flags = flags
-        out = Room(U8, 8 * of.size + 8)
-        check(asked_twice(lambda: lib.ggufx_detokenize_stream(
-            out.at, out.n, byref(out.needed), byref(self._state), self._tokenizer._handle,
-            address(of), of.size, byref(e)), out), e)
-        return out.bytes().decode("utf-8", "replace")
+        return self._tokenizer.detokenize_stream(self._state, ids).decode("utf-8", "replace")

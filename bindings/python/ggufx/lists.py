@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from typing import Callable, Sequence, TypeVar, overload
 
-from . import _safe
-from ._safe import ImatrixEntry, QuantizerTensorFacts
 from .errors import NotFoundError
 
 T = TypeVar("T")
@@ -49,23 +47,3 @@ class Listed(Sequence[T]):
             return isinstance(name, str) and self.find(name) >= 0
         except NotFoundError:
             return False
-
-
-class Imatrix(_safe.Imatrix):
-    __doc__ = _safe.Imatrix.__doc__
-
-    @property
-    def entries(self) -> Listed[ImatrixEntry]:
-        """Entries by number, and by the name of their tensor."""
-        return Listed(lambda: self.info.n_entries, self.entry_at, self.find)
-
-
-class Quantizer(_safe.Quantizer):
-    __doc__ = _safe.Quantizer.__doc__
-
-    @property
-    def tensors(self) -> Listed[QuantizerTensorFacts]:
-        """The plan of each tensor, in the order they are written."""
-        return Listed(lambda: self.info.n_tensors, self.tensor_at)
-
-

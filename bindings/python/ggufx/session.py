@@ -1,23 +1,20 @@
-"""What attention computes, and text after text.
+"""What attention computes.
 
 SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
 from ctypes import POINTER, addressof, c_float, c_int32, c_size_t, c_uint32, c_uint64, c_void_p, cast, sizeof
-from typing import Iterator
 
 import numpy as np
 
 from . import _raw, _safe
-from ._buffers import F32, I32, Floats, Ints, numbers
-from ._callbacks import Following, Progress, callback
-from ._safe import DecodeItem, LayerFacts, Model, Sampler
+from ._buffers import F32, Floats
+from ._callbacks import Following, callback
+from ._safe import LayerFacts, Model
 from ._shapes import AttentionHook
-from .detokenizer import Tokenizer
 from .errors import StateError
-from .ids import DecodeFlags, LayerFlags, TokenFlags
-from .matcher import Matcher
+from .ids import LayerFlags
 
 _LAYER = callback(c_int32, c_uint32, c_uint64, c_size_t, c_void_p, c_void_p, c_void_p, c_void_p)
 
@@ -88,21 +85,3 @@ class Session(_safe.Session):
             return hook(view)
         finally:
             view._open = False
-
-    def generate(self, tokens: Ints, sampler: Sampler, n: int | None = None, *,
-                 tokenizer: Tokenizer | None = None, matcher: Matcher | None = None,
-                 progress: Progress | None = None) -> Iterator[int]:
-        """Decode tokens on sequence 0, then yield sampled ids, at most n. Ends when the context is full, and
-        with a tokenizer before an end-of-generation token. A yielded id is decoded when the
-        next one is requested. A matcher constrains the ids and advances with them."""
-        logits, given = np.empty((1, self.n_vocab), F32), 0
-        following = numbers(tokens, I32, "tokens")
-        while (n is None or given < n) and len(self) + following.size <= self.n_context:
-            new = DecodeItem(0, flags=DecodeFlags.LOGITS, tokens=following)
-            now = self.decode([new], progress=progress, logits=logits)[0]
-            id, _ = sampler.sample(now, matcher=matcher)
-            if tokenizer is not None and tokenizer.token_info(id).flags & TokenFlags.EOG:
-                return
-            yield id
-            given += 1
-            following = np.array([id], I32)

@@ -75,6 +75,12 @@ class Chains(Case):
         gc.collect()
         for _ in range(2):
             self.assertRaises(KeyError, clone.sample, LOGITS)
+        sampler = Sampler(self.rt, 1024, 0)
+        sampler.add_host(broken)
+        events = Model(self.rt, self.demo()).generate("Nib", sampler=sampler)
+        del sampler  # so does a generator
+        gc.collect()
+        self.assertRaises(KeyError, next, events)
         last = self.chain()
         last.add_mirostat(version=1)
         self.fails(Status.STATE, last.add_top_k, 1)
@@ -92,12 +98,10 @@ class Drafts(Case):
         generator = Generator(session, flags=GeneratorFlags.IDS_ONLY | GeneratorFlags.IGNORE_EOG, max_tokens=60,
                               sampler=Sampler(self.rt, 1024, 3), draft=draft)
         session.close()  # it stays as long as the generator
-        generator.set_prompt(Prompt(tokens=PROMPT))
-        ids: list[int] = []
-        while (event := generator.next()).kind != EventKind.END:
-            ids += [token.id for token in event.tokens]
+        *events, end = generator.prompt(Prompt(tokens=PROMPT))
+        ids = [token.id for event in events for token in event.tokens]
         info = generator.info
-        self.assertEqual((event.end, len(ids), info.n_tokens), (End.LENGTH, 60, 60))
+        self.assertEqual((end.end, len(ids), info.n_tokens), (End.LENGTH, 60, 60))
         self.assertLessEqual(info.n_accepted, info.n_drafted)
         return ids, info.n_drafted
 

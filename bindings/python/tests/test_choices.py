@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 import ggufx
-from ggufx import Imatrix, Model, Session, Status, TokenList
+from ggufx import Imatrix, Model, Session, Status
 
 from .common import Case, item
 
@@ -35,7 +35,7 @@ class Choices(Case):
 
     def test_endings_have_the_sums_of_their_tokens(self) -> None:
         session, endings = self.session(), [[302], [303, 304], [302, 305, 306]]
-        got, want = session.eval_continuations(CONTEXT, list(map(TokenList, endings))), []
+        got, want = session.eval_continuations(CONTEXT, endings), []
         for ending in endings:
             total = 0.0
             for i, id in enumerate(ending):
@@ -44,9 +44,9 @@ class Choices(Case):
             want.append(total)
             session.truncate(0, 0)
         self.near(got, want, 0.05)  # products of one column and of many have other bits
-        self.fails(Status.ARGUMENT, session.eval_continuations, CONTEXT, [TokenList([302]), TokenList([])])
-        self.fails(Status.CAPACITY, session.eval_continuations, CONTEXT, [TokenList([302] * 64)])
-        self.fails(Status.CANCELLED, session.eval_continuations, CONTEXT, [TokenList([302])],
+        self.fails(Status.ARGUMENT, session.eval_continuations, CONTEXT, [[302], []])
+        self.fails(Status.CAPACITY, session.eval_continuations, CONTEXT, [[302] * 64])
+        self.fails(Status.CANCELLED, session.eval_continuations, CONTEXT, [[302]],
                    progress=lambda done, total: False)
         self.assertEqual(len(session), 0)
 

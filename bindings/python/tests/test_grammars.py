@@ -9,7 +9,8 @@ import re
 
 import numpy as np
 from ggufx import (
-    Grammar, GrammarFlags, GrammarKind, Matcher, MatcherFlags, Model, Sampler, Session, Status, Tokenizer)
+    Generator, Grammar, GrammarFlags, GrammarKind, Matcher, MatcherFlags, Model, Prompt, Sampler, Session, Status,
+    Tokenizer)
 
 from .common import Case
 
@@ -59,11 +60,8 @@ class Grammars(Case):
         schema = {"type": "array", "items": {"enum": ["é", 1]}, "minItems": 1, "maxItems": 3}
         grammar = self.schema(schema, GrammarFlags.COMPACT)
         for seed in range(3):
-            session.truncate(0, 0)
-            sampler = Sampler(self.rt, 1024, seed)
-            ids = list(session.generate([1], sampler, tokenizer=self.tokenizer,
-                                        matcher=Matcher(grammar)))
-            items = json.loads(self.tokenizer.detokenize(ids, flags=2))
+            with Generator(session, sampler=Sampler(self.rt, 1024, seed), grammar=grammar) as generator:
+                items = json.loads("".join(event.text for event in generator.prompt(Prompt(tokens=[1]))))
             self.assertTrue(1 <= len(items) <= 3 and all(item in ("é", 1) for item in items), items)
         matcher = Matcher(Grammar(self.rt, self.tokenizer, text=GBNF))
         sampler, text = Sampler(self.rt, 1024, 0), []

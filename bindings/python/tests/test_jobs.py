@@ -95,7 +95,7 @@ class Jobs(Case):
         m = Imatrix.open_memory(self.rt, old_imatrix())
         info = m.info
         self.assertEqual((info.n_entries, info.n_datasets, info.format), (2, 1, ImatrixFormat.DAT))
-        self.assertEqual((len(m.entries), m.dataset_at(0)), (2, "text"))
+        self.assertEqual((len(m.entries), m.dataset_at(0), [*m.datasets]), (2, "text", ["text"]))
         self.assertIn("a.weight", m.entries)
         self.assertNotIn("c.weight", m.entries)
         first = m.entries["a.weight"]

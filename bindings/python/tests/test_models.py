@@ -4,13 +4,14 @@ SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
+from unittest import mock
 
 import numpy as np
 
 import ggufx
 from ggufx import (
-    AttentionView, DecodeFlags, DetokenizeFlags, Detokenizer, Embedder, EmbedFlags, LayerKind, MatmulFlags, Model,
-    Pooling, PreFlags, Sampler, Session, Status, TokenFlags, Tokenizer, TokenizeFlags, TokenizerFlags)
+    AttentionView, DecodeFlags, DetokenizeFlags, Detokenizer, Embedder, EmbedFlags, End, Event, EventKind, Generator,
+    GeneratorFlags, LayerKind, MatmulFlags, Model, Pooling, PreFlags, Prompt, Sampler, Session, Status, TokenFlags, Tokenizer, TokenizeFlags, TokenizerFlags)
 
 from .common import Case, item
 
@@ -25,13 +26,14 @@ class Models(Case):
         sampler = Sampler(self.rt, info.n_vocab, 7)
         sampler.add_top_k(top_k)
         sampler.add_temperature(temperature)
-        ids = tokenizer.tokenize("Once upon a time", flags=TokenizeFlags.ADD_SPECIAL).tolist()
-        ids += session.generate(ids, sampler, 40 - len(ids), tokenizer=tokenizer)
-        return tokenizer.detokenize_text(ids)
+        generator = Generator(session, sampler=sampler, tokenizer=tokenizer, max_tokens=34)
+        session.close()
+        return "".join(event.text for event in generator.prompt("Once upon a time"))
 
     def test_the_demo_model_tells_a_story(self) -> None:
         told = self.story()
-        self.assertTrue(told.startswith("Once upon a time") and len(told) > 60, told)
+        self.assertGreater(len(told), 60, told)
+        self.assertEqual(Model(self.rt, self.demo()).complete("Once upon a time", max_tokens=34), told)
         warm = self.story(40, 1.5)
         self.assertEqual(told, self.story())
         self.assertEqual(self.story(40, 1.5), warm)
@@ -73,15 +75,23 @@ class Models(Case):
 
     def test_generation_ends(self) -> None:
         file = self.demo()
-        session, sampler = Session(Model(self.rt, file), n_context=8), Sampler(self.rt, 1024, 0)
-        self.assertEqual(len(list(session.generate([1, 300], sampler))), 7)  # the context is full
+        session = Session(Model(self.rt, file), n_context=8)
+        generator = Generator(session, flags=GeneratorFlags.IDS_ONLY | GeneratorFlags.IGNORE_EOG)
+        prompt = Prompt(tokens=[1, 300])
+        *events, end = generator.prompt(prompt)
+        self.assertEqual((len(events), end.kind, end.end), (7, EventKind.END, End.CONTEXT))
         self.assertEqual(len(session), 8)
-        session.truncate(0, 0)
-        self.assertEqual(len(list(session.generate([1, 300], sampler, 3))), 3)
-        self.assertEqual(len(session), 4)  # the last one given is not decoded
-        self.fails(Status.CANCELLED, list, session.generate([5], sampler,
-                                                            progress=lambda d, t: False))
-        self.assertEqual(len(session), 4)
+        self.fails(Status.CANCELLED, list, generator.prompt(prompt, progress=lambda d, t: False))
+        self.assertEqual(len(session), 1)  # which the prompt shares, and no other
+        broken_off = generator.prompt(prompt)
+        self.assertEqual(next(broken_off).kind, EventKind.TEXT)
+        broken_off.close()
+        self.assertEqual(generator.next().end, End.CANCELLED)
+        self.assertEqual([event.tokens for event in generator.prompt(prompt)][:7], [event.tokens for event in events])
+        self.fails(Status.UNSUPPORTED, generator.prompt, "text")
+        fault = Event(EventKind.END, End.ERROR, Status.VALUE, 0, "no number", ())
+        with mock.patch.object(Generator, "next", return_value=fault):
+            self.assertEqual(str(self.fails(Status.VALUE, list, generator.prompt(prompt))), "VALUE: no number")
 
     def test_layers_and_other_keys(self) -> None:
         file = self.demo()
@@ -187,12 +197,12 @@ class Models(Case):
         unit = Embedder(model, dimensions=16, flags=EmbedFlags.NORMALIZE).embed(texts[:1])
         self.near(float((unit * unit).sum()), 1, 1e-5)
         out = np.empty((3, 256), np.float32)
-        self.assertIs(embedder.embed(texts, out), out)
+        self.assertIs(embedder.embed(texts, out=out), out)
         self.same(out, every)
         self.assertGreater(self.rt.embedder_estimate(file), self.rt.embedder_estimate(file, n_context=8, n_batch=8))
         self.assertEqual(self.fails(Status.ARGUMENT, embedder.embed, [[1], []]).index, 1)
         self.fails(Status.ARGUMENT, embedder.embed, [])
-        self.fails(Status.ARGUMENT, embedder.embed, texts, np.empty((2, 256), np.float32))
+        self.fails(Status.ARGUMENT, embedder.embed, texts, out=np.empty((2, 256), np.float32))
         self.fails(Status.CANCELLED, embedder.embed, texts, progress=lambda done, total: False)
         self.fails(Status.UNSUPPORTED, Embedder, model, pooling=Pooling.RANK)
         embedder.close()

@@ -10,36 +10,32 @@
 
 pub type ggufx_status = i32;
 
-/// C's `char`: unsigned on Arm, POWER, RISC-V and s390x outside of Apple's and Microsoft's systems.
-#[cfg(all(
-    any(
-        target_arch = "aarch64",
-        target_arch = "arm",
-        target_arch = "powerpc",
-        target_arch = "powerpc64",
-        target_arch = "riscv32",
-        target_arch = "riscv64",
-        target_arch = "s390x"
-    ),
-    not(target_vendor = "apple"),
-    not(windows)
-))]
-pub type c_char = u8;
-/// C's `char`: signed here.
-#[cfg(not(all(
-    any(
-        target_arch = "aarch64",
-        target_arch = "arm",
-        target_arch = "powerpc",
-        target_arch = "powerpc64",
-        target_arch = "riscv32",
-        target_arch = "riscv64",
-        target_arch = "s390x"
-    ),
-    not(target_vendor = "apple"),
-    not(windows)
-)))]
-pub type c_char = i8;
+macro_rules! c_char {
+    ($($unsigned:tt)*) => {
+        /// C's `char`.
+        #[cfg($($unsigned)*)]
+        pub type c_char = u8;
+        /// C's `char`.
+        #[cfg(not($($unsigned)*))]
+        pub type c_char = i8;
+    };
+}
+// Unsigned on Arm, POWER, RISC-V and s390x outside of Apple's and Microsoft's systems.
+c_char! {
+    all(
+        any(
+            target_arch = "aarch64",
+            target_arch = "arm",
+            target_arch = "powerpc",
+            target_arch = "powerpc64",
+            target_arch = "riscv32",
+            target_arch = "riscv64",
+            target_arch = "s390x"
+        ),
+        not(target_vendor = "apple"),
+        not(windows)
+    )
+}
 
 #[cfg(not(feature = "dlopen"))]
 macro_rules! functions {

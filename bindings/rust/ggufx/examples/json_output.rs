@@ -1,8 +1,8 @@
 //! Structured output: constrained decoding of JSON that matches a JSON Schema.
 // SPDX-License-Identifier: MIT
 use ggufx::{
-    EventKind, File, Generator, GeneratorOptions, Grammar, GrammarFlags, GrammarKind,
-    GrammarOptions, Model, Prompt, Result, Runtime, Session, SessionOptions, Tokenizer,
+    File, Generator, GeneratorOptions, Grammar, GrammarFlags, GrammarKind, GrammarOptions, Model,
+    Result, Runtime, Session, SessionOptions, Tokenizer,
 };
 
 const SCHEMA: &str = r#"{"type": "object", "additionalProperties": false,
@@ -25,13 +25,8 @@ fn main() -> Result<()> {
     let grammar = Grammar::new(&rt, &tokenizer, options)?;
     let options = GeneratorOptions { grammar: Some(&grammar), ..Default::default() };
     let mut generator = Generator::new(&mut session, options)?;
-    generator.set_prompt(Prompt { text: Some("Once upon a time"), ..Default::default() })?;
-    loop {
-        let event = generator.next(Default::default())?;
-        if event.kind == EventKind::END {
-            break;
-        }
-        print!("{}", String::from_utf8_lossy(event.text));
+    for event in generator.prompt("Once upon a time")? {
+        print!("{}", event?.text);
     }
     println!();
     Ok(())

@@ -1,9 +1,6 @@
 //! Greedy generation: a prompt, then the events of a generator.
 // SPDX-License-Identifier: MIT
-use ggufx::{
-    EventKind, File, Generator, GeneratorOptions, Model, Prompt, Result, Runtime, Session,
-    SessionOptions,
-};
+use ggufx::{File, Generator, GeneratorOptions, Model, Result, Runtime, Session, SessionOptions};
 
 const PROMPT: &str = "Once upon a time";
 
@@ -15,14 +12,9 @@ fn main() -> Result<()> {
     let mut session = Session::new(&model, SessionOptions::default())?;
     let options = GeneratorOptions { max_tokens: 34, ..Default::default() };
     let mut generator = Generator::new(&mut session, options)?;
-    generator.set_prompt(Prompt { text: Some(PROMPT), ..Default::default() })?;
     print!("{}", PROMPT);
-    loop {
-        let event = generator.next(Default::default())?;
-        if event.kind == EventKind::END {
-            break;
-        }
-        print!("{}", String::from_utf8_lossy(event.text));
+    for event in generator.prompt(PROMPT)? {
+        print!("{}", event?.text);
     }
     println!();
     Ok(())

@@ -9,10 +9,13 @@ use crate::keep::{
 use crate::watch::{check, flow, guarded, on_read, on_write, status, watched};
 use crate::*;
 use ggufx_sys as sys;
+use std::any::Any;
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::ptr::{null, null_mut};
+use std::slice::from_raw_parts_mut;
+use std::sync::Arc;
 
 handle! {
     /// An adapter bound to a model. Immutable; keeps both alive.
@@ -676,7 +679,7 @@ impl ChatParser {
     /// Takes the next event; [`EventKind::NONE`] when there is none.
     ///
     /// Errors: `ARGUMENT`.
-    pub fn poll(&mut self) -> Result<Event<'_>> {
+    pub fn poll(&mut self) -> Result<Event> {
         let mut out = sized!(ggufx_event);
         check(|e| unsafe { sys::ggufx_chat_parser_poll(&mut out, self.as_raw(), e) })?;
         Ok(unsafe { Event::of(&out) })
@@ -1108,6 +1111,89 @@ impl File {
     }
 }
 
+impl<'f> Meta<'f> {
+    /// Returns the value of a key as an unsigned integer.
+    ///
+    /// The scalar getters convert types without loss:
+    ///
+    /// - u64 and i64 accept any integer type whose value fits, and bool as 0 or 1.
+    /// - f64 accepts f32, f64 and integers up to 2^53.
+    /// - bool accepts only bool; any non-zero byte is true.
+    ///
+    /// An array of exactly one such element is accepted as a scalar.
+    ///
+    /// Errors: `ARGUMENT`, `VALUE_TYPE`, `VALUE`.
+    pub fn u64(&self) -> Result<u64> {
+        self.file.meta_u64(self.index)
+    }
+
+    /// Returns the value of a key as a signed integer.
+    ///
+    /// Errors: `ARGUMENT`, `VALUE_TYPE`, `VALUE`.
+    pub fn i64(&self) -> Result<i64> {
+        self.file.meta_i64(self.index)
+    }
+
+    /// Returns the value of a key as a floating-point number.
+    ///
+    /// Errors: `ARGUMENT`, `VALUE_TYPE`, `VALUE`.
+    pub fn f64(&self) -> Result<f64> {
+        self.file.meta_f64(self.index)
+    }
+
+    /// Returns the value of a bool key as 0 or 1.
+    ///
+    /// Errors: `ARGUMENT`, `VALUE_TYPE`, `VALUE`.
+    pub fn bool(&self) -> Result<bool> {
+        self.file.meta_bool(self.index)
+    }
+
+    /// Returns a view of a string, borrowed from the file.
+    ///
+    /// Errors: `ARGUMENT`, `MALFORMED`, `VALUE_TYPE`.
+    pub fn string(&self) -> Result<&'f [u8]> {
+        self.file.meta_string(self.index)
+    }
+
+    /// Copies elements first .. first + n - 1 of an array of numbers or bools, converted as the
+    /// scalar getters do.
+    ///
+    /// - `out`: the elements. A scalar counts as an array of one.
+    ///
+    /// Errors: `ARGUMENT`, `VALUE_TYPE`, `VALUE`.
+    pub fn array_u64(&self, first: u64, n: usize) -> Result<Vec<u64>> {
+        self.file.meta_array_u64(self.index, first, n)
+    }
+
+    /// Copies array elements as signed integers.
+    ///
+    /// - `out`: the elements.
+    ///
+    /// Errors: `ARGUMENT`, `VALUE_TYPE`, `VALUE`.
+    pub fn array_i64(&self, first: u64, n: usize) -> Result<Vec<i64>> {
+        self.file.meta_array_i64(self.index, first, n)
+    }
+
+    /// Copies array elements as floating-point numbers.
+    ///
+    /// - `out`: the elements.
+    ///
+    /// Errors: `ARGUMENT`, `VALUE_TYPE`, `VALUE`.
+    pub fn array_f64(&self, first: u64, n: usize) -> Result<Vec<f64>> {
+        self.file.meta_array_f64(self.index, first, n)
+    }
+
+    /// Returns a view of element i of an array of strings, borrowed from the file.
+    ///
+    /// The first call on an array builds a sparse table of offsets, which can fail with MEMORY.
+    /// Later calls are quick.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `MALFORMED`, `VALUE_TYPE`.
+    pub fn array_string(&self, i: u64) -> Result<&'f [u8]> {
+        self.file.meta_array_string(self.index, i)
+    }
+}
+
 impl Tensor<'_> {
     /// Copies a tensor to the memory of a device.
     ///
@@ -1183,7 +1269,9 @@ impl Tensor<'_> {
 handle! {
     /// The generation loop of one sequence. Exclusive, together with its session. Keeps the
     /// session, the tokenizer, the grammar and the chat template alive.
-    Generator(ggufx_generator, ggufx_generator_destroy)
+    Generator(ggufx_generator, ggufx_generator_destroy) {
+        kept: Vec<Arc<dyn Any + Send + Sync>> // callbacks, shared with clones
+    }
 }
 
 impl Generator {
@@ -1195,11 +1283,12 @@ impl Generator {
     /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `UNSUPPORTED`, `MISMATCH`, `STATE`, `VOCAB`,
     /// `MISSING`.
     pub fn new(session: &mut Session, options: GeneratorOptions<'_>) -> Result<Self> {
+        let kept = options.sampler.map_or_else(Vec::new, |x| x.kept.clone());
         let held = Keep::new();
         let options = options.raw(&held)?;
         let mut out = null_mut();
         check(|e| unsafe { sys::ggufx_generator_create(&mut out, session.as_raw(), &options, e) })?;
-        Ok(Generator::of_raw(out))
+        Ok(Generator::of_raw(out, kept))
     }
 
     /// Sets the prompt and starts again.
@@ -1224,7 +1313,7 @@ impl Generator {
     /// Takes the next queued event; [`EventKind::NONE`] when there is none. Computes nothing.
     ///
     /// Errors: `ARGUMENT`.
-    pub fn poll(&mut self) -> Result<Event<'_>> {
+    pub fn poll(&mut self) -> Result<Event> {
         let mut out = sized!(ggufx_event);
         check(|e| unsafe { sys::ggufx_generator_poll(&mut out, self.as_raw(), e) })?;
         Ok(unsafe { Event::of(&out) })
@@ -1237,7 +1326,7 @@ impl Generator {
     /// cancelled gives its END, without a step.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `UNSUPPORTED`, `CAPACITY`, `CANCELLED`, `STATE`, `VALUE`.
-    pub fn next(&mut self, options: StepOptions<'_>) -> Result<Event<'_>> {
+    pub fn next(&mut self, options: StepOptions<'_>) -> Result<Event> {
         let held = Keep::new();
         let options = options.raw(&held)?;
         let mut out = sized!(ggufx_event);
@@ -1298,7 +1387,7 @@ impl Generator {
         let options = options.raw();
         let mut out = null_mut();
         check(|e| unsafe { sys::ggufx_generator_fork(&mut out, self.as_raw(), &options, e) })?;
-        Ok(Generator::of_raw(out))
+        Ok(Generator::of_raw(out, self.kept.clone()))
     }
 
     /// Writes a snapshot: token ids, the state of the sampler and queued events, about 5 bytes per
@@ -1329,6 +1418,7 @@ impl Generator {
         options: GeneratorOptions<'_>,
         mut read: &mut dyn Read,
     ) -> Result<Self> {
+        let kept = options.sampler.map_or_else(Vec::new, |x| x.kept.clone());
         let held = Keep::new();
         let options = options.raw(&held)?;
         let mut out = null_mut();
@@ -1342,7 +1432,7 @@ impl Generator {
                 e,
             )
         })?;
-        Ok(Generator::of_raw(out))
+        Ok(Generator::of_raw(out, kept))
     }
 
     /// Copies the token ids of prompt and output.
@@ -1377,6 +1467,51 @@ impl Generator {
         let mut out = sized!(ggufx_generator_facts);
         check(|e| unsafe { sys::ggufx_generator_info(&mut out, self.as_raw(), e) })?;
         Ok(unsafe { GeneratorFacts::of(&out) })
+    }
+}
+
+impl Generator {
+    /// Sets a prompt, and gives its events; [`EventKind::END`] is the last one. A fault of this
+    /// generator alone is an error. Dropping the iterator before the end cancels the output.
+    pub fn prompt<'a>(&mut self, prompt: impl Into<Prompt<'a>>) -> Result<Events<'_>> {
+        self.set_prompt(prompt.into())?;
+        Ok(Events { generator: self, ended: false })
+    }
+}
+
+/// The events of a prompt: see [`Generator::prompt`].
+#[derive(Debug)]
+pub struct Events<'g> {
+    generator: &'g mut Generator,
+    ended: bool,
+}
+
+impl Iterator for Events<'_> {
+    type Item = Result<Event>;
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let event = match self.generator.next(Default::default()) {
+            Ok(event) if event.end == End::ERROR => Err(Error::new(event.status, event.text)),
+            event => event,
+        };
+        self.ended = !matches!(&event, Ok(event) if event.kind != EventKind::END);
+        Some(event)
+    }
+}
+
+impl Drop for Events<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.generator.cancel();
+        }
+    }
+}
+
+impl<'a> From<&'a str> for Prompt<'a> {
+    fn from(text: &'a str) -> Self {
+        Prompt { text: Some(text), ..Default::default() }
     }
 }
 
@@ -2216,6 +2351,41 @@ impl Tokenizer {
         }
     }
 
+    /// Converts token ids to text as [`Tokenizer::detokenize`] does, for ids that come one after
+    /// another (streaming).
+    ///
+    /// Bytes of a character are kept in \*state until it is complete or invalid. Each part is
+    /// therefore valid UTF-8 if the text is. With [`DetokenizeFlags::FLUSH`] all bytes are written.
+    /// The parts together are the bytes that [`Tokenizer::detokenize`] returns for all ids. After a
+    /// failure the state is as before.
+    ///
+    /// Errors: `ARGUMENT`, `CAPACITY`.
+    pub fn detokenize_stream(
+        &self,
+        state: &mut sys::ggufx_detokenizer_state,
+        ids: &[i32],
+    ) -> Result<Vec<u8>> {
+        let mut out = unsafe { Room::<u8>::new(8 * ids.len() + 64) };
+        loop {
+            let done = check(|e| unsafe {
+                sys::ggufx_detokenize_stream(
+                    out.at().cast(),
+                    out.size(),
+                    &mut out.needed,
+                    state,
+                    self.as_raw(),
+                    ids.as_ptr(),
+                    ids.len(),
+                    e,
+                )
+            });
+            if !out.grows(&done) {
+                done?;
+                return Ok(out.filled());
+            }
+        }
+    }
+
     /// Describes a token.
     ///
     /// Errors: `ARGUMENT`.
@@ -2731,7 +2901,26 @@ impl Quantizer {
     }
 }
 
+handle! {
+    /// A chain of samplers, with its random state and the tokens that it accepted; exclusive.
+    Sampler(ggufx_sampler, ggufx_sampler_destroy) {
+        kept: Vec<Arc<dyn Any + Send + Sync>> // callbacks, shared with clones
+    }
+}
+
 impl Sampler {
+    /// Creates an empty chain for vocabularies of up to `n_vocab` tokens, which samples from the
+    /// unchanged logits.
+    ///
+    /// Takes 28 bytes per token of the vocabulary.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`.
+    pub fn new(rt: &Runtime, n_vocab: u32, seed: u64) -> Result<Self> {
+        let mut out = null_mut();
+        check(|e| unsafe { sys::ggufx_sampler_create(&mut out, rt.as_raw(), n_vocab, seed, e) })?;
+        Ok(Sampler::of_raw(out, Vec::new()))
+    }
+
     /// Samples an id from n logits.
     ///
     /// With a matcher, the chain only sees matching tokens with ids below n, and the matcher
@@ -2772,6 +2961,15 @@ impl Sampler {
     /// Errors: `ARGUMENT`.
     pub fn reset(&mut self) -> Result<()> {
         check(|e| unsafe { sys::ggufx_sampler_reset(self.as_raw(), e) })
+    }
+
+    /// Creates a copy of a sampler with its state.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`.
+    pub fn try_clone(&self) -> Result<Self> {
+        let mut out = null_mut();
+        check(|e| unsafe { sys::ggufx_sampler_clone(&mut out, self.as_raw(), e) })?;
+        Ok(Sampler::of_raw(out, self.kept.clone()))
     }
 
     /// Keeps the k likeliest candidates.
@@ -2900,6 +3098,32 @@ impl Sampler {
     pub fn add_mirostat(&mut self, options: MirostatOptions) -> Result<()> {
         let options = options.raw();
         check(|e| unsafe { sys::ggufx_sampler_add_mirostat(self.as_raw(), &options, e) })
+    }
+
+    /// Adds a sampler of the host: `apply` changes the logits of the n remaining candidates.
+    ///
+    /// They come by id or by rank and may be reordered. -infinity removes a candidate; one must
+    /// stay. OK goes on, any other status ends the call with it. It must not call into the sampler.
+    ///
+    /// - `user`: must live as long as the sampler and its clones.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`, `STATE`.
+    pub fn add_host(
+        &mut self,
+        apply: impl Fn(&mut [Candidate]) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> Result<()> {
+        let apply: Arc<Box<dyn Fn(&mut [Candidate]) -> ControlFlow<()> + Send + Sync>> =
+            Arc::new(Box::new(apply));
+        check(|e| unsafe {
+            sys::ggufx_sampler_add_host(
+                self.as_raw(),
+                Some(on_add_host_apply),
+                Arc::as_ptr(&apply) as *mut sys::c_void,
+                e,
+            )
+        })?;
+        self.kept.push(apply);
+        Ok(())
     }
 }
 
@@ -3430,6 +3654,15 @@ unsafe extern "C" fn on_validate_report(
 ) -> i32 {
     let run = &mut *user.cast::<&mut dyn FnMut(&FindingFacts<'_>) -> ControlFlow<()>>();
     guarded(sys::GGUFX_E_CANCELLED, || flow(run(&FindingFacts::of(&*finding))))
+}
+
+unsafe extern "C" fn on_add_host_apply(
+    user: *mut sys::c_void,
+    candidates: *mut sys::ggufx_candidate,
+    n: usize,
+) -> i32 {
+    let run = &*user.cast::<Box<dyn Fn(&mut [Candidate]) -> ControlFlow<()> + Send + Sync>>();
+    guarded(sys::GGUFX_E_CANCELLED, || flow(run(from_raw_parts_mut(candidates, n))))
 }
 
 unsafe extern "C" fn on_write_stream_write(

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::handle::zeroed;
 use crate::watch::{on_progress, Progress};
-use crate::{Status, TensorType};
+use crate::{Element, Status, TensorType};
 use ggufx_sys as sys;
 use std::alloc::{alloc_zeroed, Layout};
 use std::cell::{RefCell, UnsafeCell};
@@ -125,17 +125,8 @@ pub(crate) fn product(factors: &[u64]) -> u64 {
     factors.iter().fold(1, |all, &one| all.saturating_mul(one))
 }
 
-/// A number of C.
-pub(crate) trait Number: Copy {}
-impl Number for i32 {}
-impl Number for u64 {}
-impl Number for i64 {}
-impl Number for f32 {}
-impl Number for f64 {}
-impl Number for u8 {}
-
 /// A new vector of zeros, whose memory is touched by the call that fills it. Errors: `MEMORY`.
-pub(crate) fn zeros<T: Number>(n: u64) -> Result<Vec<T>> {
+pub(crate) fn zeros<T: Element>(n: u64) -> Result<Vec<T>> {
     let fault = || Error::new(Status::MEMORY, format!("no memory for {} elements", n));
     let length = usize::try_from(n).map_err(|_| fault())?;
     let layout = Layout::array::<T>(length).map_err(|_| fault())?;

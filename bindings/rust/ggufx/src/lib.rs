@@ -36,10 +36,10 @@ mod ids;
 mod io;
 mod keep;
 #[cfg(doctest)]
+#[path = "../tests/story/lifetimes.rs"]
 mod lifetimes;
 mod meta;
 mod runtime;
-mod sampler;
 mod session;
 mod tensor;
 mod tokenizer;
@@ -56,7 +56,6 @@ pub use io::ReadAt;
 pub use keep::Values;
 pub use meta::Meta;
 pub use runtime::Hooks;
-pub use sampler::{Candidate, HostSampler, Sampler};
 pub use session::{Attention, AttentionView, Session};
 pub use tensor::{quantize, Tensor};
 pub use tokenizer::Detokenizer;
@@ -64,6 +63,8 @@ pub use values::*;
 pub use watch::Progress;
 pub use writer::{Element, Stream};
 
+/// A token that may be chosen: `id` and `logit`.
+pub type Candidate = sys::ggufx_candidate;
 /// All sequences of a KV cache or session.
 pub const ALL_SEQUENCES: u32 = sys::GGUFX_ALL_SEQUENCES;
 /// All layers of a KV cache.

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: MIT
 use crate::error::Result;
 use crate::handle::zeroed;
-use crate::keep::Room;
-use crate::watch::check;
 use crate::{DetokenizeFlags, Tokenizer};
 use ggufx_sys as sys;
 
@@ -50,19 +48,7 @@ impl<'t> Detokenizer<'t> {
         Ok(rest)
     }
     fn part(&mut self, ids: &[i32], flags: DetokenizeFlags) -> Result<Vec<u8>> {
-        let (tokenizer, from, n) = (self.tokenizer.as_raw(), ids.as_ptr(), ids.len());
         self.state.flags = flags.0;
-        // SAFETY: bytes may be zero.
-        let mut out = unsafe { Room::<u8>::new(ids.len() * 8 + 8) };
-        loop {
-            let (to, room, state) = (out.at().cast(), out.size(), &mut self.state);
-            let needed = &mut out.needed;
-            let done = check(|e| unsafe {
-                sys::ggufx_detokenize_stream(to, room, needed, state, tokenizer, from, n, e)
-            });
-            if !out.grows(&done) {
-                return done.map(|()| out.filled());
-            }
-        }
+        self.tokenizer.detokenize_stream(&mut self.state, ids)
     }
 }

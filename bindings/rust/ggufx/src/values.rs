@@ -988,7 +988,7 @@ impl ChatParserOptions<'_> {
 /// stop string and no end-of-generation token. A parser gives TEXT, REASONING, TOOL_CALL, TOOL_ID
 /// and TOOL_ARGUMENTS, without tokens.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Event<'a> {
+pub struct Event {
     /// Kind.
     pub kind: EventKind,
     /// Why it has ended, for END
@@ -997,21 +997,21 @@ pub struct Event<'a> {
     pub status: Status,
     /// Number of the tool call, or of the stop string
     pub index: u32,
-    /// Valid until the next call with the same object
-    pub text: &'a [u8],
-    /// As long: tokens whose last byte was shown by this event. END has those that were not shown,
-    /// such as an end-of-generation token, without those of the stop string
+    /// Text.
+    pub text: String,
+    /// Tokens whose last byte was shown by this event. END has those that were not shown, such as
+    /// an end-of-generation token, without those of the stop string
     pub tokens: Vec<EventToken>,
 }
 
-impl<'a> Event<'a> {
+impl Event {
     pub(crate) unsafe fn of(o: &sys::ggufx_event) -> Self {
         Event {
             kind: EventKind(o.kind),
             end: End(o.end),
             status: Status(o.status),
             index: o.index,
-            text: items(o.text.data.cast(), o.text.size),
+            text: String::from_utf8_lossy(items(o.text.data.cast(), o.text.size)).into_owned(),
             tokens: list(items(o.tokens, o.n_tokens), EventToken::of),
         }
     }
@@ -1364,7 +1364,7 @@ impl GeneratorOptions<'_> {
         o.sequence = self.sequence;
         o.max_tokens = self.max_tokens;
         o.tokenizer = self.tokenizer.map_or(null(), |x| x.as_raw() as *const _);
-        o.sampler = self.sampler.map_or(null(), |x| x.as_raw());
+        o.sampler = self.sampler.map_or(null(), |x| x.as_raw() as *const _);
         o.grammar = self.grammar.map_or(null(), |x| x.as_raw() as *const _);
         o.chat = self.chat.map_or(null(), |x| x.as_raw() as *const _);
         let text = |x: &&str| sys::ggufx_text { data: x.as_ptr().cast(), size: x.len() };

@@ -92,16 +92,10 @@ fn generated(draft: Option<DraftOptions<'_>>) -> (Vec<i32>, u64) {
     };
     let mut generator = Generator::new(&mut session(256), options).unwrap();
     let prompt: Vec<i32> = (0..40).map(|i| 300 + i % 8).collect();
-    generator.set_prompt(Prompt { tokens: &prompt, ..Default::default() }).unwrap();
-    let mut ids = vec![];
-    loop {
-        let event = generator.next(Default::default()).unwrap();
-        ids.extend(event.tokens.iter().map(|token| token.id));
-        if event.kind == EventKind::END {
-            assert_eq!(event.end, End::LENGTH);
-            break;
-        }
-    }
+    let prompt = Prompt { tokens: &prompt, ..Default::default() };
+    let events: Vec<_> = generator.prompt(prompt).unwrap().map(Result::unwrap).collect();
+    let ids: Vec<_> = events.iter().flat_map(|event| &event.tokens).map(|token| token.id).collect();
+    assert_eq!(events.last().unwrap().end, End::LENGTH);
     let info = generator.info().unwrap();
     assert_eq!((ids.len(), info.n_tokens), (60, 60));
     assert!(info.n_accepted <= info.n_drafted);
@@ -143,16 +137,35 @@ fn a_cancelled_call_changes_nothing() {
     let step = StepOptions { progress: Some(&mut stop), ..Default::default() };
     fails(generator.next(step).map(|_| ()), Status::CANCELLED);
     assert_eq!(generator.info().unwrap().n_tokens, 0);
-    let mut text = vec![];
-    loop {
-        let event = generator.next(Default::default()).unwrap();
-        text.extend_from_slice(event.text);
-        if event.kind == EventKind::END {
-            assert_eq!(event.end, End::EOG);
-            break;
-        }
+    let mut text = String::new();
+    for event in generator.prompt("Nib").unwrap() {
+        text += &event.unwrap().text;
     }
-    assert_eq!(text, b"once");
+    assert_eq!(text, "once");
+}
+
+#[test]
+fn a_dropped_iterator_cancels() {
+    needs_model!();
+    let mut sampler = Sampler::new(&runtime(), 1024, 3).unwrap();
+    sampler.add_host(|_: &mut [Candidate]| ControlFlow::Continue(())).unwrap();
+    let options = GeneratorOptions { sampler: Some(&sampler), ..Default::default() };
+    let mut generator = Generator::new(&mut session(8), options).unwrap();
+    drop(sampler); // the generator has what it needs
+    let told = |generator: &mut Generator| {
+        let (texts, end): (Vec<_>, Vec<_>) = generator
+            .prompt("Nib")
+            .unwrap()
+            .map(Result::unwrap)
+            .partition(|event| event.kind == EventKind::TEXT);
+        assert_eq!((end.len(), end[0].end), (1, End::CONTEXT));
+        texts
+    };
+    let first = told(&mut generator);
+    assert_eq!(generator.prompt("Nib").unwrap().next().unwrap().unwrap(), first[0]);
+    assert_eq!(generator.next(Default::default()).unwrap().end, End::CANCELLED);
+    assert_eq!(told(&mut generator), first);
+    fails(generator.prompt("Nib ".repeat(9).as_str()), Status::CAPACITY);
 }
 
 #[test]

@@ -25,11 +25,10 @@ fn events_of(parser: &mut ChatParser) -> Vec<(EventKind, u32, String)> {
     let mut all: Vec<(EventKind, u32, String)> = vec![];
     loop {
         let event = parser.poll().unwrap();
-        let text = std::str::from_utf8(event.text).unwrap();
         match all.last_mut() {
             _ if event.kind == EventKind::NONE => return all,
-            Some(last) if last.0 == event.kind => last.2.push_str(text),
-            _ => all.push((event.kind, event.index, text.into())),
+            Some(last) if last.0 == event.kind => last.2.push_str(&event.text),
+            _ => all.push((event.kind, event.index, event.text)),
         }
     }
 }

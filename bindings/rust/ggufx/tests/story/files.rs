@@ -125,7 +125,7 @@ fn what_goes_wrong_says_what_and_where() {
     fails(file.tensor("no.such.tensor"), Status::NOT_FOUND);
     fails(file.get("general.architecture").unwrap().u64(), Status::VALUE_TYPE);
     fails(file.get("tokenizer.ggml.tokens").unwrap().nested(0), Status::VALUE_TYPE);
-    fails(file.get("tokenizer.ggml.tokens").unwrap().string(1024), Status::ARGUMENT);
+    fails(file.get("tokenizer.ggml.tokens").unwrap().array_string(1024), Status::ARGUMENT);
     let only = OpenOptions { flags: OpenFlags::METADATA_ONLY, ..Default::default() };
     let file = File::open(&rt, model_path(), only).unwrap();
     assert!(file.tensor("token_embd.weight").unwrap().data().is_none());
