@@ -6,8 +6,7 @@ import keyword
 import re
 
 # Classes that modules by hand extend: ggufx exports those.
-EXTENDED = {"ggufx_runtime", "ggufx_file", "ggufx_tensor", "ggufx_session", "ggufx_tokenizer", "ggufx_matcher",
-            "ggufx_writer"}
+EXTENDED = {"ggufx_runtime", "ggufx_file", "ggufx_tensor", "ggufx_session", "ggufx_tokenizer", "ggufx_writer"}
 # Bases by hand of generated classes, with the shapes that VIEWS need.
 BASES = {"ggufx_embedder": "EmbedderShapes", "ggufx_kv": "KvShapes", "ggufx_matcher": "MatcherShapes",
          "ggufx_session": "SessionShapes"}

@@ -13,7 +13,6 @@ from .errors import *  # noqa: F403
 from .file import File
 from .ids import *  # noqa: F403
 from .lists import Listed
-from .matcher import Matcher
 from .matmul import matvec_many
 from .meta import Metas
 from .quant import dequantize, quantize
@@ -27,7 +26,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Allocator", "AttentionHook", "AttentionView", "Detokenizer", "Executor", "File",
-    "LibraryError", "Listed", "Matcher", "Metas", "Progress", "Runtime", "Session", "Tensor",
+    "LibraryError", "Listed", "Metas", "Progress", "Runtime", "Session", "Tensor",
     "Tokenizer", "Writer", "dequantize", "library_path", "load", "matvec_many", "quantize",
 ]
 __all__ += _safe.__all__

@@ -41,7 +41,34 @@ def release(number: int) -> None:
     _live.pop(number, None)
 
 
-class Following(Keep):
+class Catcher:
+    """Runs functions of the program, and keeps what one raises until the call has ended."""
+
+    caught: BaseException | None = None
+    _pending: Any = _signals  # whose handlers run first
+
+    def run(self, function: Callable[..., Any], *arguments: Any) -> bool:
+        """Call a function of the program; False: end the call."""
+        if self.caught is not None:
+            return False
+        try:
+            self._pending.handle()
+            return function(*arguments) is not False
+        except BaseException as e:
+            self.caught = e
+            return False
+
+    def rethrow(self) -> None:
+        """Raise the exception of a function."""
+        caught, self.caught = self.caught, None
+        if caught is not None:
+            try:
+                raise caught
+            finally:
+                del caught
+
+
+class Following(Catcher, Keep):
     """A with-statement around a call that can be followed, ended, and interrupted by Ctrl-C.
 
     In the main thread, signal handlers run when the call polls, so that their exception (a
@@ -49,20 +76,18 @@ class Following(Keep):
 
     def __init__(self) -> None:
         super().__init__()
-        self.caught: BaseException | None = None
-        self._report: Progress | None = None
         self._users: list[int] = []
 
     def __enter__(self) -> Following:
-        self._signals = _signals.Waiting()
+        self._pending = _signals.Waiting()
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         super().__exit__(kind, error, trace)
         for user in self._users:
             del _live[user]
-        self._signals.end()
-        self._signals.handle()
+        self._pending.end()
+        self._pending.handle()
 
     def _user(self, thing: object) -> int:
         self._users.append(keep(thing))
@@ -70,7 +95,7 @@ class Following(Keep):
 
     def follow(self, report: Progress | None) -> int:
         """Address of the struct of a progress function; without one it polls for signals."""
-        self._report = report
+        self._report = report or (lambda done, total: None)
         o = _raw.ggufx_progress(user=self._user(self), report=PROGRESS)
         self._kept.append(o)
         return addressof(o)
@@ -83,25 +108,9 @@ class Following(Keep):
             return None, None
         return thunk, self._user((self, function, convert))
 
-    def run(self, function: Callable[..., Any] | None, *arguments: Any) -> bool:
-        """Call a function of the program; False: end the call."""
-        if self.caught is not None:
-            return False
-        try:
-            self._signals.handle()
-            return function is None or function(*arguments) is not False
-        except BaseException as e:
-            self.caught = e
-            return False
-
     def end(self, status: int, record: _raw.ggufx_error) -> None:
         """Raise the exception of a callback, else the error in the record."""
-        caught, self.caught = self.caught, None
-        if caught is not None:
-            try:
-                raise caught
-            finally:
-                del caught
+        self.rethrow()
         check(status, record)
 
 
@@ -145,41 +154,9 @@ def fill_whole(to: int, n: int, read: Callable[[int], Any]) -> None:
         to, n = to + part.nbytes, n - part.nbytes
 
 
-class Hosted:
+class Hosted(Catcher, threading.local):
     """Callback kept by an object and its clones. Its exception ends the call that runs it, in
     the same thread."""
-
-    def __init__(self) -> None:
-        self.thrown = threading.local()
-
-    @property
-    def caught(self) -> BaseException | None:
-        """What it raised in a call of this thread."""
-        return getattr(self.thrown, "error", None)
-
-    def run(self, function: Callable[..., Any], *arguments: Any) -> bool:
-        """Call a function of the program; False: end the call."""
-        return self.guarded(False, function, *arguments) is not False
-
-    def guarded(self, otherwise: Any, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Result of the function."""
-        if self.caught is not None:
-            return otherwise
-        try:
-            _signals.handle()
-            return function(*arguments)
-        except BaseException as e:
-            self.thrown.error = e
-            return otherwise
-
-    def rethrow(self) -> None:
-        """Raise the exception that it raised in a call of this thread."""
-        error, self.thrown.error = self.caught, None
-        if error is not None:
-            try:
-                raise error
-            finally:
-                del error
 
 
 class Kept:
@@ -194,20 +171,13 @@ class Kept:
         release(self.user)
 
 
-class Source:
+class Source(Catcher):
     """Byte source that the library reads while an object lives. A source is read in calls of
     several objects; its exception is the cause of that call's error."""
 
     def __init__(self, read: Callable[[int, int, int], None], size: int = 0) -> None:
         """read(offset, to, n) puts bytes to an address."""
         self.read, self.size = read, size
-        self.caught: BaseException | None = None
-
-    def rethrow(self) -> None:
-        """Raise the exception that it raised."""
-        caught, self.caught = self.caught, None
-        if caught is not None:
-            raise caught
 
 
 def _read_at(user: int, offset: int, to: int, n: int) -> int:
@@ -295,8 +265,7 @@ def _free(user: int, at: int, size: int, align: int) -> None:
     _told(_live[user].free, at, size, align)
 
 
-_BETWEEN: list[Callable[..., Any]] = [
-    _hook, _told, _failed, _Unraisable.__init__, _signals.interrupt, Following.run, Hosted.run, Hosted.guarded]
+_BETWEEN: list[Callable[..., Any]] = [_hook, _told, _failed, _Unraisable.__init__, _signals.interrupt, Catcher.run]
 for _function in _BETWEEN:
     _signals.entry(_function)
 

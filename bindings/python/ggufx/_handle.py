@@ -122,26 +122,19 @@ class Turns:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._readers = 0
-        self._alone = False
+        self._running = 0  # calls; -1: one that changes it
         self.reading = _Turn(self, False)
         self.changing = _Turn(self, True)
 
     def begin(self, alone: bool) -> None:
         with self._lock:
-            if self._alone or (alone and self._readers):
+            if self._running < 0 or (alone and self._running):
                 raise StateError("STATE: another call is using the object")
-            if alone:
-                self._alone = True
-            else:
-                self._readers += 1
+            self._running += -1 if alone else 1
 
     def end(self, alone: bool) -> None:
         with self._lock:
-            if alone:
-                self._alone = False
-            else:
-                self._readers -= 1
+            self._running += 1 if alone else -1
 
 
 class _Turn:

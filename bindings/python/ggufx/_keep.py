@@ -160,8 +160,10 @@ class Room:
     """A buffer of a call that says how much it needs."""
 
     def __init__(self, dtype: np.dtype[Any], n: int) -> None:
-        self.needed = c_size_t()
-        self.of: Any = np.empty(n, dtype)
+        self._make(lambda size: np.empty(size, dtype), n)
+
+    def _make(self, made: Callable[[int], Any], n: int) -> None:
+        self.needed, self._made, self.of = c_size_t(), made, made(n)
 
     @property
     def n(self) -> int:
@@ -175,7 +177,7 @@ class Room:
         """More room, if more is needed."""
         if self.needed.value <= self.n:
             return False
-        self.of = np.empty(self.needed.value, self.of.dtype)
+        self.of = self._made(self.needed.value)
         return True
 
     def array(self) -> Array:
@@ -192,18 +194,11 @@ class Structs(Room):
     """The same for structs."""
 
     def __init__(self, kind: type[Structure], n: int) -> None:
-        self.needed, self._struct = c_size_t(), kind
-        self.of = (kind * n)()
+        self._make(lambda size: (kind * size)(), n)
 
     @property
     def at(self) -> int:
         return addressof(self.of)
-
-    def grow(self) -> bool:
-        if self.needed.value <= self.n:
-            return False
-        self.of = (self._struct * self.needed.value)()
-        return True
 
     def structs(self, made: Callable[[Any], T]) -> tuple[T, ...]:
         return tuple(made(o) for o in self.of[: self.needed.value])

@@ -86,6 +86,7 @@ __all__ = [
     "LayerFacts",
     "LogitBias",
     "Logprob",
+    "Matcher",
     "MatcherFacts",
     "MatmulOptions",
     "MetaFacts",

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
-from ._buffers import Buffer, Ints, equal
+from ._buffers import I32, Array, Buffer, Ints, equal
 from ._error import argument
 from ._handle import Object
 from .ids import Pooling
 
 if TYPE_CHECKING:
-    from ._safe import DecodeItem, EmbedderFacts
+    from ._safe import DecodeItem, EmbedderFacts, MatcherFacts
     from .session import AttentionView
 
 # Looks at attention; False ends the decode with CancelledError.
@@ -52,7 +52,19 @@ class EmbedderShapes(Object):
 
 
 class MatcherShapes(Object):
-    _n_words: int
+    mask: Callable[[], Array]
+
+    @property
+    def info(self) -> MatcherFacts:
+        raise NotImplementedError
+
+    def _begin(self, parent: Any, options: Any) -> None:
+        self._n_words = self.info.n_words
+
+    def allowed(self) -> Array:
+        """Ids of the tokens that fit now, in ascending order."""
+        bits = np.unpackbits(self.mask().astype("<u4", copy=False).view(np.uint8), bitorder="little")
+        return np.flatnonzero(bits).astype(I32)
 
 
 class KvShapes(Object):

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _raw, _safe, _signals
 from ._buffers import (
-    F32, U32, Array, Buffer, Floats, Ints, address, columns, numbers, reads, room_for, writes)
+    F32, U32, Array, Buffer, Floats, Ints, address, columns, numbers, reads, room_for)
 from ._callbacks import Following, Progress
 from ._handle import Handle
 from ._library import lib
@@ -57,12 +57,7 @@ class Products(_safe.Tensor):
                rt: Runtime | None = None, progress: Progress | None = None) -> Floats:
         """y = W x for one vector; in `out`, or in a new array."""
         of = reads(x, F32, "x")
-        if out is None:
-            to = np.empty(self.n_rows, F32)
-        else:
-            to = writes(out, F32, "out")
-            if to.size != self.n_rows:
-                room_for(out, (self.n_rows,))
+        to = room_for(out, (self.n_rows,))
         _call(lib.ggufx_matvec, (address(to), to.size, self._rt(rt), self._handle, address(of),
                                  of.size), flags, progress)
         return to

@@ -6,24 +6,20 @@ from __future__ import annotations
 
 from ctypes import byref, sizeof
 
-from . import _raw, _safe
+from . import _raw
 from ._buffers import F32, U8, Array, Buffer, Floats, address, raw_bytes, reads, room_for
 from ._callbacks import Following, Progress
 from ._error import argument
-from ._handle import Handle
 from ._library import lib
 from ._safe import type_row_bytes, type_info
 from .errors import check
 from .ids import QuantizeMode
+from .matmul import Products
 from .runtime import Runtime
 
 
-class Decoding(_safe.Tensor):
+class Decoding(Products):
     """Quantization and dequantization of a tensor's blocks."""
-
-    _runtime: Handle
-    ne: tuple[int, ...]
-    n_rows: int
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -41,9 +37,7 @@ class Decoding(_safe.Tensor):
             raise argument(f"{rows} rows from {first} on, of {self.n_rows}")
         to = room_for(out, self.shape if whole else (rows, self.ne[0]))
         e = _raw.ggufx_error()
-        runtime: Handle = self._runtime if rt is None else rt._handle
-        check(lib.ggufx_dequantize(address(to), to.size, runtime, self._handle, first, rows,
-                                   byref(e)), e)
+        check(lib.ggufx_dequantize(address(to), to.size, self._rt(rt), self._handle, first, rows, byref(e)), e)
         return to
 
 

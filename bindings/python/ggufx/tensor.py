@@ -17,7 +17,6 @@ from ._handle import KINDS, Handle
 from ._library import lib
 from .errors import UnsupportedError, check
 from .ids import TensorType
-from .matmul import Products
 from .quant import Decoding
 from .runtime import Runtime
 
@@ -29,7 +28,7 @@ NUMPY = {
 _TYPES = {np.dtype(name): type for type, name in NUMPY.items()}
 
 
-class Tensor(Products, Decoding):
+class Tensor(Decoding):
     """A typed, shaped, strided view of weights; immutable. One of a file keeps its memory."""
 
     def _begin(self, parent: Any, options: Any) -> None:

@@ -25,7 +25,7 @@ impl ReadAt for std::fs::File {
 }
 
 /// A panic in a reader fails the call.
-fn shielded(run: impl FnOnce() -> io::Result<()>) -> sys::ggufx_status {
+pub(crate) fn shielded(run: impl FnOnce() -> io::Result<()>) -> sys::ggufx_status {
     catch_unwind(AssertUnwindSafe(run)).map_or(sys::GGUFX_E_IO, status)
 }
 

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: MIT
 use crate::error::Result;
 use crate::handle::sized;
-use crate::io::destroy;
+use crate::io::{destroy, shielded};
 use crate::tensor::dims;
-use crate::watch::{blank, check, status};
+use crate::watch::{blank, check};
 use crate::{TensorType, ValueType, Writer};
 use ggufx_sys as sys;
 use std::io;
-use std::panic::{catch_unwind, AssertUnwindSafe};
 
 /// Tensor data generated while its file is written, again at each write.
 pub trait Stream: Send + 'static {
@@ -28,8 +27,7 @@ unsafe extern "C" fn stream_read(
     n: usize,
 ) -> i32 {
     let (stream, buffer) = (&mut *user.cast::<Box<dyn Stream>>(), blank(dst, n));
-    let done = catch_unwind(AssertUnwindSafe(|| stream.read(offset, buffer)));
-    done.map_or(sys::GGUFX_E_IO, status)
+    shielded(|| stream.read(offset, buffer))
 }
 impl Writer {
     /// Set a key to an array of numbers, whose type says their width: `u8` .. `f64`.
