@@ -54,6 +54,8 @@ class Calls(Structs):
             return [], "own" if self.needs_own(call) else "self._handle"
         if v.kind == "error":
             return [], "byref(e)"
+        if v.kind in ("user", "destroy") and (taken := next((a for a in call.arguments if a.takes), None)):
+            return [], f"lend({name_of(taken.name)}_)" if v.kind == "user" else "DESTROY"
         if v.kind == "user":
             return [], f"{n}_"
         if v.way == "derived":

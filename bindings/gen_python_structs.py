@@ -15,7 +15,7 @@ class Structs:
     def __init__(self, surface):
         self.surface = surface
         for call in surface.calls:
-            if call.name in VIEWS or call.hand == "state of the caller" or \
+            if call.name in VIEWS or call.hand == "state of the caller" or any(v.takes for v in call.arguments) or \
                     (call.hand == "a callback that is kept" and call.name not in KEPT_BY_HAND):
                 call.hand = ""
             call.hand = call.hand or ("an idiom" if call.name in LEFT_OUT else "")

@@ -45,7 +45,7 @@ SUPPORT = {
     "._buffers": ["Array", "Buffer", "Doubles", "Floats", "Ints", "Ints32", "F32", "F64", "I32", "I64", "SIZE",
                   "U16", "U32", "U64", "U8", "address", "address_or_none", "copied", "count", "fresh", "numbers",
                   "raw_bytes", "reads", "records", "room_for", "structs_at", "writes", "equal"],
-    "._callbacks": ["Following", "Progress", "callback", "fill_whole"],
+    "._callbacks": ["DESTROY", "Following", "Progress", "callback", "fill_whole", "lend"],
     "._shapes": [*BASES.values(), "AttentionHook", "rows_of"],
     "._facts": ["Path", "Text", "bytes_at", "path_bytes", "terminated", "text_at", "text_or_none", "to_bytes"],
     "._handle": ["CLASSES", "KINDS", "Object", "Self", "borrowed", "turns_of"],

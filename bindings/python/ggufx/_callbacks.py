@@ -29,7 +29,7 @@ _live: dict[int | None, Any] = {}  # objects that the library references by a nu
 _numbers = itertools.count(1)
 
 
-def keep(thing: object) -> int:
+def lend(thing: object) -> int:
     """Keep something until the library calls DESTROY with this number."""
     number = next(_numbers)
     _live[number] = thing
@@ -37,7 +37,7 @@ def keep(thing: object) -> int:
 
 
 def release(number: int) -> None:
-    """Let go of what keep() keeps."""
+    """Let go of what lend() keeps."""
     _live.pop(number, None)
 
 
@@ -90,7 +90,7 @@ class Following(Catcher, Keep):
         self._pending.handle()
 
     def _user(self, thing: object) -> int:
-        self._users.append(keep(thing))
+        self._users.append(lend(thing))
         return self._users[-1]
 
     def follow(self, report: Progress | None) -> int:
@@ -164,7 +164,7 @@ class Kept:
 
     def __init__(self, function: Callable[..., Any], convert: Callable[..., Any]) -> None:
         self.host = Hosted()
-        self.user = keep((self.host, function, convert))
+        self.user = lend((self.host, function, convert))
         self.rethrow = self.host.rethrow
 
     def __del__(self, release: Callable[[int], None] = release) -> None:

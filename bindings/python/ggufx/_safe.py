@@ -12,7 +12,7 @@ from . import _raw
 from ._buffers import (Array, Buffer, Doubles, F32, F64, Floats, I32, I64, Ints, Ints32, U32, U64, U8, address,
     address_or_none, copied, count, equal, fresh, numbers, raw_bytes, reads, records, room_for, structs_at,
     writes)
-from ._callbacks import (Following, Progress, callback, fill_whole)
+from ._callbacks import (DESTROY, Following, Progress, callback, fill_whole, lend)
 from ._shapes import (AttentionHook, EmbedderShapes, KvShapes, MatcherShapes, SessionShapes, rows_of)
 from ._facts import (written, Path, Text, bytes_at, path_bytes, terminated, text_at, text_or_none, to_bytes)
 from ._handle import (CLASSES, KINDS, Object, Self, borrowed, turns_of)
@@ -2904,6 +2904,29 @@ class File(Object):
                 max_keys=max_keys, max_tensors=max_tensors, max_string_bytes=max_string_bytes, flags=flags))
             own = KINDS["ggufx_file"]()
             call_.end(lib.ggufx_open_fd(byref(own), rt._handle, fd, offset, length, options_, byref(e)), e)
+            return cls._made(own, rt)
+
+    @classmethod
+    def open_memory(cls: type[Self], rt: Runtime, data: Buffer, *, dialect: int = 0, io: int = 0,
+            progress: Progress | None = None, max_metadata_bytes: int = 0, max_keys: int = 0, max_tensors: int = 0,
+            max_string_bytes: int = 0, flags: int = 0) -> Self:
+        """Opens a GGUF file in memory.
+
+        data  the bytes of the file.
+
+        Without OpenFlags.COPY the bytes are borrowed until destroy(user) is called. That happens once:
+        after the last user of the file is gone, or before this call returns a failure. With
+        OpenFlags.COPY it happens before this call returns. destroy may be None.
+        """
+        e = _raw.ggufx_error()
+        with Following() as call_:
+            data_ = raw_bytes(data, "data")
+            options_ = call_.struct(_raw.ggufx_open_options,
+                OpenOptions(dialect=dialect, io=io, progress=progress, max_metadata_bytes=max_metadata_bytes,
+                max_keys=max_keys, max_tensors=max_tensors, max_string_bytes=max_string_bytes, flags=flags))
+            own = KINDS["ggufx_file"]()
+            call_.end(lib.ggufx_open_memory(byref(own), rt._handle, address(data_), data_.nbytes, DESTROY,
+                lend(data_), options_, byref(e)), e)
             return cls._made(own, rt)
 
     @property

@@ -4,11 +4,10 @@ SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
-from ctypes import addressof, byref, sizeof
-from typing import Any, BinaryIO, Callable
+from ctypes import byref, sizeof
+from typing import Any, BinaryIO
 
 from . import _callbacks, _raw, _safe
-from ._buffers import Buffer, address, raw_bytes
 from ._callbacks import Following, fill_whole
 from ._handle import KINDS, Handle, borrowed
 from ._library import lib
@@ -27,23 +26,6 @@ class File(_safe.File):
         self._runtime: Handle = parent._runtime if isinstance(parent, File) else parent._handle
 
     @classmethod
-    def _opened(cls, rt: Runtime, start: Callable[..., int], options: dict[str, Any]) -> File:
-        """start makes the call, with options as OpenOptions has them."""
-        own, e = KINDS["ggufx_file"](), _raw.ggufx_error()
-        with Following() as call:
-            o = call.struct(_raw.ggufx_open_options, OpenOptions(**options))
-            call.end(start(byref(own), rt._handle, o, byref(e)), e)
-        return cls._made(own, rt)
-
-    @classmethod
-    def open_memory(cls, rt: Runtime, data: Buffer, **options: Any) -> File:
-        """Open a buffer without a copy: it is kept until the last user of the file is gone, and
-        must not change meanwhile. With OpenFlags.COPY it is copied. Options: see OpenOptions."""
-        of = raw_bytes(data, "data")
-        return cls._opened(rt, lambda out, r, o, e: lib.ggufx_open_memory(
-            out, r, address(of), of.nbytes, _callbacks.DESTROY, _callbacks.keep(of), o, e), options)
-
-    @classmethod
     def open_stream(cls, rt: Runtime, stream: BinaryIO, **options: Any) -> File:
         """Open a seekable stream from its start; it is read during this call only and stays the
         caller's. Options: see OpenOptions."""
@@ -53,11 +35,14 @@ class File(_safe.File):
 
         source = _callbacks.Source(read, stream.seek(0, 2))
         struct = _raw.ggufx_io(
-            struct_size=sizeof(_raw.ggufx_io), user=_callbacks.keep(source), size=_callbacks.SIZE,
+            struct_size=sizeof(_raw.ggufx_io), user=_callbacks.lend(source), size=_callbacks.SIZE,
             read_at=_callbacks.READ_AT, close=_callbacks.DESTROY)
+        own, e = KINDS["ggufx_file"](), _raw.ggufx_error()
         try:
-            return cls._opened(rt, lambda out, r, o, e: lib.ggufx_open_io(
-                out, r, addressof(struct), o, e), options)
+            with Following() as call:
+                o = call.struct(_raw.ggufx_open_options, OpenOptions(**options))
+                call.end(lib.ggufx_open_io(byref(own), rt._handle, byref(struct), o, byref(e)), e)
+            return cls._made(own, rt)
         except Exception as error:
             if source.caught is None or source.caught is error:
                 raise

@@ -51,7 +51,7 @@ class Runtime(_safe.Runtime):
             o.executor = _filled(hooks, _executor(executor))
         if allocator is not None:
             o.allocator = _filled(hooks, _raw.ggufx_allocator(
-                struct_size=sizeof(_raw.ggufx_allocator), user=_callbacks.keep(allocator),
+                struct_size=sizeof(_raw.ggufx_allocator), user=_callbacks.lend(allocator),
                 alloc=_callbacks.ALLOC, free=_callbacks.FREE, destroy=_callbacks.DESTROY))
         if hooks:
             _signals.stand_before()
@@ -64,7 +64,7 @@ def _log(log: Callable[[LogLevel, str], object]) -> _raw.ggufx_log:
     def write(level: int, at: int, n: int) -> None:
         log(LogLevel(level), string_at(at, n).decode("utf-8", "replace"))
 
-    return _raw.ggufx_log(struct_size=sizeof(_raw.ggufx_log), user=_callbacks.keep(write),
+    return _raw.ggufx_log(struct_size=sizeof(_raw.ggufx_log), user=_callbacks.lend(write),
                           write=_callbacks.LOG, destroy=_callbacks.DESTROY)
 
 
@@ -72,7 +72,7 @@ def _executor(executor: Executor) -> _raw.ggufx_executor:
     workers = executor.max_workers
     return _raw.ggufx_executor(
         struct_size=sizeof(_raw.ggufx_executor), max_workers=workers,
-        user=_callbacks.keep((executor, workers)), parallel_for=_callbacks.JOBS, destroy=_callbacks.DESTROY)
+        user=_callbacks.lend((executor, workers)), parallel_for=_callbacks.JOBS, destroy=_callbacks.DESTROY)
 
 
 def _filled(hooks: list[object], struct: Structure) -> int:

@@ -50,7 +50,7 @@ class Tensor(Decoding):
         o = _raw.ggufx_tensor_options(
             struct_size=sizeof(_raw.ggufx_tensor_options), type=type, n_dims=len(ne), ne=dimensions(ne),
             row_stride=row_stride, data=address(bytes_), n_bytes=bytes_.nbytes, name=cast(title, c_void_p).value,
-            destroy=_callbacks.DESTROY, user=_callbacks.keep(bytes_))
+            destroy=_callbacks.DESTROY, user=_callbacks.lend(bytes_))
         check(lib.ggufx_tensor_create(byref(own), rt._handle, byref(o), byref(e)), e)
         return cls._made(own, rt)
 

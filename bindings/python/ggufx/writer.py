@@ -70,7 +70,7 @@ class Writer(_safe.Writer):
         source = Source(lambda offset, to, n: fill(to, n, read(offset, n), "the source"))
         title, dims, e = to_bytes(name), dimensions(ne), _raw.ggufx_error()
         stream = _raw.ggufx_tensor_stream(
-            struct_size=sizeof(_raw.ggufx_tensor_stream), user=_callbacks.keep(source),
+            struct_size=sizeof(_raw.ggufx_tensor_stream), user=_callbacks.lend(source),
             read=_callbacks.READ_AT, destroy=_callbacks.DESTROY)
         with self._turns.changing:
             check(lib.ggufx_writer_add_stream(self._handle, title, len(title), type, len(ne),
