@@ -109,6 +109,8 @@ class Writer(Values):
         n = languages.rust_name(arrays[0].name) if arrays else ""
         if v.kind == "error":
             return "e"
+        if v.kind in ("user", "destroy") and any(a.takes for a in call.arguments):
+            return "user" if v.kind == "user" else "Some(RELEASE)"
         if v.kind == "user":
             callback = next(a for a in call.arguments if a.kind == "callback" and a.c.meaning["user"] == v.name)
             n = languages.rust_name(callback.name)
@@ -125,6 +127,8 @@ class Writer(Values):
             return "0" if v.kind == "reserved" else "null()"
         if all(a.way == "out" for a in arrays):  # of a text that is borrowed
             return f"&mut {n}_n"
+        if arrays[0].takes:
+            return v.name
         return self.length(call, v) + self.cast("usize", v)
 
     def cast(self, kind, v):
@@ -198,6 +202,8 @@ class Writer(Values):
         return [f"let {n} = {n}.as_ref();"], f"{n}.as_ptr().cast()"
 
     def input_bytes(self, call, v, n):
+        if v.takes:
+            return [f"let ({n}, {v.length}, user) = lend(Box::new({n}));"], f"{n}.cast()"
         return [], f"optional({n}).cast()" if v.optional else f"{n}.as_ptr().cast()"
 
     def input_array(self, call, v, n):
@@ -290,7 +296,7 @@ class Writer(Values):
 
     def body(self, call, indent):
         before, arguments = [], {}
-        for v in sorted(call.arguments, key=lambda v: (v.way == "out", "sum(" in v.length)):
+        for v in sorted(call.arguments, key=lambda v: (v.takes, v.way == "out", "sum(" in v.length)):
             lines, arguments[v.name] = self.prepare(call, v)
             before += lines
         if any("held" in x for x in [*before, *arguments.values()]):
@@ -382,6 +388,7 @@ class Writer(Values):
         support = {
             "crate::handle": ["fixed_string", "handle", "items", "items_or_none", "present", "size", "sized", "string",
                               "string_or_none", "zeroed"],
+            "crate::io": ["lend", "RELEASE"],
             "crate::keep": ["c_string", "count", "exactly", "filled", "list", "lossy", "optional", "optional_mut",
                             "path_string", "product", "sum", "user_of", "zeros", "Keep", "List", "Room"],
             "crate::watch": ["blank", "check", "flow", "guarded", "on_read", "on_write", "status", "watched"],

@@ -54,7 +54,7 @@ class Values:
         if call.hand == "a callback that is kept":
             return call.hand if any(f.kind == "address" for f in fields) or call.owner in EXTENDED else ""
         if call.hand not in VIEWS:
-            return call.hand
+            return "" if any(v.takes for v in call.arguments) else call.hand
         names = {v.name for v in call.arguments}
         for v in call.arguments:
             known = set(model.names_in(v.length)) <= names or call.owner in EXTENDED  # a field
@@ -151,7 +151,9 @@ class Values:
     def type_in(self, v, life=""):
         """Of a parameter (life ""), or of a field ("'a ")."""
         one = {"bool": "bool", "string": f"&{life}str", "bytes": f"&{life}[u8]"}.get(v.kind)
-        if v.kind == "path":
+        if v.takes:
+            one = "impl AsRef<[u8]> + Send + Sync + 'static"
+        elif v.kind == "path":
             one = f"&{life}Path" if life else "impl AsRef<Path>"
         elif v.kind == "text":
             one = f"&{life}str" if life or v.optional else "impl AsRef<[u8]>"

@@ -34,6 +34,7 @@ BYTE_MEMBERS = {("ggufx_token_facts", "text")}
 OPTIONS = ("_options", "_request", "_kv_layer")
 # Lengths of an optional array that have no other meaning; others must be given without it, too.
 ONLY_LENGTHS = {"n_layer_options"}
+TAKEN = "The memory is not copied: it is kept until the last user of the object is gone, and must not change before."
 # 0 or 1, where the comment does not begin with "1 if".
 BOOLS = {"ggufx_has", "ggufx_adapter_has_tensor", "ggufx_file_meta_bool.out", "ggufx_writer_set_bool.value",
          "ggufx_file_recover_edit.out", "ggufx_edit_facts.in_place", "ggufx_chat_span.user"}
@@ -543,6 +544,8 @@ def read_call(api, f):
         v.optional = v.optional or v.kind == "progress"
     call = Call(f, owner, kind, words_of(f.name, owner), values, result_of(api, f), this_name=this,
                 doc=tidy(contract.parts_of(f.comment)[0]))
+    if any(v.takes for v in values):  # how C lets go of memory
+        call.doc = "\n\n".join(TAKEN if "destroy(user)" in p else p for p in call.doc.split("\n\n"))
     if kind == "method" and not call.inputs and call.words[-1] == "info":
         call.kind = "info"
     return call

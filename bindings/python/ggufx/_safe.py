@@ -2914,9 +2914,7 @@ class File(Object):
 
         data  the bytes of the file.
 
-        Without OpenFlags.COPY the bytes are borrowed until destroy(user) is called. That happens once:
-        after the last user of the file is gone, or before this call returns a failure. With
-        OpenFlags.COPY it happens before this call returns. destroy may be None.
+        The memory is not copied: it is kept until the last user of the object is gone, and must not change before.
         """
         e = _raw.ggufx_error()
         with Following() as call_:

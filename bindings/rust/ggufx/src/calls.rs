@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 //! Classes and functions: a call of each is unsafe where it passes what its arguments own.
 use crate::handle::{handle, items, size, sized, string, string_or_none};
+use crate::io::{lend, RELEASE};
 use crate::keep::{
     c_string, count, exactly, list, lossy, optional, optional_mut, path_string, user_of, zeros,
     Keep, List, Room,
@@ -870,6 +871,41 @@ impl File {
         let mut out = null_mut();
         watched(|e| unsafe {
             sys::ggufx_open_fd(&mut out, rt.as_raw(), fd, offset, length, &options, e)
+        })?;
+        Ok(File::of_raw(out))
+    }
+
+    /// Opens a GGUF file in memory.
+    ///
+    /// - `data`: the bytes of the file.
+    ///
+    /// The memory is not copied: it is kept until the last user of the object is gone, and must not
+    /// change before.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `TRUNCATED`, `MAGIC`, `VERSION`, `ENDIAN`, `MALFORMED`,
+    /// `LIMIT`, `TYPE`, `UNSUPPORTED`, `NOT_FOUND`, `CANCELLED`, `COUNT`, `LENGTH`, `KEY`,
+    /// `VALUE_TYPE`, `VALUE`, `DUPLICATE`, `ALIGNMENT`, `NAME`, `NDIMS`, `SHAPE`, `OVERFLOW`,
+    /// `OFFSET`, `BOUNDS`, `SPLIT`.
+    pub fn open_memory(
+        rt: &Runtime,
+        data: impl AsRef<[u8]> + Send + Sync + 'static,
+        options: OpenOptions<'_>,
+    ) -> Result<Self> {
+        let held = Keep::new();
+        let options = options.raw(&held)?;
+        let mut out = null_mut();
+        let (data, size, user) = lend(Box::new(data));
+        watched(|e| unsafe {
+            sys::ggufx_open_memory(
+                &mut out,
+                rt.as_raw(),
+                data.cast(),
+                size,
+                Some(RELEASE),
+                user,
+                &options,
+                e,
+            )
         })?;
         Ok(File::of_raw(out))
     }

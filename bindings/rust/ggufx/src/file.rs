@@ -1,7 +1,7 @@
 //! GGUF files: what they are opened from, their keys and tensors.
 // SPDX-License-Identifier: MIT
 use crate::error::Result;
-use crate::io::{io_of, lend, ReadAt, RELEASE};
+use crate::io::{io_of, ReadAt};
 use crate::keep::Keep;
 use crate::watch::watched;
 use crate::{File, Meta, OpenOptions, Quantizer, QuantizerTensorFacts, Runtime, Tensor};
@@ -9,21 +9,6 @@ use ggufx_sys as sys;
 use std::ptr::null_mut;
 
 impl File {
-    /// Open bytes, which are dropped with the last user of the file. Errors: as [`File::open`].
-    pub fn open_memory(
-        rt: &Runtime,
-        data: impl AsRef<[u8]> + Send + Sync + 'static,
-        options: OpenOptions<'_>,
-    ) -> Result<Self> {
-        let (held, mut out) = (Keep::new(), null_mut());
-        let raw = options.raw(&held)?;
-        let (data, n, user) = lend(Box::new(data));
-        let (rt, data) = (rt.as_raw(), data.cast());
-        watched(|e| unsafe {
-            sys::ggufx_open_memory(&mut out, rt, data, n, Some(RELEASE), user, &raw, e)
-        })?;
-        Ok(File::of_raw(out))
-    }
     /// Open through a reader. A panic in it fails the open with `IO`. Errors: as [`File::open`].
     pub fn open_io(rt: &Runtime, reader: impl ReadAt, options: OpenOptions<'_>) -> Result<Self> {
         let (held, mut out) = (Keep::new(), null_mut());
