@@ -19,7 +19,6 @@ from tools import run, tool
 HERE = pathlib.Path(__file__).resolve().parent
 
 READMES = {"rust": "rust/ggufx"}  # folder of the published crate
-STORY = "Nib was careful. The old book was under the bed"  # what the demo model tells
 
 
 def first_program(language, fence):
@@ -40,10 +39,10 @@ def shell_commands(language):
     return lines
 
 
-def check_program(command, model, environment, says=r"33 keys, y\[0\] = -?\d"):
+def check_program(command, model, environment):
     """Checks the output for the demo model, and the error for a missing file."""
     said = subprocess.run([*command, model], env=environment, capture_output=True, text=True)
-    if said.returncode or not re.search(says, said.stdout):
+    if said.returncode or not re.search(r"33 keys, y\[0\] = -?\d|^ Nib was careful\.", said.stdout):
         sys.exit(f"the README's program: exit {said.returncode}, {said.stdout!r} {said.stderr!r}")
     bad = subprocess.run([*command, model + ".absent"], env=environment, capture_output=True,
                          text=True)
@@ -78,7 +77,7 @@ def rust(library, work, model, environment):
     del environment["GGUFX_LIB_DIR"]
     environment["PKG_CONFIG_PATH"] = str(tools.write_pc(library, work))
     run([cargo, "build", "--quiet"], cwd=first, env=environment)
-    check_program([str(work / "target/debug/first")], model, environment, STORY)
+    check_program([str(work / "target/debug/first")], model, environment)
 
 
 def go_race(library, work, model, environment):
@@ -156,7 +155,7 @@ def python(library, work, model, environment):
     examples.check_all(lambda name: [found, str(here / f"examples/{name}.py")], model, environment,
                        work, names)
     (work / "first.py").write_text(first_program("python", "python"))
-    check_program([found, str(work / "first.py")], model, environment, STORY)
+    check_program([found, str(work / "first.py")], model, environment)
 
 
 def python_types(library, work, model, environment):
@@ -199,7 +198,7 @@ def python_wheel(library, work, model, environment):
     shutil.copy(library / "libggufx.so.0", only / "libggufx.so.0")
     (work / "first.py").write_text(first_program("python", "python"))
     check_program([inside, "-I", str(work / "first.py")], model,
-                  {**environment, "LD_LIBRARY_PATH": str(only)}, STORY)
+                  {**environment, "LD_LIBRARY_PATH": str(only)})
 
 
 LANGUAGES = {"c": c, "rust": rust, "go": go, "go_race": go_race, "csharp": csharp, "python": python,
