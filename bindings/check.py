@@ -1,5 +1,5 @@
 """The bindings cover the headers: every exported function is called by each binding, but for those
-in not_bound.txt; tensor type ids are those of formats.def.
+in not_bound.txt; type ids are those of the tables of formats and of KV caches.
 
 usage: check.py
 SPDX-License-Identifier: MIT
@@ -43,11 +43,12 @@ def check_functions():
 
 
 def check_type_ids():
-    table = (ROOT / "src/formats/formats.def").read_text()
-    rows = {(m[0], int(m[1])) for m in re.findall(r"^X\((\w+), (\d+),", table, re.M)}
+    formats, caches = ((ROOT / path).read_text() for path in ("src/formats/formats.def", "src/kv/types.def"))
+    rows = {(name, int(id_)) for table in (re.findall(r"^X\((\w+), (\d+),", formats, re.M),
+                                           re.findall(r"^X\((\w+), \d+, (\d+),", caches, re.M)) for name, id_ in table}
     types = interface.load(ROOT / "include").enumerations["ggufx_type"]
     ids = {(member, c.value) for member, c in types.members()}
-    return [f"formats.def and the headers differ: {x}" for x in sorted(rows ^ ids)]
+    return [f"the tables of types and the headers differ: {x}" for x in sorted(rows ^ ids)]
 
 
 def main():
