@@ -34,9 +34,11 @@ class Usage(tool.Case):
                             (["rnu"], 'no command "rnu", did you mean "run"?'), (["quantze"], 'did you mean "quantize"?'),
                             (["fi"], 'no command "fi"\n'), (["Run"], 'no command "Run", did you mean "run"?'),
                             (["llama-perplexity"], 'did you mean "perplexity"?'), (["inof", "--help"], 'did you mean "info"?'),
-                            (["types", "Q99"], 'no tensor type is called "Q99"; "ggufx types" lists them\n'),
+                            (["types", "Q99"], 'no type is called "Q99"; "ggufx types" lists them\n'),
                             (["types", "q4_kk"], 'did you mean "q4_K"?'), (["run", MODEL, "--m", "1"], 'no option "--m"\n'),
-                            (["run", MODEL, "--ctk", "q9"], 'no KV type is called "q9"; known: '),
+                            (["run", MODEL, "--ctk", "q9"], 'no type is called "q9"; known: f32 '),
+                            (["run", MODEL, "--ctv", "q4_K"], 'q4_K is a type of tensors, not of KV caches; known: f32 '),
+                            (["types", "gx4"], 'gx4 is a type of KV caches, not of tensors'),
                             (["quantize", MODEL, "x", "Q99"], 'no recipe is called "Q99"\n')):
             self.assertIn(said, self.fails(2, *words))
 

@@ -88,7 +88,7 @@ void where_they_do_not_belong() {
     all_refuse({three[0], three[1]}, GGUFX_E_MISMATCH, "rank 0 of 3, but this is rank 0 of 2");
     all_refuse({two[0], two[1], g_model}, GGUFX_E_MISMATCH, "rank 0 of 2, but this is rank 0 of 3");
     all_refuse({uneven[0], uneven[1], uneven[2]}, GGUFX_E_MISMATCH,
-               "the file was split for a speed of rank 1 of 1, not 2", others);
+               "the file was split for a weight of rank 1 of 1, not 2", others);
     all_refuse({uneven[0], three[1], uneven[2]}, GGUFX_E_MISMATCH, "rank 1: other options");
     all_refuse({uneven[0], g_model, uneven[2]}, GGUFX_E_MISMATCH, "rank 1: other options");
     const RankFiles layers(g_model, "layers", 3, nullptr, GGUFX_GROUP_PIPELINE);
