@@ -6,54 +6,44 @@ using System.Threading;
 
 namespace Ggufx
 {
-    internal sealed class Failure
-    {
-        internal Status Status;
-        internal ulong? Offset, Index;
-        internal ulong Value, Limit;
-        internal int SystemError;
-        internal string Message;
-    }
-
     /// <summary>Error of a failed call, which changed nothing. All failures of the library are this
     /// or derive from it.</summary>
     public class GgufxException : Exception
     {
-        internal readonly Failure Failure;
-        internal GgufxException(Failure f, Exception inner = null) : base(f.Message, inner) { Failure = f; }
+        internal GgufxException(Status status, string message, Exception inner = null) : base(message, inner) { Status = status; }
         /// <summary>The code.</summary>
-        public Status Status { get { return Failure.Status; } }
+        public Status Status { get; private set; }
         /// <summary>Byte offset in the file of the field at fault.</summary>
-        public ulong? Offset { get { return Failure.Offset; } }
+        public ulong? Offset { get; internal set; }
         /// <summary>Number of the key, tensor, row, token or argument at fault.</summary>
-        public ulong? Index { get { return Failure.Index; } }
+        public ulong? Index { get; internal set; }
         /// <summary>The number that was too large, for CAPACITY and LIMIT.</summary>
-        public ulong Value { get { return Failure.Value; } }
+        public ulong Value { get; internal set; }
         /// <summary>The most that it may be.</summary>
-        public ulong Limit { get { return Failure.Limit; } }
+        public ulong Limit { get; internal set; }
         /// <summary>errno of the system call that failed, else 0.</summary>
-        public int SystemError { get { return Failure.SystemError; } }
+        public int SystemError { get; internal set; }
     }
 
     /// <summary>The call broke its contract: ARGUMENT.</summary>
     public sealed class GgufxArgumentException : GgufxException
     {
-        internal GgufxArgumentException(Failure f) : base(f) { }
+        internal GgufxArgumentException(string message) : base(Status.Argument, message) { }
     }
 
     /// <summary>The system failed, or something is not there: IO, NOT_FOUND, TRUNCATED. The
     /// exception of a caller's stream is its InnerException.</summary>
     public sealed class GgufxIOException : GgufxException
     {
-        internal GgufxIOException(Failure f, Exception inner) : base(f, inner) { }
+        internal GgufxIOException(Status status, string message, Exception inner) : base(status, message, inner) { }
     }
 
     /// <summary>A token or callback asked to stop: CANCELLED. InnerException is an
     /// OperationCanceledException with the token.</summary>
     public sealed class GgufxCanceledException : GgufxException
     {
-        internal GgufxCanceledException(Failure f, CancellationToken token)
-            : base(f, new OperationCanceledException(f.Message, token))
+        internal GgufxCanceledException(string message, CancellationToken token)
+            : base(Status.Cancelled, message, new OperationCanceledException(message, token))
         {
             Token = token;
         }
@@ -77,38 +67,38 @@ namespace Ggufx
             Exception thrown = Thrown.Take();
             Exception inner = scope != null && scope.Caught != null ? scope.Caught : thrown;
             if (inner != null && !IsIo(status)) ExceptionDispatchInfo.Capture(inner).Throw();
-            var failure = new Failure
+            string message = Native.Text(NativeMethods.ggufx_status_name(status)) + ": " + Native.Text(record->message);
+            GgufxException made = Of((Status)status, message, inner, scope == null ? default(CancellationToken) : scope.Token);
+            made.Offset = Native.Present(record->offset);
+            made.Index = Native.Present(record->index);
+            made.Value = record->value;
+            made.Limit = record->limit;
+            made.SystemError = record->system_error;
+            return made;
+        }
+
+        private static GgufxException Of(Status status, string message, Exception inner, CancellationToken token)
+        {
+            switch (status)
             {
-                Status = (Status)status,
-                Offset = Native.Present(record->offset),
-                Index = Native.Present(record->index),
-                Value = record->value,
-                Limit = record->limit,
-                SystemError = record->system_error,
-                Message = Native.Text(NativeMethods.ggufx_status_name(status)) + ": " +
-                          Native.Text(record->message),
-            };
-            switch (failure.Status)
-            {
-                case Status.Argument: return new GgufxArgumentException(failure);
-                case Status.Cancelled:
-                    return new GgufxCanceledException(failure, scope == null ? default(CancellationToken) : scope.Token);
+                case Status.Argument: return new GgufxArgumentException(message);
+                case Status.Cancelled: return new GgufxCanceledException(message, token);
                 case Status.Io:
                 case Status.NotFound:
                 case Status.Truncated:
-                    return new GgufxIOException(failure, inner);
-                default: return new GgufxException(failure);
+                    return new GgufxIOException(status, message, inner);
+                default: return new GgufxException(status, message);
             }
         }
 
         internal static Exception Error(Status status, string message)
         {
-            return new GgufxException(new Failure { Status = status, Message = message });
+            return new GgufxException(status, message);
         }
 
         internal static Exception Argument(string message)
         {
-            return new GgufxArgumentException(new Failure { Status = Status.Argument, Message = message });
+            return new GgufxArgumentException(message);
         }
 
         internal static void Given(object what, string name)
