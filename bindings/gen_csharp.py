@@ -59,6 +59,9 @@ class Writer(Values):
         if call.hand == "a callback that is kept":
             return any(v.struct in FILLED for v in call.arguments) or any(v.kind == "address" for v in call.arguments + fields) or \
                 not all(self.is_told(f) or f.optional for f in fields if f.kind == "callback")
+        if call.hand == "hooks":
+            hooks = [v for v in call.arguments if v.kind == "hook"]
+            return not hooks or not all(self.function_of(v.struct) for v in hooks)
         return bool(call.hand)
 
     @staticmethod
@@ -271,14 +274,19 @@ class Writer(Values):
 
     def callbacks(self):
         self.classes(), self.values()
+        progress = self.surface.structs["ggufx_progress"]
+        self.thunk(progress.shown[0], progress.words)
+        hooks = {self.struct_name(n): n for n in self.surface.structs if self.function_of(n)}
         parts = []
         for name, given in self.delegates.items():
             doc = ("Fills data as a whole; an exception ends the call." if "(Span<byte>" in given else
                    "Takes data; an exception ends the call." if given.startswith("void") else
                    "Changes the elements; false or an exception ends the call.")
+            if name in hooks:
+                doc = self.told(self.hook_doc(hooks[name]), {}) + " An exception ends the call."
             parts.append(tagged("summary", doc, "    ") + f"    public delegate {given.format(name)};\n")
         thunks = "\n".join(self.thunks.values())
-        parts.append("    /// The functions of a program during one call, as the library calls them.\n"
+        parts.append("    /// The functions of a program, as the library calls them.\n"
                      f"    internal static unsafe class Callbacks\n    {{\n{thunks}    }}\n")
         return self.file(parts)
 

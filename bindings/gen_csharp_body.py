@@ -93,6 +93,12 @@ class Body:
             self.before.append(f"{n}.Fill(&{n}Native);")
             self.after.append(f"{n} = new {w.struct_name(v.struct)}(&{n}Native);")
             return f"&{n}Native"
+        if v.kind == "hook":
+            name = n.lstrip("@")
+            self.locals.append(f"{w.native(v.struct)} {name}Native;")
+            self.before.append(f'Check.Given({n}, "{name}");')
+            self.inside.append(f"{name}Native = {w.hook(v.struct, n)};")  # last, since only the call lets go of it
+            return f"&{name}Native"
         if v.kind == "progress":
             self.needs.append("progress")
             return self.progress

@@ -47,6 +47,8 @@ class Values(Words):
             return self.struct_name(v.struct)
         if v.kind == "callback":
             return self.delegate(v)
+        if v.kind == "hook":
+            return self.hook_type(v.struct)
         return {"bool": "bool", "string": "string", "path": "string", "text": "string", "bytes": "ReadOnlySpan<byte>",
                 "values": "Array"}[v.kind]
 
@@ -74,8 +76,8 @@ class Values(Words):
         kind = self.struct_name(p.type) if p.type in self.surface.structs else "byte"
         return f"{'Span' if p.kind == 'buffer' else 'ReadOnlySpan'}<{kind}>"
 
-    def delegate(self, v):
-        """The type of a callback to a user."""
+    def delegate(self, v, name=""):
+        """The type of a callback to a user; one of its own gets the name."""
         shown = [p for p in v.parameters if p.way != "derived"]
         if not any(p.kind in ("bytes", "buffer") for p in shown):
             types = [self.type_out(p) for p in shown]
@@ -83,15 +85,36 @@ class Values(Words):
         given = ", ".join(f"{self.spanned(p) if p.kind in ('bytes', 'buffer') else self.type_out(p)} {parameter(p.name)}"
                           for p in shown)
         given = f"{'void' if self.passes_data(v) or v.type == 'void' else 'bool'} {{}}({given})"
-        name = camel(v.name.split("_")) + "Function"
+        name = name or camel(v.name.split("_")) + "Function"
         if self.delegates.get(name, given) != given:
             name = camel(p.name for p in shown if p.kind not in ("bytes", "buffer")) + name
         self.delegates[name] = given
         return name
 
-    def thunk(self, v, where):
+    def function_of(self, name):
+        """The one function of a hook that the library destroys: C# takes it alone. None of other structs."""
+        struct = self.surface.structs[name]
+        alone = struct.role == "hook" and len(struct.shown) == 1 and any(v.kind == "destroy" for v in struct.fields)
+        return struct.shown[0] if alone and self.is_told(struct.shown[0]) else None
+
+    def hook_type(self, name):
+        return self.delegate(self.function_of(name), self.struct_name(name))
+
+    def hook_doc(self, name):
+        """The comment of a hook, as that of its function."""
+        doc = model.tidy(self.surface.structs[name].doc)
+        return re.sub(rf"(?<=\.)(\s+){self.function_of(name).name}\b", r"\1It", doc)
+
+    def hook(self, name, value):
+        """The hook of a function: the library destroys it, also after a failure of the call."""
+        f, native = self.function_of(name), self.native(name)
+        thunk = self.thunk(f, self.surface.structs[name].words, self.hook_type(name))
+        return (f"new {native} {{ struct_size = (uint)sizeof({native}), {f.c.meaning['user']} = new Callback({value}).User, "
+                f"{field(f.name)} = {thunk}, destroy = Functions.Destroy }}")
+
+    def thunk(self, v, where, kind=""):
         """The function in C# whose address the library gets."""
-        kind = self.delegate(v)
+        kind = kind or self.delegate(v)
         name = kind.removesuffix("Function") if kind.endswith("Function") else camel(where) + camel(v.name.split("_"))
         if name in self.thunks:
             return "Callbacks." + name
@@ -104,14 +127,14 @@ class Values(Words):
         if self.passes_data(v):
             run, failed, fine = f"{run};", "callback.Failed(e)", "return (int)Status.Ok;"
         elif v.type == "void":
-            run, failed, fine = f"{run};", "callback.Ended(e)", ""
+            run, failed, fine = f"{run};", "", ""
         else:
             run, failed, fine = f"return {run} ? (int)Status.Ok : (int)Status.Cancelled;", "callback.Ended(e)", ""
         stop = "return;" if v.type == "void" else "return (int)Status.Cancelled;"
         body = (f"            var callback = Callback.Of(user);\n            if (callback.Stopped) {stop}\n            try\n            {{\n" +
                 wrap(run, "                ") + (f"                {fine}\n" if fine else "") +
-                "            }\n            catch (Exception e)\n            {\n"
-                f"                {'' if v.type == 'void' else 'return '}{failed};\n            }}\n")
+                "            }\n" + (f"            catch (Exception e)\n            {{\n                return {failed};\n            }}\n"
+                                       if failed else "            catch (Exception) { } // a message is not worth the program\n"))
         self.thunks[name] = (
             "        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]\n" +
             wrap(f"private delegate {result} {name}Fn({head});", "        ") +
@@ -144,9 +167,10 @@ class Values(Words):
     # ---- structs -----------------------------------------------------------------------------------------------
 
     def fields_in(self, name):
-        """What a user sets; hooks and functions of other forms are added by hand."""
+        """What a user sets; hooks of several functions and functions of other forms are added by hand."""
         users = [v.c.meaning["user"] for v in self.surface.structs[name].shown if v.kind == "callback"]
-        return [v for v in self.surface.structs[name].shown if not self.surface.has_hook(v) and
+        return [v for v in self.surface.structs[name].shown if
+                (not self.surface.has_hook(v) or self.function_of(v.struct)) and
                 (self.is_told(v) and self.is_followed(name) and users.count(v.c.meaning["user"]) == 1
                  if v.kind == "callback" else v.kind not in ("buffer", "address"))]
 
@@ -189,7 +213,7 @@ class Values(Words):
             return f"{f} != 0"
         if v.kind in ("string", "path"):
             if v.fixed:
-                return f"Native.Text({f}, {languages.elements(v.c)}, true)"
+                return f"Native.Text({f}, {languages.elements(v.c)})"
             return f"Native.TextOrNull({f})" if v.optional else f"Native.Text({f})"
         if v.kind in ("text", "bytes"):
             at, n = (f, o + field(v.length)) if v.length else (f"{f}.data", f"{f}.size")
@@ -234,6 +258,10 @@ class Values(Words):
             return f"{to} = {self.type_among(v, struct)}.Of({value}, ({kind}*)scope.Memory(1, sizeof({kind})){scope});"
         if v.kind == "progress":
             return f"{to} = scope.Follow(Token, Progress);"
+        if v.kind == "hook":
+            kind = self.native(v.struct)
+            return (f"{to} = {value} == null ? null : ({kind}*)scope.Memory(1, sizeof({kind}));\n"
+                    f"if ({value} != null) *{to} = {self.hook(v.struct, value)};")
         if v.kind == "callback":
             user = field(v.c.meaning["user"])
             how = "Kept" if v.kept else "User"
@@ -279,6 +307,7 @@ class Values(Words):
         else:
             kind = self.type_out(v)
         doc = re.sub(r"^1: (\w)", lambda m: m[1].upper(), v.doc) if v.kind == "bool" else v.doc
+        doc = self.hook_doc(v.struct) if v.kind == "hook" else doc
         return self.summary(doc, names, "        ", sentence(" ".join(name_words(name)))) + \
             f"        public {kind} {name} {{ get; {access}; }}\n"
 

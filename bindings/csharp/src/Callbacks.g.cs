@@ -15,10 +15,16 @@ namespace Ggufx
     /// <summary>Changes the elements; false or an exception ends the call.</summary>
     public delegate bool ApplyFunction(Span<Candidate> candidates);
 
+    /// <summary>Tensor data that are generated while the file is written. It writes bytes offset .. offset + n - 1 of the dense
+    /// tensor to dst, as little-endian blocks of a file. Calls come in order, with at most 512 KiB each: whole rows, or whole
+    /// blocks of one row if a row is larger. They come from the writing thread, and are repeated by each write. An exception ends
+    /// the call.</summary>
+    public delegate void TensorStream(ulong offset, Span<byte> dst);
+
     /// <summary>Takes data; an exception ends the call.</summary>
     public delegate void PartWriteFunction(uint part, ReadOnlySpan<byte> data);
 
-    /// The functions of a program during one call, as the library calls them.
+    /// The functions of a program, as the library calls them.
     internal static unsafe class Callbacks
     {
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
@@ -101,6 +107,26 @@ namespace Ggufx
         }
 
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        private delegate int TensorStreamReadFn(void* user, ulong offset, void* dst, UIntPtr n);
+        internal static readonly IntPtr TensorStreamRead = Functions.Keep(new TensorStreamReadFn(OnTensorStreamRead));
+
+        [MonoPInvokeCallback(typeof(TensorStreamReadFn))]
+        private static int OnTensorStreamRead(void* user, ulong offset, void* dst, UIntPtr n)
+        {
+            var callback = Callback.Of(user);
+            if (callback.Stopped) return (int)Status.Cancelled;
+            try
+            {
+                ((TensorStream)callback.Function)(offset, new Span<byte>(dst, checked((int)n)));
+                return (int)Status.Ok;
+            }
+            catch (Exception e)
+            {
+                return callback.Failed(e);
+            }
+        }
+
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         private delegate int PartWriteFn(void* user, uint part, void* data, UIntPtr n);
         internal static readonly IntPtr PartWrite = Functions.Keep(new PartWriteFn(OnPartWrite));
 
@@ -118,6 +144,22 @@ namespace Ggufx
             {
                 return callback.Failed(e);
             }
+        }
+
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        private delegate void LogWriteFn(void* user, int level, byte* text, UIntPtr length);
+        internal static readonly IntPtr LogWrite = Functions.Keep(new LogWriteFn(OnLogWrite));
+
+        [MonoPInvokeCallback(typeof(LogWriteFn))]
+        private static void OnLogWrite(void* user, int level, byte* text, UIntPtr length)
+        {
+            var callback = Callback.Of(user);
+            if (callback.Stopped) return;
+            try
+            {
+                ((Action<LogLevel, string>)callback.Function)((LogLevel)level, Native.Text(text, length));
+            }
+            catch (Exception) { } // a message is not worth the program
         }
 
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
@@ -172,6 +214,25 @@ namespace Ggufx
             {
                 return ((Func<long, QuantizerTensorFacts, bool>)callback.Function)((long)index,
                     new QuantizerTensorFacts(tensor)) ? (int)Status.Ok : (int)Status.Cancelled;
+            }
+            catch (Exception e)
+            {
+                return callback.Ended(e);
+            }
+        }
+
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        private delegate int ProgressReportFn(void* user, ulong done, ulong total);
+        internal static readonly IntPtr ProgressReport = Functions.Keep(new ProgressReportFn(OnProgressReport));
+
+        [MonoPInvokeCallback(typeof(ProgressReportFn))]
+        private static int OnProgressReport(void* user, ulong done, ulong total)
+        {
+            var callback = Callback.Of(user);
+            if (callback.Stopped) return (int)Status.Cancelled;
+            try
+            {
+                return ((Func<ulong, ulong, bool>)callback.Function)(done, total) ? (int)Status.Ok : (int)Status.Cancelled;
             }
             catch (Exception e)
             {

@@ -3435,6 +3435,29 @@ namespace Ggufx
                 Check.Ok(NativeMethods.ggufx_writer_copy_tensors(Handle, file.Handle, &e), &e);
         }
 
+        /// <summary>Adds a tensor whose data come from callbacks.</summary>
+        /// <param name="ne">Values per dimension.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Endian, Limit, Type, Unsupported, Duplicate, Name, Shape,
+        /// Overflow.</exception>
+        public void AddStream(string name, TensorType type, ReadOnlySpan<ulong> ne, TensorStream stream)
+        {
+            UIntPtr nameLength;
+            NativeTensorStream streamNative;
+            NativeError e;
+            using (Handle.Changing())
+            {
+                Check.Given(stream, "stream");
+                fixed (byte* pName = Native.Text(name, out nameLength))
+                fixed (ulong* pNe = &Native.First(ne))
+                {
+                    streamNative = new NativeTensorStream { struct_size = (uint)sizeof(NativeTensorStream),
+                        user = new Callback(stream).User, read = Callbacks.TensorStreamRead, destroy = Functions.Destroy };
+                    Check.Ok(NativeMethods.ggufx_writer_add_stream(Handle, pName, nameLength, (uint)type, (uint)ne.Length, pNe,
+                        &streamNative, &e), &e);
+                }
+            }
+        }
+
         /// <summary>Describes the result of a write with these options (null: default).</summary>
         /// <exception cref="GgufxException">Argument, Memory, Limit, Overflow.</exception>
         public WriterFacts Info(WriteOptions options = null)

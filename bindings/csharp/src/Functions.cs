@@ -23,17 +23,11 @@ namespace Ggufx
     internal static unsafe class Functions
     {
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        private delegate int ProgressFn(void* user, ulong done, ulong total);
-        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         private delegate int SizeFn(void* user, ulong* size);
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         private delegate int LayerFn(void* user, uint layer, ulong first, UIntPtr n, float* q, float* k, float* v, float* o);
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        private delegate int ReadAtFn(void* user, ulong offset, byte* data, UIntPtr n);
-        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         private delegate void DestroyFn(void* user);
-        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        private delegate void LogFn(void* user, int level, byte* text, UIntPtr n);
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         private delegate int JobsFn(void* user, uint n, IntPtr task, void* ctx);
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
@@ -47,24 +41,10 @@ namespace Ggufx
             return Marshal.GetFunctionPointerForDelegate(function);
         }
 
-        internal static readonly IntPtr Progress = Keep(new ProgressFn(OnProgress));
         internal static readonly IntPtr Layer = Keep(new LayerFn(OnLayer));
-        internal static readonly IntPtr ReadAt = Keep(new ReadAtFn(OnReadAt));
         internal static readonly IntPtr Size = Keep(new SizeFn(OnSize));
         internal static readonly IntPtr Destroy = Keep(new DestroyFn(OnDestroy));
-        internal static readonly IntPtr Log = Keep(new LogFn(OnLog));
         internal static readonly IntPtr Jobs = Keep(new JobsFn(OnJobs));
-
-        private static int GoOn(bool more) { return (int)(more ? Status.Ok : Status.Cancelled); }
-
-        [MonoPInvokeCallback(typeof(ProgressFn))]
-        private static int OnProgress(void* user, ulong done, ulong total)
-        {
-            var callback = Callback.Of(user);
-            if (callback.Stopped) return (int)Status.Cancelled;
-            try { return GoOn(((Scope)callback.Function).Report(done, total)); }
-            catch (Exception e) { return callback.Ended(e); }
-        }
 
         [MonoPInvokeCallback(typeof(LayerFn))]
         private static int OnLayer(void* user, uint layer, ulong first, UIntPtr n, float* q, float* k, float* v, float* o)
@@ -74,21 +54,10 @@ namespace Ggufx
             try
             {
                 var shown = (ShownAttention)callback.Function;
-                return GoOn(shown.Hook(new AttentionView(layer, first, checked((int)n), q, k, v, o, shown.Widths[layer])));
+                var view = new AttentionView(layer, first, checked((int)n), q, k, v, o, shown.Widths[layer]);
+                return (int)(shown.Hook(view) ? Status.Ok : Status.Cancelled);
             }
             catch (Exception e) { return callback.Ended(e); }
-        }
-
-        [MonoPInvokeCallback(typeof(ReadAtFn))]
-        private static int OnReadAt(void* user, ulong offset, byte* data, UIntPtr n)
-        {
-            var callback = Callback.Of(user);
-            try
-            {
-                ((TensorSource)callback.Function)(offset, new Span<byte>(data, checked((int)n)));
-                return (int)Status.Ok;
-            }
-            catch (Exception e) { return callback.Failed(e); }
         }
 
         [MonoPInvokeCallback(typeof(SizeFn))]
@@ -97,7 +66,7 @@ namespace Ggufx
             var callback = Callback.Of(user);
             try
             {
-                *size = ((StreamSource)((TensorSource)callback.Function).Target).Size;
+                *size = ((StreamSource)((TensorStream)callback.Function).Target).Size;
                 return (int)Status.Ok;
             }
             catch (Exception e) { return callback.Failed(e); }
@@ -110,13 +79,6 @@ namespace Ggufx
             var pinned = callback.Function as IDisposable;
             if (pinned != null) pinned.Dispose();
             callback.Dispose();
-        }
-
-        [MonoPInvokeCallback(typeof(LogFn))]
-        private static void OnLog(void* user, int level, byte* text, UIntPtr n)
-        {
-            try { ((Action<LogLevel, string>)Callback.Of(user).Function)((LogLevel)level, Native.Text(text, n)); }
-            catch (Exception) { } // a message is not worth the program
         }
 
         [MonoPInvokeCallback(typeof(JobsFn))]

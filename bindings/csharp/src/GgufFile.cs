@@ -83,9 +83,9 @@ namespace Ggufx
             NativeError e;
             var io = default(NativeIo);
             io.struct_size = (uint)sizeof(NativeIo);
-            io.user = new Callback(new TensorSource(new StreamSource(stream).Read)).User; // the library closes it
+            io.user = new Callback(new TensorStream(new StreamSource(stream).Read)).User; // the library closes it
             io.size = Functions.Size;
-            io.read_at = Functions.ReadAt;
+            io.read_at = Callbacks.TensorStreamRead;
             io.close = Functions.Destroy;
             using (var scope = Scope.New())
                 scope.End(NativeMethods.ggufx_open_io(out made, runtime, &io, OpenOptions.Of(options, &native, scope), &e), &e);

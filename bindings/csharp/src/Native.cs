@@ -91,18 +91,11 @@ namespace Ggufx
             return text == null || n == UIntPtr.Zero ? "" : Encoding.UTF8.GetString(text, checked((int)n));
         }
 
-        internal static string Text(byte* text)
+        /// The text up to a NUL, which need not end an array.
+        internal static string Text(byte* text, long most = long.MaxValue)
         {
             long n = 0;
-            while (text != null && text[n] != 0) n++;
-            return Text(text, Size(n));
-        }
-
-        /// The text of an array that NUL need not end.
-        internal static string Text(byte* text, int most, bool fixedSize)
-        {
-            int n = 0;
-            while (fixedSize && n < most && text[n] != 0) n++;
+            while (text != null && n < most && text[n] != 0) n++;
             return Text(text, Size(n));
         }
 

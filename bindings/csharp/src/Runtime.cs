@@ -16,8 +16,6 @@ namespace Ggufx
 
     public sealed partial class RuntimeOptions
     {
-        /// <summary>May be called on any thread.</summary>
-        public Action<LogLevel, string> Log { get; set; }
         /// <summary>Executor of tasks; null: the library's own threads.</summary>
         public IExecutor Executor { get; set; }
         /// <summary>Memory of the program's: a native ggufx_allocator. Managed code has none.</summary>
@@ -32,36 +30,20 @@ namespace Ggufx
             CheckLibrary();
             options = options ?? new RuntimeOptions();
             NativeRuntimeOptions native;
-            NativeLog log;
             NativeExecutor jobs;
             NativeError e;
-            options.Fill(&native);
-            native.allocator = (NativeAllocator*)options.Allocator;
-            // The library destroys the hooks, also after a failure.
-            if (options.Log != null) native.log = Fill(&log, options.Log);
-            if (options.Executor != null) native.executor = Fill(&jobs, options.Executor);
-            Check.Ok(NativeMethods.ggufx_runtime_create(out _made, &native, &e), &e);
-        }
-
-        private static NativeLog* Fill(NativeLog* log, Action<LogLevel, string> write)
-        {
-            *log = default(NativeLog);
-            log->struct_size = (uint)sizeof(NativeLog);
-            log->user = new Callback(write).User;
-            log->write = Functions.Log;
-            log->destroy = Functions.Destroy;
-            return log;
-        }
-
-        private static NativeExecutor* Fill(NativeExecutor* jobs, IExecutor executor)
-        {
-            *jobs = default(NativeExecutor);
-            jobs->struct_size = (uint)sizeof(NativeExecutor);
-            jobs->max_workers = (uint)executor.MaxWorkers;
-            jobs->user = new Callback(executor).User;
-            jobs->parallel_for = Functions.Jobs;
-            jobs->destroy = Functions.Destroy;
-            return jobs;
+            using (var scope = Scope.New())
+            {
+                options.Fill(&native, scope);
+                native.allocator = (NativeAllocator*)options.Allocator;
+                if (options.Executor != null)
+                {
+                    jobs = new NativeExecutor { struct_size = (uint)sizeof(NativeExecutor), max_workers = (uint)options.Executor.MaxWorkers,
+                        user = new Callback(options.Executor).User, parallel_for = Functions.Jobs, destroy = Functions.Destroy };
+                    native.executor = &jobs; // the library destroys it, also after a failure
+                }
+                Check.Ok(NativeMethods.ggufx_runtime_create(out _made, &native, &e), &e);
+            }
         }
 
         private static void CheckLibrary()

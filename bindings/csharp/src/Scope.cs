@@ -138,8 +138,8 @@ namespace Ggufx
         private NativeProgress* Progress()
         {
             var native = (NativeProgress*)Memory(1, sizeof(NativeProgress));
-            native->user = User(this);
-            native->report = Functions.Progress;
+            native->user = User(new Func<ulong, ulong, bool>(Report));
+            native->report = Callbacks.ProgressReport;
             return native;
         }
 
@@ -250,12 +250,6 @@ namespace Ggufx
             var caught = s_caught;
             s_caught = null;
             return caught;
-        }
-
-        internal static void Rethrow()
-        {
-            var caught = Take();
-            if (caught != null) ExceptionDispatchInfo.Capture(caught).Throw();
         }
     }
 }

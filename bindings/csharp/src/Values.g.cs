@@ -86,6 +86,9 @@ namespace Ggufx
     /// <summary>Options of a runtime. All zero means default.</summary>
     public sealed partial class RuntimeOptions
     {
+        /// <summary>Log of the host. It gets one line of UTF-8 without a newline. It may be called from worker threads, and never
+        /// while a lock is held. Without a log the library is silent.</summary>
+        public Action<LogLevel, string> Log { get; set; }
         /// <summary>Threads of the own pool, the caller's included. 0 = one per usable processor, which is also the maximum: more
         /// would only take turns.</summary>
         public uint Threads { get; set; }
@@ -94,19 +97,22 @@ namespace Ggufx
         /// <summary>Workspace per concurrent call, allocated at creation; 0 = default.</summary>
         public ulong WorkspaceBytes { get; set; }
 
-        internal unsafe void Fill(NativeRuntimeOptions* o)
+        internal unsafe void Fill(NativeRuntimeOptions* o, Scope scope)
         {
             *o = default(NativeRuntimeOptions);
             o->struct_size = (uint)sizeof(NativeRuntimeOptions);
+            o->log = Log == null ? null : (NativeLog*)scope.Memory(1, sizeof(NativeLog));
+            if (Log != null) *o->log = new NativeLog { struct_size = (uint)sizeof(NativeLog), user = new Callback(Log).User,
+                write = Callbacks.LogWrite, destroy = Functions.Destroy };
             o->threads = Threads;
             o->isa = (int)Isa;
             o->workspace_bytes = WorkspaceBytes;
         }
 
-        internal static unsafe NativeRuntimeOptions* Of(RuntimeOptions from, NativeRuntimeOptions* o)
+        internal static unsafe NativeRuntimeOptions* Of(RuntimeOptions from, NativeRuntimeOptions* o, Scope scope)
         {
             if (from == null) return null;
-            from.Fill(o);
+            from.Fill(o, scope);
             return o;
         }
     }
@@ -535,10 +541,10 @@ namespace Ggufx
             UsedBytes = o->used_bytes;
             MaxAllocation = o->max_allocation;
             Launches = o->n_launches;
-            Id = Native.Text(o->id, 40, true);
-            Name = Native.Text(o->name, 128, true);
-            Driver = Native.Text(o->driver, 96, true);
-            Reason = Native.Text(o->reason, 224, true);
+            Id = Native.Text(o->id, 40);
+            Name = Native.Text(o->name, 128);
+            Driver = Native.Text(o->driver, 96);
+            Reason = Native.Text(o->reason, 224);
         }
 
         internal static unsafe DeviceFacts[] All(NativeDeviceFacts* from, int n)

@@ -1,4 +1,4 @@
-// New files: keys of any type by one name, and data that are generated while the file is written.
+// New files: keys of any type by one name, and one file as a stream.
 // SPDX-License-Identifier: MIT
 using System;
 using System.IO;
@@ -6,9 +6,6 @@ using System.Runtime.InteropServices;
 
 namespace Ggufx
 {
-    /// <summary>Fills data with bytes offset .. of a dense tensor.</summary>
-    public delegate void TensorSource(ulong offset, Span<byte> data);
-
     public sealed unsafe partial class Writer
     {
         /// <summary>Set a key to a value of the given type.</summary>
@@ -57,25 +54,6 @@ namespace Ggufx
                 case TypeCode.Double: return MetaType.F64;
                 default: throw Check.Argument("ARGUMENT: no number of a file: " + type);
             }
-        }
-
-        /// <summary>Add a tensor whose data are generated while the file is written.</summary>
-        public void AddStream(string name, TensorType type, ReadOnlySpan<ulong> ne, TensorSource source)
-        {
-            Check.Given(source, "source");
-            var stream = default(NativeTensorStream);
-            stream.struct_size = (uint)sizeof(NativeTensorStream);
-            stream.read = Functions.ReadAt;
-            stream.destroy = Functions.Destroy;
-            UIntPtr length;
-            NativeError e;
-            using (Handle.Changing())
-                fixed (byte* text = Native.Text(name, out length))
-                fixed (ulong* dims = &Native.First(ne))
-                {
-                    stream.user = new Callback(source).User; // the library destroys it, also after a failure
-                    Check.Ok(NativeMethods.ggufx_writer_add_stream(Handle, text, length, (uint)type, (uint)ne.Length, dims, &stream, &e), &e);
-                }
         }
 
         /// <summary>Write one file to a stream.</summary>
