@@ -121,6 +121,16 @@ class Scripted(Served):
                     self.assertIn(arguments["exact"], (True, False))
                     self.assertIn(arguments["list"], (["x"], ["x", "x"]))
 
+    def test_a_maximum_length_counts_no_part_of_the_end_marker(self):
+        for script in (["Rome", "\n<", "/para", "meter>"], ["Ro", "me</", "param", "eter>"], ["Rome\n", "</par", "ameter>"]):
+            model = self.path("script.gguf", scripted_model(script, FORMS["tagged"]["template"]))
+            server = self.serve(model=model)
+            for most in (2, 4, 5, 6, 10, 17, 100):
+                tools = [{"type": "function", "function": {"name": "f", "parameters": {
+                    "type": "object", "properties": {"city": {"type": "string", "maxLength": most}}, "required": ["city"]}}}]
+                choice = self.answer(server, tools=tools, tool_choice="required", max_tokens=300)
+                self.assertEqual(found(choice["message"])[2], [("f", {"city": "Rome"[:most]})], (script, most))
+
 
 if __name__ == "__main__":
     tool.main()

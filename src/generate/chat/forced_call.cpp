@@ -125,7 +125,7 @@ void ForcedCall::begin_value() {
     n_written_++;
     choice_.clear();
     text_.clear();
-    n_chars_ = 0;
+    n_chars_ = n_counted_ = 0;
     repair_ = {};
     const chat::CallSyntax &syntax = call_.syntax;
     if (!parameter_->is_string) {
@@ -158,6 +158,15 @@ void ForcedCall::end_string(size_t length) {
     put_string({text_.data(), text_.size()});
 }
 
+// Returns the bytes at the end of the string that may be a prefix of its end marker.
+size_t ForcedCall::unfinished_end() const {
+    const std::string_view text(text_.data(), text_.size()), marker = call_.syntax.string_end;
+    for (const std::string_view end : {marker, chat::trimmed(marker)})
+        for (size_t n = std::min(end.size(), text.size() + 1) - 1; n > 0; n--)
+            if (text.ends_with(end.substr(0, n))) return n;
+    return 0;
+}
+
 // Appends text up to the marker that ends the string, or up to its maximum length.
 void ForcedCall::add_to_string(std::string_view bytes) {
     const size_t old_size = text_.size();
@@ -172,12 +181,14 @@ void ForcedCall::add_to_string(std::string_view bytes) {
         end_string(at - has_break);
         return end_value();
     }
-    size_t cut = text.size(); // end of the last character that fits
-    for (size_t i = old_size; i < text.size(); i++) {
-        const bool begins = (static_cast<uint8_t>(text[i]) & 0xc0) != 0x80;
-        if (begins && n_chars_++ == parameter_->max_length) cut = i;
+    const size_t sure = text.size() - unfinished_end(); // bytes that are no part of a marker
+    size_t cut = sure;                                  // end of the last character that fits
+    for (; n_counted_ < sure; n_counted_++) {
+        const bool begins = (static_cast<uint8_t>(text[n_counted_]) & 0xc0) != 0x80;
+        if (begins && n_chars_++ == parameter_->max_length) cut = n_counted_;
     }
     if (n_chars_ < parameter_->max_length) return;
+    if (n_chars_ == parameter_->max_length && sure < text.size()) return;
     end_string(cut);
     choice_.clear();
     choice_.add(plan_.marker_ids(call_.syntax.string_end));

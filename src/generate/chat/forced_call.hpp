@@ -27,6 +27,7 @@ private:
     void begin_value();
     void end_value();
     void finish();
+    size_t unfinished_end() const;
     void add_to_string(std::string_view bytes);
     void end_string(size_t length);
     bool fits_value(int32_t id);
@@ -47,9 +48,10 @@ private:
     TokenChoice choice_;
     TokenSet allowed_;
     Owned<Matcher> matcher_;
-    Vector<char> text_;  // whole characters of the string being written
-    size_t n_chars_ = 0; // characters of text_
-    Utf8Repair repair_;  // state between tokens
+    Vector<char> text_;    // whole characters of the string being written
+    size_t n_counted_ = 0; // bytes of text_ that are no part of an end marker
+    size_t n_chars_ = 0;   // characters of them
+    Utf8Repair repair_;    // state between tokens
     bool has_begun_ = false;
 };
 
