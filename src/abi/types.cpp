@@ -20,11 +20,11 @@ const fmt::TypeInfo &find_type(uint32_t type) {
     const fmt::TypeInfo *info = fmt::type_info(type);
     if (info) return *info;
     if (const char *text = fmt::removed_type_text(type))
-        fail(Status::type, {}, "tensor type %u is %s", type, text);
+        fail(Status::type, {.value = type}, "tensor type %u is %s", type, text);
     if (const kv::TypeFacts *cached = kv::type_of(type))
-        fail(Status::type, {}, "type %u (%s) is a type of KV caches, not of tensors", type,
-             cached->name);
-    fail(Status::type, {}, "tensor type %u is unknown; this library knows 0..%u", type,
+        fail(Status::type, {.value = type}, "type %u (%s) is a type of KV caches, not of tensors",
+             type, cached->name);
+    fail(Status::type, {.value = type}, "tensor type %u is unknown; the last one is %u", type,
          fmt::kTypeIds - 1);
 }
 
@@ -44,9 +44,11 @@ uint32_t flags_of(const fmt::TypeInfo &info) {
     return 0;
 }
 
+// Name of a type that caches do not take, for a message.
 const char *name_of(uint32_t type) {
     if (const fmt::TypeInfo *info = fmt::type_info(type)) return info->name;
-    return "unknown";
+    const char *const removed = fmt::removed_type_text(type);
+    return removed ? removed : "unknown";
 }
 
 } // namespace
@@ -54,7 +56,7 @@ const char *name_of(uint32_t type) {
 uint32_t abi::import_kv_type(uint32_t type, bool has, const char *member) {
     if (type == 0 && !has) return 0;
     if (const kv::TypeFacts *facts = kv::type_of(type)) return facts->id;
-    fail(Status::type, {.value = type}, "%s: %u (%s) is no type of KV caches", member, type,
+    fail(Status::type, {.value = type}, "%s: type %u, %s, is no type of KV caches", member, type,
          name_of(type));
 }
 

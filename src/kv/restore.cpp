@@ -105,10 +105,15 @@ Status Restore::header(uint32_t sequence) {
     for (uint32_t i = 0; i < identity.count(); i++) {
         const uint32_t value = in_.u32();
         if (in_.status() != Status::ok) return fail_read();
-        if (value != identity.value(i))
+        const uint32_t own = identity.value(i);
+        if (value == own) continue;
+        const TypeOps *const type = identity.is_type(i) ? type_ops(value) : nullptr;
+        if (type)
             return set_failure(failure_, Status::mismatch, {.index = i},
-                               "the snapshot has %s %u, the cache %u", identity.name(i), value,
-                               identity.value(i));
+                               "the snapshot has %s %s, the cache %s", identity.name(i),
+                               type->facts.name, type_ops(own)->facts.name);
+        return set_failure(failure_, Status::mismatch, {.index = i},
+                           "the snapshot has %s %u, the cache %u", identity.name(i), value, own);
     }
     const Status status = take_memory();
     if (status != Status::ok) return status;

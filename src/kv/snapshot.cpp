@@ -100,6 +100,10 @@ uint32_t Identity::value(uint32_t index) const {
     return values[index];
 }
 
+bool Identity::is_type(uint32_t index) const {
+    return index >= kShared && (index - kShared) % kPerLayer < 2;
+}
+
 const char *Identity::name(uint32_t index) const {
     static constexpr const char *kNames[kShared] = {
         "model",         "model",      "n_layers",  "n_kv_heads", "head_dim_k", "head_dim_v",

@@ -23,6 +23,7 @@ struct Identity {
     uint32_t count() const { return kShared + kPerLayer * state.config.n_layers; }
     uint32_t value(uint32_t index) const;
     const char *name(uint32_t index) const;
+    bool is_type(uint32_t index) const; // the id of a type of keys or values
 
     static constexpr uint32_t kShared = 11, kPerLayer = 4;
 };

@@ -30,8 +30,8 @@ static void test_create_refuses_bad_shapes(void **state) {
     BAD(n_q_heads, 3, GGUFX_E_ARGUMENT, "n_q_heads");
     BAD(n_q_heads, 0, GGUFX_E_ARGUMENT, "n_q_heads");
     BAD(head_dim_k, 0, GGUFX_E_ARGUMENT, "head_dim_k");
-    BAD(type_k, 77, GGUFX_E_TYPE, "ggufx_kv_options.type_k: 77 (unknown)");
-    BAD(type_v, 77, GGUFX_E_TYPE, "ggufx_kv_options.type_v: 77 (unknown)");
+    BAD(type_k, 77, GGUFX_E_TYPE, "ggufx_kv_options.type_k: type 77, unknown,");
+    BAD(type_v, 77, GGUFX_E_TYPE, "ggufx_kv_options.type_v: type 77, unknown,");
     BAD(flags, 64, GGUFX_E_ARGUMENT, "flags");
     BAD(flags, GGUFX_KV_CENTRE_ALL | GGUFX_KV_CENTRE_NONE, GGUFX_E_ARGUMENT, "exclude each other");
     BAD(n_sink_tokens, 65, GGUFX_E_ARGUMENT, "n_sink_tokens");
@@ -59,7 +59,7 @@ static void test_create_refuses_bad_shapes(void **state) {
     EXPECT(GGUFX_E_ARGUMENT, "window_kind", ggufx_kv_create(&kv, rt, &o, error));
     layer.window_kind = 0;
     layer.type_v = 99;
-    EXPECT(GGUFX_E_TYPE, "ggufx_kv_layer_options.type_v: 99", ggufx_kv_create(&kv, rt, &o, error));
+    EXPECT(GGUFX_E_TYPE, "ggufx_kv_layer_options.type_v: type 99", ggufx_kv_create(&kv, rt, &o, error));
     uint64_t bytes = 1;
     EXPECT(GGUFX_E_TYPE, "99", ggufx_kv_estimate(&bytes, rt, &o, 100, error));
     assert_int_equal(bytes, 0);
