@@ -22,16 +22,19 @@ ALSO = {"ARGUMENT": "ValueError", "MEMORY": "MemoryError", "IO": "OSError", "TYP
 # The iterator of a class that gives events, and calls of a model that make such an object. {options}: those of the
 # object as parameters; {given}: the same as arguments; {made}: the object.
 STREAM = '''
+    _current: object = None  # stands for the newest iterator: older ones end, and cancel nothing
+
     def prompt(self, prompt: Text | Prompt, *, progress: Progress | None = None) -> Iteration[Event, None, None]:
         """Sets a prompt, and gives its events; EventKind.END is the last one. A fault of this generator alone
-        is raised. Closing the iterator cancels the output.
+        is raised. Closing the iterator after its first event cancels the output; a new prompt ends it.
         """
         self.set_prompt(prompt if isinstance(prompt, Prompt) else Prompt(text=prompt))
-        return self._events(progress)
+        self._current = mine = object()
+        return self._events(progress, mine)
 
-    def _events(self, progress: Progress | None) -> Iteration[Event, None, None]:
+    def _events(self, progress: Progress | None, mine: object) -> Iteration[Event, None, None]:
         try:
-            while True:
+            while self._current is mine:
                 event = self.next(progress=progress)
                 if event.end == End.ERROR:
                     raise class_of(event.status)(f"{event.status.name}: {event.text}")
@@ -39,7 +42,7 @@ STREAM = '''
                 if event.kind == EventKind.END:
                     return
         except GeneratorExit:
-            if not self.closed:
+            if self._current is mine and not self.closed:
                 self.cancel()
             raise
 '''

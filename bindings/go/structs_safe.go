@@ -1090,8 +1090,9 @@ func (o *GeneratorOptions) write(run *running, to *C.ggufx_generator_options) {
 //
 // With `schema` or ToolChoiceRequired the model may reason first, unless the request has
 // ChatNoThink. The markers that follow are forced; names, keys and values are those of the schemas.
-// Events give arguments as JSON while they are written. The output ends with EndToolCall when the
-// call is complete.
+// Formats that write strings without quotes keep enum, const and maxLength of a string, not its
+// other keywords. Events give arguments as JSON while they are written. The output ends with
+// EndToolCall when the call is complete.
 type ChatPromptOptions struct {
 	Flags ChatPromptFlags
 	// The template
@@ -1593,7 +1594,7 @@ func (o *KVRange) write(run *running, to *C.ggufx_kv_range) {
 
 // KVFacts: result of KVCache.Info.
 type KVFacts struct {
-	// Type of the keys, as the options have it for KVAllLayers
+	// Type of the keys; with KVAllLayers the default of layers
 	TypeK TensorType
 	// Type of the values
 	TypeV TensorType
@@ -1728,7 +1729,8 @@ func tokenFactsOf(from *C.ggufx_token_facts) (to TokenFacts) {
 	return to
 }
 
-// TokenizerFacts: special tokens are found by their key, or else by their text; an id of -1: none.
+// TokenizerFacts: special tokens are found by their key, or else by their text or the default of the
+// kind of vocabulary; an id of -1: none.
 type TokenizerFacts struct {
 	Flags TokenizerFlags
 	// tokenizer.ggml.model: "llama"; valid for the life of the process
@@ -1749,8 +1751,10 @@ type TokenizerFacts struct {
 	Eom int32
 	// Between two texts; [SEP]
 	Separator int32
-	Pad       int32
-	Mask      int32
+	// padding; [PAD]
+	Pad int32
+	// Token to be predicted; [MASK]
+	Mask int32
 	// fill-in-the-middle: before the prefix
 	FimPrefix int32
 	// Before the suffix
@@ -1999,7 +2003,7 @@ type SessionFacts struct {
 	Tokens uint64
 	// With ContextTotal: tokens that still fit, in whole pages
 	TokensLeft uint64
-	// Bytes of embeddings that the caller passed
+	// Bytes of input rows that the caller passed
 	EmbeddedBytes uint64
 }
 

@@ -1337,8 +1337,9 @@ namespace Ggufx
 
     /// <summary>All zero means default; chat, tokenizer and request must be set. With Schema or ToolChoice.Required the model may
     /// reason first, unless the request has ChatFlags.NoThink. The markers that follow are forced; names, keys and values are
-    /// those of the schemas. Events give arguments as JSON while they are written. The output ends with End.ToolCall when the
-    /// call is complete.</summary>
+    /// those of the schemas. Formats that write strings without quotes keep enum, const and maxLength of a string, not its other
+    /// keywords. Events give arguments as JSON while they are written. The output ends with End.ToolCall when the call is
+    /// complete.</summary>
     public sealed partial class ChatPromptOptions
     {
         /// <summary>Flags.</summary>
@@ -2030,7 +2031,7 @@ namespace Ggufx
     /// <summary>Kv facts.</summary>
     public sealed partial class KvFacts
     {
-        /// <summary>Type of the keys, as the options have it for Constants.KvAllLayers.</summary>
+        /// <summary>Type of the keys; with Constants.KvAllLayers the default of layers.</summary>
         public TensorType TypeK { get; private set; }
         /// <summary>Type of the values.</summary>
         public TensorType TypeV { get; private set; }
@@ -2160,7 +2161,8 @@ namespace Ggufx
         }
     }
 
-    /// <summary>Special tokens are found by their key, or else by their text; an id of -1: none.</summary>
+    /// <summary>Special tokens are found by their key, or else by their text or the default of the kind of vocabulary; an id of
+    /// -1: none.</summary>
     public sealed partial class TokenizerFacts
     {
         /// <summary>Flags.</summary>
@@ -2183,9 +2185,9 @@ namespace Ggufx
         public int Eom { get; private set; }
         /// <summary>Between two texts; [SEP].</summary>
         public int Separator { get; private set; }
-        /// <summary>Pad.</summary>
+        /// <summary>Padding; [PAD].</summary>
         public int Pad { get; private set; }
-        /// <summary>Mask.</summary>
+        /// <summary>Token to be predicted; [MASK].</summary>
         public int Mask { get; private set; }
         /// <summary>Fill-in-the-middle: before the prefix.</summary>
         public int FimPrefix { get; private set; }
@@ -2481,7 +2483,7 @@ namespace Ggufx
         public ulong Tokens { get; private set; }
         /// <summary>With ContextTotal: tokens that still fit, in whole pages.</summary>
         public ulong TokensLeft { get; private set; }
-        /// <summary>Bytes of embeddings that the caller passed.</summary>
+        /// <summary>Bytes of input rows that the caller passed.</summary>
         public ulong EmbeddedBytes { get; private set; }
 
         internal unsafe SessionFacts(NativeSessionFacts* o)

@@ -144,9 +144,23 @@ public static partial class Tests
         That(generator.Next().End == End.Cancelled);
         foreach (Event first in generator.Stream(prompt)) break; // which cancels it, too
         That(generator.Info.State != GeneratorState.Ended && generator.Next().End == End.Cancelled);
+        using (IEnumerator<Event> older = generator.Stream(prompt).GetEnumerator())
+        {
+            That(older.MoveNext());
+            IEnumerable<Event> newer = generator.Stream(prompt);
+            That(!older.MoveNext());
+            older.Dispose();
+            That(newer.Last().End != End.Cancelled);
+        }
         Fails(Status.Limit, () => new Generator(DraftSession(), new GeneratorOptions { Draft = new DraftOptions { Draft = 32 } }));
         generator.Dispose();
         Throws<ObjectDisposedException>(() => generator.Next());
+        var closed = new Generator(session, new GeneratorOptions());
+        foreach (Event first in closed.Stream(prompt))
+        {
+            closed.Dispose();
+            break;
+        }
     }
 
     static void TestATextIsMeasuredAgainstSavedLogits()

@@ -1283,7 +1283,8 @@ class ChatPromptOptions:
 
     With `schema` or ToolChoice.REQUIRED the model may reason first, unless the request has
     ChatFlags.NO_THINK. The markers that follow are forced; names, keys and values are those of the
-    schemas. Events give arguments as JSON while they are written. The output ends with
+    schemas. Formats that write strings without quotes keep enum, const and maxLength of a string, not
+    its other keywords. Events give arguments as JSON while they are written. The output ends with
     End.TOOL_CALL when the call is complete.
     """
 
@@ -1557,7 +1558,7 @@ class KvFacts:
     """Result of KvCache.info."""
 
     type_k: TensorType
-    """Type of the keys, as the options have it for KV_ALL_LAYERS."""
+    """Type of the keys; with KV_ALL_LAYERS the default of layers."""
     type_v: TensorType
     """Type of the values."""
     n_tokens: int
@@ -1606,7 +1607,9 @@ class TokenFacts:
 
 @dataclass(frozen=True)
 class TokenizerFacts:
-    """Special tokens are found by their key, or else by their text; an id of -1: none."""
+    """Special tokens are found by their key, or else by their text or the default of the kind of
+    vocabulary; an id of -1: none.
+    """
 
     flags: TokenizerFlags
     kind: str
@@ -1628,7 +1631,9 @@ class TokenizerFacts:
     separator: int
     """Between two texts; [SEP]."""
     pad: int
+    """Padding; [PAD]."""
     mask: int
+    """Token to be predicted; [MASK]."""
     fim_prefix: int
     """fill-in-the-middle: before the prefix."""
     fim_suffix: int
@@ -1953,7 +1958,7 @@ class SessionFacts:
     n_tokens_left: int
     """With n_context_total: tokens that still fit, in whole pages."""
     embedded_bytes: int
-    """Bytes of embeddings that the caller passed."""
+    """Bytes of input rows that the caller passed."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_session_facts) -> SessionFacts:
@@ -3329,16 +3334,19 @@ class Generator(Object):
             check(lib.ggufx_generator_info(byref(out), own, byref(e)), e)
             return GeneratorFacts._of(out)
 
+    _current: object = None  # stands for the newest iterator: older ones end, and cancel nothing
+
     def prompt(self, prompt: Text | Prompt, *, progress: Progress | None = None) -> Iteration[Event, None, None]:
         """Sets a prompt, and gives its events; EventKind.END is the last one. A fault of this generator alone
-        is raised. Closing the iterator cancels the output.
+        is raised. Closing the iterator after its first event cancels the output; a new prompt ends it.
         """
         self.set_prompt(prompt if isinstance(prompt, Prompt) else Prompt(text=prompt))
-        return self._events(progress)
+        self._current = mine = object()
+        return self._events(progress, mine)
 
-    def _events(self, progress: Progress | None) -> Iteration[Event, None, None]:
+    def _events(self, progress: Progress | None, mine: object) -> Iteration[Event, None, None]:
         try:
-            while True:
+            while self._current is mine:
                 event = self.next(progress=progress)
                 if event.end == End.ERROR:
                     raise class_of(event.status)(f"{event.status.name}: {event.text}")
@@ -3346,7 +3354,7 @@ class Generator(Object):
                 if event.kind == EventKind.END:
                     return
         except GeneratorExit:
-            if not self.closed:
+            if self._current is mine and not self.closed:
                 self.cancel()
             raise
 

@@ -83,6 +83,12 @@ class Models(Case):
         self.assertEqual(len(session), 8)
         self.fails(Status.CANCELLED, list, generator.prompt(prompt, progress=lambda d, t: False))
         self.assertEqual(len(session), 1)  # which the prompt shares, and no other
+        older = generator.prompt(prompt)
+        next(older)
+        newer = generator.prompt(prompt)
+        self.assertEqual(list(older), [])
+        older.close()
+        self.assertEqual(len(list(newer)), len(events) + 1)
         broken_off = generator.prompt(prompt)
         self.assertEqual(next(broken_off).kind, EventKind.TEXT)
         broken_off.close()

@@ -1564,8 +1564,9 @@ impl GeneratorFacts {
 ///
 /// With `schema` or [`ToolChoice::REQUIRED`] the model may reason first, unless the request has
 /// [`ChatFlags::NO_THINK`]. The markers that follow are forced; names, keys and values are those of
-/// the schemas. Events give arguments as JSON while they are written. The output ends with
-/// [`End::TOOL_CALL`] when the call is complete.
+/// the schemas. Formats that write strings without quotes keep enum, const and maxLength of a
+/// string, not its other keywords. Events give arguments as JSON while they are written. The output
+/// ends with [`End::TOOL_CALL`] when the call is complete.
 #[derive(Default)]
 pub struct ChatPromptOptions<'a> {
     /// Flags.
@@ -1898,7 +1899,7 @@ impl KvRange {
 /// Kv facts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KvFacts {
-    /// Type of the keys, as the options have it for [`sys::GGUFX_KV_ALL_LAYERS`]
+    /// Type of the keys; with [`sys::GGUFX_KV_ALL_LAYERS`] the default of layers
     pub type_k: TensorType,
     /// Type of the values
     pub type_v: TensorType,
@@ -1965,7 +1966,8 @@ impl<'a> TokenFacts<'a> {
     }
 }
 
-/// Special tokens are found by their key, or else by their text; an id of -1: none.
+/// Special tokens are found by their key, or else by their text or the default of the kind of
+/// vocabulary; an id of -1: none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TokenizerFacts<'a> {
     /// Flags.
@@ -1988,9 +1990,9 @@ pub struct TokenizerFacts<'a> {
     pub eom: i32,
     /// Between two texts; `[SEP]`
     pub separator: i32,
-    /// Pad.
+    /// Padding; `[PAD]`
     pub pad: i32,
-    /// Mask.
+    /// Token to be predicted; `[MASK]`
     pub mask: i32,
     /// fill-in-the-middle: before the prefix
     pub fim_prefix: i32,
@@ -2406,7 +2408,7 @@ pub struct SessionFacts {
     pub n_tokens: u64,
     /// With `n_context_total`: tokens that still fit, in whole pages
     pub n_tokens_left: u64,
-    /// Bytes of embeddings that the caller passed
+    /// Bytes of input rows that the caller passed
     pub embedded_bytes: u64,
 }
 
