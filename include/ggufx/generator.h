@@ -153,7 +153,8 @@ typedef struct ggufx_grammar_source {
  *
  * With `schema` or GGUFX_TOOL_CHOICE_REQUIRED the model may reason first, unless the request has
  * GGUFX_CHAT_NO_THINK. The markers that follow are forced; names, keys and values are those of the
- * schemas. Events give arguments as JSON while they are written. The output ends with
+ * schemas. Formats that write strings without quotes keep enum, const and maxLength of a string, not
+ * its other keywords. Events give arguments as JSON while they are written. The output ends with
  * GGUFX_END_TOOL_CALL when the call is complete.
  */
 typedef struct ggufx_chat_prompt_options {

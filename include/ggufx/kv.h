@@ -567,7 +567,7 @@ GGUFX_API ggufx_status ggufx_kv_clear(ggufx_kv *kv, ggufx_error *error);
 typedef struct ggufx_kv_facts {
     uint32_t struct_size; /* set by the caller */
     uint32_t flags;       /* 0 */
-    ggufx_type type_k;    /* type of the keys, as the options have it for GGUFX_KV_ALL_LAYERS */
+    ggufx_type type_k;    /* type of the keys; with GGUFX_KV_ALL_LAYERS the default of layers */
     ggufx_type type_v;    /* type of the values */
     uint64_t n_tokens;    /* tokens of all sequences, in the first layer for GGUFX_KV_ALL_LAYERS */
     uint64_t n_pages;     /* allocated pages, used or not; shared pages count once */

@@ -142,7 +142,8 @@ typedef uint32_t ggufx_tokenizer_flags;
 #define GGUFX_TOKENIZER_ADD_SPACE 8u     /* a space is added before a text */
 #define GGUFX_TOKENIZER_CLEAN_SPACES 16u /* GGUFX_DETOKENIZE_CLEAN_SPACES has an effect */
 
-/* Special tokens are found by their key, or else by their text; an id of -1: none. */
+/* Special tokens are found by their key, or else by their text or the default of the kind of
+ * vocabulary; an id of -1: none. */
 typedef struct ggufx_tokenizer_facts {
     uint32_t struct_size; /* set by the caller */
     ggufx_tokenizer_flags flags;
@@ -153,11 +154,11 @@ typedef struct ggufx_tokenizer_facts {
     int32_t unknown;   /* stands for text without a token */
     /* {null} pre-tokenizer of BPE: "llama-bpe", else NULL; valid for the life of the process */
     const char *pre;
-    int32_t eot;       /* end of a turn */
-    int32_t eom;       /* end of a message that a tool answers */
-    int32_t separator; /* between two texts; [SEP] */
-    int32_t pad;
-    int32_t mask;
+    int32_t eot;            /* end of a turn */
+    int32_t eom;            /* end of a message that a tool answers */
+    int32_t separator;      /* between two texts; [SEP] */
+    int32_t pad;            /* padding; [PAD] */
+    int32_t mask;           /* token to be predicted; [MASK] */
     int32_t fim_prefix;     /* fill-in-the-middle: before the prefix */
     int32_t fim_suffix;     /* before the suffix */
     int32_t fim_middle;     /* before the middle, which the model generates */
@@ -394,7 +395,7 @@ typedef struct ggufx_session_facts {
     uint64_t n_shared_pages; /* references of sequences to pages that other sequences hold too */
     uint64_t n_tokens;       /* tokens of all sequences */
     uint64_t n_tokens_left;  /* with n_context_total: tokens that still fit, in whole pages */
-    uint64_t embedded_bytes; /* bytes of embeddings that the caller passed */
+    uint64_t embedded_bytes; /* bytes of input rows that the caller passed */
 } ggufx_session_facts;
 
 /* Describes a session. out->struct_size must be set. Takes time linear in the number of pages.

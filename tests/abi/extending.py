@@ -39,7 +39,7 @@ def files_with(root, word):
         for path in sorted((root / folder).rglob("*")):
             name = path.relative_to(root).as_posix()
             generated = {"node_modules", "target", "__pycache__"} & set(path.parts)
-            if not path.is_file() or generated or name.startswith("docs/contributing"):
+            if not path.is_file() or generated or name.startswith(("docs/contributing", "docs/migrating")):
                 continue
             if word.search(path.name) or word.search(path.read_text(encoding="utf-8", errors="replace")):
                 yield name

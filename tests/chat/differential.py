@@ -278,7 +278,7 @@ def of_ours(rt, text):
         chat = ggufx.ChatTemplate(rt, text=text)
         variables = {name: value for name, value in VARIABLES.items() if name != "messages"}
         request = ggufx.ChatRequest(messages_json=VARIABLES["messages"], variables=variables, flags=ggufx.ChatFlags.CLOCK,
-                                    clock=CLOCK)
+                                    unix_time=CLOCK)
         return chat.render(request)
     except ggufx.Error:
         return None

@@ -136,7 +136,7 @@ class Targets(tool.Case):
         self.assertIn("cannot be used together", self.fails(2, *call, "--target-bpw", "4", "--target-size", "2M"))
         self.assertIn("--target-size", self.fails(2, *call, "--target-size", "much"))
         self.assertIn("0.5", self.fails(2, *call, "--target-bpw", "0.1"))
-        self.assertIn("no tensor type", self.fails(2, *call, "--target-bpw", "4", "--candidates", "q9"))
+        self.assertIn('no type is called "q9"', self.fails(2, *call, "--target-bpw", "4", "--candidates", "q9"))
         self.assertIn("quantized already", self.fails(2, *call[:3], "--target-bpw", "4"))
         self.assertEqual(os.listdir(self.folder), [])
 
