@@ -340,6 +340,38 @@ Status check_shift(const RopeShift &turn, const Track &track, const Range &range
     return Status::ok;
 }
 
+// Moves the tokens of a range at an end of their part to the next part of the same page, if that has
+// the shift that they get. The table stays as it is: shifts of token after token move no entries.
+bool shift_to_neighbour(Track &track, const Range &range, int32_t delta) {
+    const size_t at = page_of_token(track, range.first);
+    if (at == track.n_pages) return false;
+    PageRef &page = track.pages[at];
+    const uint64_t end = page.index + page.n;
+    if (range.first < page.index || range.end() > end || range.n >= page.n) return false;
+    const auto n = static_cast<uint16_t>(range.n);
+    const auto takes = [&](const PageRef &other) {
+        return other.block == page.block && other.plain == page.plain &&
+               other.delta == page.delta + delta;
+    };
+    if (range.end() == end && at + 1 < track.n_pages) {
+        PageRef &next = track.pages[at + 1];
+        if (!takes(next) || next.first != page.first + page.n) return false;
+        next.first = static_cast<uint16_t>(next.first - n);
+        next.index -= n;
+        next.n = static_cast<uint16_t>(next.n + n);
+    } else if (range.first == page.index && at > 0) {
+        PageRef &last = track.pages[at - 1];
+        if (!takes(last) || page.first != last.first + last.n) return false;
+        last.n = static_cast<uint16_t>(last.n + n);
+        page.first = static_cast<uint16_t>(page.first + n);
+        page.index += n;
+    } else {
+        return false;
+    }
+    page.n = static_cast<uint16_t>(page.n - n);
+    return true;
+}
+
 // Checks that the next token sees none of the dropped tokens, which the shift may bring nearer.
 Status check_shifted_window(const Cache::State &s, uint32_t l, const Track &track,
                             const Range &range, int32_t delta, Failure *failure) {
@@ -372,6 +404,7 @@ void Cache::shift(uint32_t sequence, const Range &range, int32_t delta) {
     for (uint32_t l = 0; delta && l < s.config.n_layers; l++) {
         Track &track = s.track(l, sequence);
         end_rollback_point(s, s.layers[l], track, true);
+        if (shift_to_neighbour(track, range, delta)) continue;
         const size_t first = split_at(track, range.first), end = split_at(track, range.end());
         for (size_t i = first; i < end; i++) track.pages[i].delta += delta;
         if (track.n_dropped && range.holds(0)) track.dropped_first += delta;

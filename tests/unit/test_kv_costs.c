@@ -70,10 +70,11 @@ static void *sequence_of(size_t n) {
     return b;
 }
 
-/* Each token is moved by one, from the last to the first. */
+/* Each token is moved by one, from the last to the first, and back in the other order. */
 static void shift_each(void *work) {
     batch *b = work;
     for (size_t i = b->n; i-- > 0;) OK(ggufx_kv_shift(b->kv, 0, i, 1, 1, ok_error()));
+    for (size_t i = 0; i < b->n; i++) OK(ggufx_kv_shift(b->kv, 0, i, 1, -1, ok_error()));
 }
 
 int main(void) {
