@@ -59,7 +59,8 @@ static void test_create_refuses_bad_shapes(void **state) {
     EXPECT(GGUFX_E_ARGUMENT, "window_kind", ggufx_kv_create(&kv, rt, &o, error));
     layer.window_kind = 0;
     layer.type_v = 99;
-    EXPECT(GGUFX_E_TYPE, "ggufx_kv_layer_options.type_v: type 99", ggufx_kv_create(&kv, rt, &o, error));
+    EXPECT(GGUFX_E_TYPE, "ggufx_kv_layer_options.type_v: type 99",
+           ggufx_kv_create(&kv, rt, &o, error));
     uint64_t bytes = 1;
     EXPECT(GGUFX_E_TYPE, "99", ggufx_kv_estimate(&bytes, rt, &o, 100, error));
     assert_int_equal(bytes, 0);
