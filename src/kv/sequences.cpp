@@ -340,8 +340,8 @@ Status check_shift(const RopeShift &turn, const Track &track, const Range &range
     return Status::ok;
 }
 
-// Moves the tokens of a range at an end of their part to the next part of the same page, if that has
-// the shift that they get. The table stays as it is: shifts of token after token move no entries.
+// Moves a range at an end of its part to the next part of the same page, if that has the new shift.
+// The table stays as it is: shifts of token after token move no entries.
 bool shift_to_neighbour(Track &track, const Range &range, int32_t delta) {
     const size_t at = page_of_token(track, range.first);
     if (at == track.n_pages) return false;
