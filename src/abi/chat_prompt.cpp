@@ -5,8 +5,6 @@
 #include "abi/guard.hpp"
 #include "abi/options.hpp"
 
-#include <inttypes.h>
-
 #include <map>
 #include <optional>
 

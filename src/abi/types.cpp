@@ -69,18 +69,18 @@ extern "C" ggufx_status ggufx_type_info(ggufx_type_facts *out, uint32_t type, gg
         require(out, "out must be set");
         ggufx_type_facts facts = {};
         facts.id = type;
-        const kv::TypeFacts *const cached = kv::type_of(type);
-        if (cached && !fmt::type_info(type)) {
-            facts.flags = cached->flags;
-            facts.block_values = cached->block_values;
-            facts.block_bytes = cached->block_bytes;
-            facts.name = cached->name;
-        } else {
-            const fmt::TypeInfo &info = find_type(type);
-            facts.flags = flags_of(info) | GGUFX_TYPE_IN_FILES;
+        const auto describe = [&](const auto &info, uint32_t flags) {
+            facts.flags = flags;
             facts.block_values = info.block_values;
             facts.block_bytes = info.block_bytes;
             facts.name = info.name;
+        };
+        const kv::TypeFacts *const cached = kv::type_of(type);
+        if (cached && !fmt::type_info(type)) {
+            describe(*cached, cached->flags);
+        } else {
+            const fmt::TypeInfo &info = find_type(type);
+            describe(info, flags_of(info) | GGUFX_TYPE_IN_FILES);
         }
         if (cached) facts.flags |= GGUFX_TYPE_IN_CACHES;
         export_struct(out, facts, "ggufx_type_facts");

@@ -5,8 +5,6 @@
 
 #include "base/fpenv.hpp"
 
-#include <string.h>
-
 namespace ggufx::chat {
 
 namespace {

@@ -264,24 +264,30 @@ std::vector<ggufx_type_facts> types_from(uint32_t first, uint32_t flag) {
     return types;
 }
 
-// Finds a type that has a flag. `known`: the end of messages, which lists such types.
-uint32_t find_type(const std::string &name, const char *option, uint32_t flag,
-                   const std::string &known) {
+// Returns the end of a message about a name: the types that have a flag, or how to list them.
+std::string known_types(uint32_t flag) {
+    if (flag == GGUFX_TYPE_IN_FILES) return "\"ggufx types\" lists them";
+    std::string known = "known:";
+    for (const std::string &name : kv_type_names()) known += " " + name;
+    return known;
+}
+
+uint32_t find_type(const std::string &name, const char *option, uint32_t flag) {
     uint32_t type = 0;
     ggufx_error error;
     if (ggufx_type_find(&type, name.c_str(), &error) != GGUFX_OK)
-        throw unknown_name(error, option, known);
+        throw unknown_name(error, option, known_types(flag));
     if (type_facts(type).flags & flag) return type;
     throw Failure(kUsage, std::string(option) + ": " + name + " is a type of " +
                               (flag == GGUFX_TYPE_IN_FILES ? "KV caches, not of tensors; "
                                                            : "tensors, not of KV caches; ") +
-                              known);
+                              known_types(flag));
 }
 
 } // namespace
 
 uint32_t type_from_name(const std::string &name, const char *option) {
-    return find_type(name, option, GGUFX_TYPE_IN_FILES, "\"ggufx types\" lists them");
+    return find_type(name, option, GGUFX_TYPE_IN_FILES);
 }
 
 std::vector<ggufx_type_facts> all_types() {
@@ -289,9 +295,7 @@ std::vector<ggufx_type_facts> all_types() {
 }
 
 uint32_t kv_type_from_name(const std::string &name, const char *option) {
-    std::string known = "known:";
-    for (const std::string &other : kv_type_names()) known += " " + other;
-    return find_type(name, option, GGUFX_TYPE_IN_CACHES, known);
+    return find_type(name, option, GGUFX_TYPE_IN_CACHES);
 }
 
 std::vector<std::string> kv_type_names() {
