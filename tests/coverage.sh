@@ -63,7 +63,7 @@ echo "|---|---|---|---|"
 row "containers (\`src/gguf\`, files of \`src/base\`)" gguf base/file_source.cpp base/file_set.cpp base/file_handle_posix.cpp \
     base/patch.cpp base/patch_journal.cpp base/part_file.cpp base/output.cpp base/resumable_file.cpp base/io.cpp base/text_index.hpp
 row "snapshots (of \`src/kv\`, \`src/state\`, sessions)" kv/snapshot.cpp kv/restore.cpp state/snapshot.cpp \
-    model/session_snapshot.cpp base/snapshot_file.cpp base/crc64.cpp abi/kv_snapshot.cpp
-row "vocabularies (\`src/model/tokenizer\`)" model/tokenizer
+    run/session_snapshot.cpp base/snapshot_file.cpp base/crc64.cpp abi/kv_snapshot.cpp
+row "vocabularies (\`src/tokenizer\`)" tokenizer
 row "templates (\`src/chat\`)" chat
 row "grammars (\`src/grammar\`)" grammar

@@ -6,8 +6,8 @@
 #include "formats/format.hpp"
 #include "kernels/dispatch.hpp"
 #include "kv/cache.hpp"
-#include "model/model.hpp"
-#include "model/tokenizer/vocab.hpp"
+#include "run/model.hpp"
+#include "tokenizer/vocab.hpp"
 
 #include <ggufx/base.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "chat/output.hpp"
 #include "generate/chat/output_tokens.hpp"
 #include "generate/events.hpp"
-#include "model/tokenizer/tokenizer.hpp"
+#include "tokenizer/tokenizer.hpp"
 
 namespace ggufx::abi {
 // Special tokens of a tokenizer in the output of a template's models.

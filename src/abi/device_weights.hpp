@@ -3,7 +3,7 @@
 #pragma once
 
 #include "device/rows.hpp"
-#include "model/placement.hpp"
+#include "run/placement.hpp"
 
 namespace ggufx::abi {
 

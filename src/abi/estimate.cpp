@@ -1,6 +1,6 @@
 // Estimates and recommendations: include/ggufx/estimate.h.
 // SPDX-License-Identifier: MIT
-#include "model/estimate.hpp"
+#include "eval/estimate.hpp"
 #include "abi/guard.hpp"
 #include "abi/job_plan.hpp"
 #include "abi/model_handles.hpp"

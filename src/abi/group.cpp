@@ -4,8 +4,8 @@
 
 #include "abi/guard.hpp"
 #include "abi/writer_handle.hpp"
-#include "model/graph/partition.hpp"
-#include "model/group/rank_writer.hpp"
+#include "distributed/rank_writer.hpp"
+#include "graph/partition.hpp"
 
 #include <inttypes.h>
 #include <stddef.h>

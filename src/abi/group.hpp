@@ -3,8 +3,8 @@
 #pragma once
 
 #include "abi/options.hpp"
-#include "model/group/group.hpp"
-#include "model/model.hpp"
+#include "distributed/group.hpp"
+#include "run/model.hpp"
 
 #include <ggufx/group.h>
 #include <new>

@@ -3,7 +3,7 @@
 #include "abi/imatrix_handle.hpp"
 #include "abi/model_handles.hpp"
 #include "abi/options.hpp"
-#include "model/collect.hpp"
+#include "eval/collect.hpp"
 
 using namespace ggufx;
 using namespace ggufx::abi;

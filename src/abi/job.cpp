@@ -6,8 +6,8 @@
 #include "formats/format.hpp"
 #include "job/measure.hpp"
 #include "job/quantize.hpp"
-#include "model/model.hpp"
 #include "quant/encoder.hpp"
+#include "run/model.hpp"
 
 #include <ggufx/quantizer.h>
 #include <inttypes.h>

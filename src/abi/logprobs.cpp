@@ -1,6 +1,6 @@
 // Log-probabilities: include/ggufx/sampler.h.
 // SPDX-License-Identifier: MIT
-#include "model/sampling/logprobs.hpp"
+#include "sampling/logprobs.hpp"
 #include "abi/guard.hpp"
 #include "abi/model_handles.hpp"
 #include "base/fpenv.hpp"

@@ -6,8 +6,8 @@
 #include "base/checked.hpp"
 #include "base/fpenv.hpp"
 #include "base/snapshot_file.hpp"
-#include "model/measures/choices.hpp"
-#include "model/measures/divergence.hpp"
+#include "eval/choices.hpp"
+#include "eval/divergence.hpp"
 
 #include <ggufx/eval.h>
 #include <math.h>

@@ -8,9 +8,9 @@
 #include "abi/types.hpp"
 #include "base/checked.hpp"
 #include "base/crc64.hpp"
-#include "model/graph/print.hpp"
-#include "model/group/start.hpp"
-#include "model/mode.hpp"
+#include "distributed/start.hpp"
+#include "graph/print.hpp"
+#include "run/mode.hpp"
 
 #include <algorithm>
 #include <ggufx/matmul.h>

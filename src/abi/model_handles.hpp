@@ -8,10 +8,10 @@
 #include "abi/handles.hpp"
 #include "generate/step.hpp"
 #include "grammar/vocabulary.hpp"
-#include "model/embedder.hpp"
-#include "model/sampling/chain.hpp"
-#include "model/session.hpp"
-#include "model/tokenizer/tokenizer.hpp"
+#include "run/embedder.hpp"
+#include "run/session.hpp"
+#include "sampling/chain.hpp"
+#include "tokenizer/tokenizer.hpp"
 
 #include <algorithm>
 #include <ggufx/model.h>

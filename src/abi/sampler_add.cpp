@@ -50,7 +50,7 @@ struct Limit {
     namespace id {                                                                                 \
     constexpr Limit member = {#member, most};                                                      \
     }
-#include "model/sampling/samplers.def"
+#include "sampling/samplers.def"
 static_assert(penalties::last_n.most == GGUFX_SAMPLER_MAX_LAST_N &&
               dry::last_n.most == GGUFX_SAMPLER_MAX_LAST_N);
 
@@ -93,7 +93,7 @@ void check_id(int32_t id, uint32_t n_vocab, size_t index, const char *name) {
             add(open_chain(sampler), sampling::Type{id::a(a), id::b(b)});                          \
         });                                                                                        \
     }
-#include "model/sampling/samplers.def"
+#include "sampling/samplers.def"
 
 extern "C" ggufx_status ggufx_sampler_add_temperature(ggufx_sampler *sampler, float temperature,
                                                       const ggufx_temperature_options *options,

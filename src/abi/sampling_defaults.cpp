@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
 #include "abi/options.hpp"
-#include "model/sampling/defaults.hpp"
+#include "sampling/defaults.hpp"
 
 #include <ggufx/sampler.h>
 #include <inttypes.h>
@@ -16,7 +16,7 @@ namespace {
 
 #define KEY(ID, bit, key, member, type, least, most, instead_of_negative, field)                   \
     static_assert(GGUFX_SAMPLING_##ID == bit);
-#include "model/sampling/samplers.def"
+#include "sampling/samplers.def"
 static_assert(GGUFX_SAMPLING_SEQUENCE == static_cast<uint32_t>(sampling::Key::SEQUENCE));
 static_assert(GGUFX_SAMPLING_SUPPRESSED == static_cast<uint32_t>(sampling::Key::SUPPRESSED));
 static_assert(GGUFX_SAMPLING_MAX_SAMPLERS == sampling::kMaxDefaultSamplers);
@@ -26,7 +26,7 @@ ggufx_sampler_kind export_kind(sampling::SamplerKind kind) {
 #define EACH(id, ID, Type, name, order)                                                            \
     case sampling::SamplerKind::id:                                                                \
         return GGUFX_SAMPLER_##ID;
-#include "model/sampling/samplers.def"
+#include "sampling/samplers.def"
     case sampling::SamplerKind::none:
         break;
     }
@@ -50,7 +50,7 @@ extern "C" ggufx_status ggufx_file_sampling(ggufx_sampling_facts *out, int32_t *
         facts.ignored = d.ignored | (is_list ? 0 : GGUFX_SAMPLING_SUPPRESSED);
 #define KEY(ID, bit, key, member, type, least, most, instead_of_negative, field)                   \
     facts.member = d.member;
-#include "model/sampling/samplers.def"
+#include "sampling/samplers.def"
         facts.n_samplers = d.n_samplers;
         for (uint32_t i = 0; i < d.n_samplers; i++) facts.samplers[i] = export_kind(d.samplers[i]);
         facts.n_suppressed = ids.size();

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "model/session.hpp"
-#include "model/speculation/draft_length.hpp"
-#include "model/speculation/lookup.hpp"
+#include "run/session.hpp"
+#include "sampling/draft_length.hpp"
+#include "sampling/lookup.hpp"
 
 #include <optional>
 

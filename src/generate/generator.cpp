@@ -4,7 +4,7 @@
 #include "base/crc64.hpp"
 #include "base/fpenv.hpp"
 #include "generate/step.hpp"
-#include "model/sampling/logprobs.hpp"
+#include "sampling/logprobs.hpp"
 
 #include <inttypes.h>
 

@@ -7,7 +7,7 @@
 #include "generate/drafts.hpp"
 #include "generate/text.hpp"
 #include "generate/tokens.hpp"
-#include "model/sampling/chain.hpp"
+#include "sampling/chain.hpp"
 
 namespace ggufx::generate {
 

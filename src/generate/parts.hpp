@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/refcount.hpp"
-#include "model/sampling/candidates.hpp"
+#include "sampling/candidates.hpp"
 
 #include <memory>
 #include <string_view>

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "model/session.hpp"
+#include "run/session.hpp"
 
 namespace ggufx::generate {
 

@@ -6,8 +6,8 @@
 #include "generate/events.hpp"
 #include "generate/parts.hpp"
 #include "generate/stray_markers.hpp"
-#include "model/sampling/stop.hpp"
-#include "model/tokenizer/tokenizer.hpp"
+#include "sampling/stop.hpp"
+#include "tokenizer/tokenizer.hpp"
 
 #include <optional>
 

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "model/mode.hpp"
-#include "model/session.hpp"
+#include "run/mode.hpp"
+#include "run/session.hpp"
 
 #include <string.h>
 
@@ -49,7 +49,7 @@ struct Tokens {
     }
 
     Vector<int32_t> ids;
-    Vector<uint8_t> modes; // model/mode.hpp
+    Vector<uint8_t> modes; // run/mode.hpp
     Vector<float> rows;    // one for each token with kModeEmbedded
 };
 

@@ -339,7 +339,7 @@ static ggufx_status add_samplers(exercise *e, ggufx_sampler *chain) {
     TRY(a->sampler_add_##id(chain, example, &e->error));
 #define FILTER2(id, ID, Type, name, order, type, first, second, example_a, example_b)              \
     TRY(a->sampler_add_##id(chain, example_a, example_b, &e->error));
-#include "../../src/model/sampling/samplers.def"
+#include "../../src/sampling/samplers.def"
     TRY(a->sampler_add_temperature(chain, 0.8f, NULL, &e->error));
     TRY(a->sampler_add_mirostat(chain, NULL, &e->error));
 end:

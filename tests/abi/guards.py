@@ -20,7 +20,7 @@ MACRO = re.compile(r"^#define (FILTER\d)\([^)]*\) *\\\n((?:.*\\\n)+.*\n)", re.M)
 
 def with_filters(root, text):
     """The text with what its macros define for each filter of samplers.def."""
-    rows = re.findall(r"^(FILTER\d)\((\w+)", (root / "src/model/sampling/samplers.def").read_text(encoding="utf-8"), re.M)
+    rows = re.findall(r"^(FILTER\d)\((\w+)", (root / "src/sampling/samplers.def").read_text(encoding="utf-8"), re.M)
 
     def expand(macro):
         body = textwrap.dedent(re.sub(r" *\\\n", "\n", macro.group(2)))

@@ -111,7 +111,7 @@ def check_sizes(root):
 
 def folder_readmes(root):
     """Returns README files of folders in the tree, except those with a table that another test reads."""
-    tables = {"src/README.md", "src/model/arch/README.md"}
+    tables = {"src/README.md", "src/graph/arch/README.md"}
     folders = ("bindings", "include", "pkgconfig", "src", "tests", "examples")
     found = [path for folder in folders for path in sorted((root / folder).rglob("README.md"))]
     return [path for path in found if "node_modules" not in path.parts and path.relative_to(root).as_posix() not in tables]
@@ -124,7 +124,7 @@ def written_pages(root):
 
 def plain_pages(root):
     """Returns pages whose sentences are checked: the pages for users, and README files of folders."""
-    more = ("CONTRIBUTING.md", "SECURITY.md", "STYLE.md", "src/README.md", "src/model/arch/README.md")
+    more = ("CONTRIBUTING.md", "SECURITY.md", "STYLE.md", "src/README.md", "src/graph/arch/README.md")
     return [*written_pages(root), *folder_readmes(root), *(root / name for name in more)]
 
 

@@ -1,4 +1,4 @@
-# Compares the table of src/model/arch/README.md with the graphs of models, by `info --graph`.
+# Compares the table of src/graph/arch/README.md with the graphs of models, by `info --graph`.
 # SPDX-License-Identifier: MIT
 import os
 import re

@@ -57,7 +57,7 @@ static ggufx_status turn(void *user, ggufx_candidate *c, size_t n) {
 enum kind {
 #define FILTER1(id, ID, Type, name, order, type, a, example) KIND_##ID,
 #define FILTER2(id, ID, Type, name, order, type, a, b, example_a, example_b) KIND_##ID,
-#include "../../src/model/sampling/samplers.def"
+#include "../../src/sampling/samplers.def"
     KIND_TEMPERATURE,
     KIND_PENALTIES,
     KIND_DRY,
@@ -85,7 +85,7 @@ static ggufx_status add(ggufx_sampler *chain, input *in, uint32_t *how, ggufx_er
     case KIND_##ID:                                                                                \
         first = number(in);                                                                        \
         return ggufx_sampler_add_##id(chain, first, number(in), error);
-#include "../../src/model/sampling/samplers.def"
+#include "../../src/sampling/samplers.def"
     case KIND_TEMPERATURE:
         first = number(in);
         dynamic.range = number(in);

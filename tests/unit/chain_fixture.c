@@ -23,7 +23,7 @@ void add_filter(fixture *f, ggufx_sampler *chain, filter added) {
     case GGUFX_SAMPLER_##ID:                                                                       \
         MUST(f, ggufx_sampler_add_##id(chain, added.a, added.b, &f->error));                       \
         break;
-#include "../../src/model/sampling/samplers.def"
+#include "../../src/sampling/samplers.def"
     default:
         fail_msg("kind %u is not a filter", added.kind);
     }

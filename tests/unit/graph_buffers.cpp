@@ -5,8 +5,8 @@
 #include "tiny_files.hpp"
 
 #include "abi/handles.hpp"
-#include "model/model.hpp"
-#include "model/run/runner.hpp"
+#include "run/model.hpp"
+#include "run/runner.hpp"
 
 #include <math.h>
 #include <stdio.h>

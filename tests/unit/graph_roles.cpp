@@ -5,7 +5,7 @@
 #include "tiny_files.hpp"
 
 #include "abi/handles.hpp"
-#include "model/model.hpp"
+#include "run/model.hpp"
 
 #include <stdio.h>
 

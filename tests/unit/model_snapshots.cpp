@@ -8,7 +8,7 @@
 #include "../state/memory_file.hpp"
 #include "abi/model_handles.hpp"
 #include "base/crc64.hpp"
-#include "model/run/runner.hpp"
+#include "run/runner.hpp"
 
 extern "C" {
 #include "fault.h"

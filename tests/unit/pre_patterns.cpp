@@ -2,8 +2,8 @@
 // characters of a small alphabet, on long runs and pairs, on random texts.
 // SPDX-License-Identifier: MIT
 #include "base/utf8.hpp"
-#include "model/tokenizer/pre_tokenizer.hpp"
 #include "test_step.h"
+#include "tokenizer/pre_tokenizer.hpp"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>

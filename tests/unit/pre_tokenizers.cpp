@@ -3,8 +3,8 @@
 // ${GGUFX_TEST_DATA}/data/tokenizer/pre-splits-public.json exists, stored ones are compared, too.
 // usage: pre_tokenizers MADE/index.json
 // SPDX-License-Identifier: MIT
-#include "model/tokenizer/pre_tokenizer.hpp"
 #include "slow.h"
+#include "tokenizer/pre_tokenizer.hpp"
 
 #include <nlohmann/json.hpp>
 #include <stdio.h>

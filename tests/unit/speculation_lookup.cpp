@@ -1,7 +1,7 @@
 // Prompt lookup, through internals: drafts continue the longest of the newest matches. A text of
 // four times the length takes four times as long.
 // SPDX-License-Identifier: MIT
-#include "model/speculation/lookup.hpp"
+#include "sampling/lookup.hpp"
 
 #include "../checkasm/check.hpp"
 

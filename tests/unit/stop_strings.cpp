@@ -1,7 +1,7 @@
 // Search for stop strings, through internals: pieces of any length find the stop string that a test
 // of every position finds. A text of four times the length takes four times as long.
 // SPDX-License-Identifier: MIT
-#include "model/sampling/stop.hpp"
+#include "sampling/stop.hpp"
 
 #include "../checkasm/check.hpp"
 

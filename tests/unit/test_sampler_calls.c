@@ -15,7 +15,7 @@ enum { V = 300 };
 enum number {
 #define FLOAT(id, member, least, most, instead_of_0, field, value, KEY, long_name, help)           \
     id##_##member,
-#include "../../src/model/sampling/samplers.def"
+#include "../../src/sampling/samplers.def"
     N_NUMBERS
 };
 static const struct {
@@ -24,7 +24,7 @@ static const struct {
 } numbers[] = {
 #define FLOAT(id, member, least, most, instead_of_0, field, value, KEY, long_name, help)           \
     {#member, least, most},
-#include "../../src/model/sampling/samplers.def"
+#include "../../src/sampling/samplers.def"
 };
 
 static ggufx_status add_number(ggufx_sampler *chain, enum number which, float x,
@@ -44,7 +44,7 @@ static ggufx_status add_number(ggufx_sampler *chain, enum number which, float x,
     case id##_##a:                                                                                 \
     case id##_##b:                                                                                 \
         return ggufx_sampler_add_##id(chain, AT(id, a), AT(id, b), error);
-#include "../../src/model/sampling/samplers.def"
+#include "../../src/sampling/samplers.def"
     case temperature_temperature:
     case temperature_range:
     case temperature_exponent:

@@ -77,7 +77,7 @@ std::vector<Row> filter_rows() {
                     {[](ggufx_sampler *chain, ggufx_error *error) {                                \
                         return ggufx_sampler_add_##id(chain, example_a, example_b, error);         \
                     }}});
-#include "model/sampling/samplers.def"
+#include "sampling/samplers.def"
     return rows;
 }
 

@@ -36,7 +36,7 @@ template <class T> std::string with_default(const char *help, T value, uint32_t 
     inline uint32_t id##_##member(const SamplingOptions &o) {                                      \
         return o.field;                                                                            \
     }
-#include "model/sampling/samplers.def"
+#include "sampling/samplers.def"
 
 } // namespace
 
@@ -61,7 +61,7 @@ void add_sampling_options(Command &sub, SamplingOptions &options) {
 #define COUNT(id, member, most, field, value, KEY, long_name, help)                                \
     note(GGUFX_SAMPLING_##KEY,                                                                     \
          add_number(sub, long_name, options.field, help, GGUFX_SAMPLING_##KEY, 0, most));
-#include "model/sampling/samplers.def"
+#include "sampling/samplers.def"
     sub.seed("--seed", options.given_seed,
              "random seed, -1 = draw one; the same seed gives the same token ids (default -1)");
     sub.option("--dry-sequence-breaker", options.dry_breakers,
@@ -189,7 +189,7 @@ std::vector<NamedSampler> named_samplers(const SamplingOptions &o,
                        return ggufx_sampler_add_##id(chain, id##_##a(o), id##_##b(o), error);      \
                    }});
 #define SAMPLER(id, ID, Type, name, order) out.push_back({name, order, add_##id});
-#include "model/sampling/samplers.def"
+#include "sampling/samplers.def"
     std::sort(out.begin(), out.end(),
               [](const auto &a, const auto &b) { return a.order < b.order; });
     return out;
@@ -239,7 +239,7 @@ const char *sampler_name(ggufx_sampler_kind kind) {
 #define EACH(id, ID, Type, name, order)                                                            \
     case GGUFX_SAMPLER_##ID:                                                                       \
         return name;
-#include "model/sampling/samplers.def"
+#include "sampling/samplers.def"
     default:
         return "";
     }

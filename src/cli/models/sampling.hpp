@@ -14,7 +14,7 @@ struct SamplingOptions {
 #define FLOAT(id, member, least, most, instead_of_0, field, value, KEY, long_name, help)           \
     float field = value;
 #define COUNT(id, member, most, field, value, KEY, long_name, help) uint32_t field = value;
-#include "model/sampling/samplers.def"
+#include "sampling/samplers.def"
     uint64_t seed = 1;                     // used by the sampler
     std::optional<uint64_t> given_seed;    // by --seed
     std::vector<std::string> dry_breakers; // empty: the usual ones

@@ -36,7 +36,7 @@ const Key kKeys[] = {
 #define KEY(ID, bit, key, member, type, least, most, instead_of_negative, field)                   \
     {GGUFX_SAMPLING_##ID, key,                                                                     \
      [](const ggufx_sampling_facts &facts) { return number(facts.member); }},
-#include "model/sampling/samplers.def"
+#include "sampling/samplers.def"
     {GGUFX_SAMPLING_SEQUENCE, "sequence",
      [](const ggufx_sampling_facts &facts) { return Json(sequence_of(facts)); }},
 };
@@ -48,7 +48,7 @@ uint32_t samplers_asked(const SamplingOptions &o) {
     uint32_t out = 0;
     const uint32_t given = o.given();
 #define EACH(id, ID, Type, name, order) constexpr uint32_t id = 1u << GGUFX_SAMPLER_##ID;
-#include "model/sampling/samplers.def"
+#include "sampling/samplers.def"
     const auto need = [&](uint32_t key, bool differs, uint32_t sampler) {
         if (key ? (given & key) != 0 : differs) out |= sampler;
     };
@@ -56,7 +56,7 @@ uint32_t samplers_asked(const SamplingOptions &o) {
     need(GGUFX_SAMPLING_##KEY, o.field != static_cast<float>(value), id);
 #define COUNT(id, member, most, field, value, KEY, long_name, help)                                \
     need(GGUFX_SAMPLING_##KEY, o.field != value, id);
-#include "model/sampling/samplers.def"
+#include "sampling/samplers.def"
     return out;
 }
 
@@ -103,7 +103,7 @@ void use_model_sampling(const Globals &globals, SamplingOptions &options,
     };
 #define KEY(ID, bit, key, member, type, least, most, instead_of_negative, field)                   \
     use(GGUFX_SAMPLING_##ID, options.field, f.member);
-#include "model/sampling/samplers.def"
+#include "sampling/samplers.def"
     // The user's order consists of filters, which Mirostat would replace.
     if (given & GGUFX_SAMPLING_SEQUENCE) options.mirostat = mirostat;
     if (model.orders(samplers_asked(options)))

@@ -68,7 +68,7 @@ void read_sampling(Fields &fields, Wanted &out, const SamplingDefaults &defaults
     out.sampling = defaults;
 #define SERVED(KEY, field, type, off, least, most, long_name, help)                                \
     read_number(fields, #field, out.sampling.field);
-#include "model/sampling/samplers.def"
+#include "sampling/samplers.def"
     // Random seeds have 32 bits, so that JavaScript clients can send them back exactly.
     out.seed = fields.whole("seed");
 }

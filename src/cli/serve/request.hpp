@@ -15,7 +15,7 @@ namespace ggufx::cli {
 // Sampling parameters for requests that do not set them.
 struct SamplingDefaults {
 #define SERVED(KEY, field, type, off, least, most, long_name, help) type field = off;
-#include "model/sampling/samplers.def"
+#include "sampling/samplers.def"
     uint32_t grammar_flags = 0; // GGUFX_GRAMMAR_* flags: white space of JSON
 };
 

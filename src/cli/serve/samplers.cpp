@@ -15,7 +15,7 @@ static uint32_t samplers_asked(const ModelSampling &model, const Wanted &wanted)
 #define SERVED(KEY, field, type, off, least, most, long_name, help)                                \
     if (s.field != (model.has(GGUFX_SAMPLING_##KEY) ? f.field : off))                              \
         out |= 1u << GGUFX_SAMPLER_##KEY;
-#include "model/sampling/samplers.def"
+#include "sampling/samplers.def"
     if (wanted.frequency_penalty != 0 || wanted.presence_penalty != 0)
         out |= 1u << GGUFX_SAMPLER_PENALTIES;
     return out;
@@ -35,7 +35,7 @@ std::shared_ptr<const SamplingOptions> checked_sampling(const ModelHost &host,
     auto out = std::make_shared<SamplingOptions>(host.sampling());
 #define SERVED(KEY, field, type, off, least, most, long_name, help)                                \
     out->field = wanted.sampling.field;
-#include "model/sampling/samplers.def"
+#include "sampling/samplers.def"
     const ModelSampling &model = host.model_sampling();
     if (!model.orders(samplers_asked(model, wanted))) out->samplers.clear();
     out->frequency_penalty = wanted.frequency_penalty;

@@ -132,7 +132,7 @@ void add_engine(Command &sub, ServeOptions &options) {
 #define SERVED(KEY, field, type, off, least, most, long_name, help)                                \
     keys.emplace_back(GGUFX_SAMPLING_##KEY, add_number(sub, long_name, sampling.field, help,       \
                                                        GGUFX_SAMPLING_##KEY, least, most));
-#include "model/sampling/samplers.def"
+#include "sampling/samplers.def"
     sub.option("--json-whitespace", options.json_whitespace,
                "white space in structured output: limited = one space, or a line break and at most "
                "20 spaces; none; any = no limit (default limited)")

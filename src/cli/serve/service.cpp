@@ -120,7 +120,7 @@ void Service::use_model_sampling() {
     };
 #define SERVED(KEY, field, type, off, least, most, long_name, help)                                \
     use(GGUFX_SAMPLING_##KEY, s.field, model.facts.field);
-#include "model/sampling/samplers.def"
+#include "sampling/samplers.def"
 }
 
 void Service::ready(std::unique_ptr<ModelHost> host) {
@@ -304,7 +304,7 @@ void Service::props(Exchange &exchange, const std::string &) {
             sampling[name] = value;
     };
 #define SERVED(KEY, field, type, off, least, most, long_name, help) add(#field, s.field);
-#include "model/sampling/samplers.def"
+#include "sampling/samplers.def"
     const ModelSampling &model = host_->model_sampling();
     if (!model.is_empty()) sampling["model"] = sampling_json(model);
     respond_json(exchange,

@@ -6,7 +6,7 @@
 #include "chat/call_parameters.hpp"
 #include "chat/call_syntax.hpp"
 #include "generate/chat/token_choice.hpp"
-#include "model/tokenizer/tokenizer.hpp"
+#include "tokenizer/tokenizer.hpp"
 
 namespace ggufx::generate {
 

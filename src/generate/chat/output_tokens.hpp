@@ -6,7 +6,7 @@
 #include "chat/chat.hpp"
 #include "chat/output_format.hpp"
 #include "generate/parts.hpp"
-#include "model/tokenizer/tokenizer.hpp"
+#include "tokenizer/tokenizer.hpp"
 
 namespace ggufx::generate {
 

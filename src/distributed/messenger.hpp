@@ -1,0 +1,54 @@
+// A thread that exchanges rows with the other ranks while its caller computes: it packs, sends and
+// unpacks them. One all-gather at a time. The thread owns its rows and the rank group until wait().
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/thread.hpp"
+#include "run/ops/context.hpp"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+
+namespace ggufx::model {
+
+class Messenger {
+public:
+    struct Destroy {
+        void operator()(Messenger *messenger) const;
+    };
+    using Owned = std::unique_ptr<Messenger, Destroy>;
+    // Without a thread from the system, post() does the work. Throws std::bad_alloc.
+    static Owned create(const Ref<Host> &host);
+    static constexpr uint64_t bytes() { return sizeof(Messenger); }
+    explicit Messenger(const Ref<Host> &host) : host_(host) {}
+    Messenger(const Messenger &) = delete;
+
+    // Requires that no all-gather is pending. Context and operation must stay valid until wait().
+    void post(const Context &context, const op::AllGather &all_gather);
+    // Returns the result of the posted all-gather, or ok if none was posted. Leaves `failure`
+    // unchanged on success.
+    Status wait(Failure *failure);
+
+private:
+    ~Messenger() = default;
+    static void serve(void *self);
+    void serve();
+    void work();
+    // A child of fork has the messenger without its thread.
+    bool has_thread() const { return pid_ == process_id(); }
+
+    const Ref<Host> host_;
+    Thread thread_;
+    int64_t pid_ = 0; // process that has the thread; 0: there is none
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    const Context *context_ = nullptr; // posted
+    const op::AllGather *all_gather_ = nullptr;
+    bool is_under_way_ = false, stops_ = false;
+    Status status_ = Status::ok;
+    Failure failure_ = {};
+};
+
+} // namespace ggufx::model

@@ -1,0 +1,15 @@
+// falcon-h1: parallel attention and Mamba-2 in each layer.
+// SPDX-License-Identifier: MIT
+#include "graph/arch/architectures.hpp"
+
+namespace ggufx::model::arch {
+
+void falcon_h1(Builder &b) {
+    ArchConfig t;
+    t.recurrent = Recurrent::mamba2;
+    t.both_mixers = t.plain_mamba = true;
+    t.attention_scale = static_cast<float>(b.keys().number_or("attention.scale", 0, 1e6, 0));
+    standard(b, t);
+}
+
+} // namespace ggufx::model::arch

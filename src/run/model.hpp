@@ -1,0 +1,78 @@
+// A GGUF file as a graph of its architecture: weights are checked views of the file. Immutable.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "distributed/all_gather.hpp"
+#include "distributed/group.hpp"
+#include "distributed/rank_file.hpp"
+#include "graph/binder.hpp"
+#include "graph/keys.hpp"
+#include "run/placement.hpp"
+
+namespace ggufx::model {
+
+// Token ids of one text. Same layout as ggufx_token_list.
+struct TokenList {
+    const int32_t *tokens;
+    size_t n;
+};
+
+// Returns whether the library has a graph for an architecture; names as in general.architecture.
+bool has_architecture(std::string_view name);
+
+// build_graph throws Error (unsupported, missing, kvtype, hparam, shape, type, split, mismatch) /
+// std::bad_alloc. Without data (a file opened for metadata only) the graph can be measured and
+// printed, not run. With `with_data`, missing data are an error (argument).
+//
+// Ranks for a file with the rows of one rank.
+// - given: `ranks` must match the file, else mismatch;
+// - of_file: takes the ranks of the file, for inspection;
+// - of_whole: the graph of the whole model, without weights that could run.
+enum class RankChoice : uint8_t { given, of_file, of_whole };
+struct BuildOptions {
+    bool with_data = false;
+    Override *overrides = nullptr; // [n_overrides]
+    size_t n_overrides = 0;
+    Progress progress;      // layers
+    Roles *roles = nullptr; // output: role of each tensor in the graph
+    RankOptions ranks;
+    RankChoice choice = RankChoice::given;
+    Vector<uint8_t> *read_whole = nullptr; // [tensors] of the file: set where all rows are read
+    Placer *placer = nullptr; // for a model: places the matrices of the last layers on a device
+    uint32_t n_placed_layers = 0;
+};
+Graph build_graph(const gguf::File &file, const BuildOptions &options);
+
+// Returns the role of each tensor in the file's graph. Empty if there is no graph, or it does not
+// fit the file: then roles follow from the names. Throws std::bad_alloc.
+Roles roles_of(const gguf::File &file);
+
+class Model {
+public:
+    // engine and ranks, which may be null, must outlive the model. Throws Error / std::bad_alloc.
+    Model(Ref<gguf::File> file, const Ref<Host> &host, const matmul::Engine &engine,
+          RankGroup *ranks, const BuildOptions &options);
+
+    const gguf::File &file() const { return *file_; }
+    const Graph &graph() const { return graph_; }
+    const Shape &shape() const { return graph_.shape; }
+    const matmul::Engine &engine() const { return engine_; }
+    const Ref<Host> &host() const { return host_; }
+    // identity of the whole model, the same on all ranks
+    uint64_t identity() const { return identity_; }
+
+    // Returns the group of ranks that run the model together; null for a single process.
+    RankGroup *ranks() const { return ranks_; }
+    const AllGatherMemory *all_gather_memory() const { return &all_gather_memory_; }
+
+private:
+    Ref<gguf::File> file_;
+    Ref<Host> host_;
+    const matmul::Engine &engine_;
+    const Graph graph_;
+    uint64_t identity_;
+    RankGroup *const ranks_;
+    const AllGatherMemory all_gather_memory_;
+};
+
+} // namespace ggufx::model
