@@ -6,7 +6,7 @@ namespace ggufx::chat {
 
 namespace {
 
-constexpr unsigned kDeepestSchema = 16; // nesting of references and applicators
+constexpr unsigned kDeepestReference = 16; // nesting of references and applicators
 constexpr unsigned kMostSchemas = 4096; // maximum per query
 
 unsigned type_named(std::string_view name) {
@@ -117,7 +117,7 @@ const Value *ToolSchemas::property(const Parameters &of, std::string_view key) c
 const Value *ToolSchemas::resolve(const Parameters &of, const Value &schema, unsigned depth) const {
     const Value *const reference = member(schema, "$ref");
     if (!reference || !reference->is(Kind::string) || !of.schema) return &schema;
-    if (depth >= kDeepestSchema) return nullptr;
+    if (depth >= kDeepestReference) return nullptr;
     std::string_view path = reference->text->view();
     if (path.empty() || path[0] != '#') return nullptr;
     path.remove_prefix(1);
@@ -173,7 +173,7 @@ unsigned ToolSchemas::types(const Parameters &of, const Value &given, Budget bud
 
 unsigned ToolSchemas::types_of(const Parameters &of, const Value &schema) const {
     unsigned left = kMostSchemas;
-    return types(of, schema, {kDeepestSchema, &left});
+    return types(of, schema, {kDeepestReference, &left});
 }
 
 const Value *ToolSchemas::named(const Parameters &of, const Value &given, std::string_view text,
@@ -201,7 +201,7 @@ const Value *ToolSchemas::named(const Parameters &of, const Value &given, std::s
 const Value *ToolSchemas::named_value(const Parameters &of, const Value &schema,
                                       std::string_view text) const {
     unsigned left = kMostSchemas;
-    return named(of, schema, text, {kDeepestSchema, &left});
+    return named(of, schema, text, {kDeepestReference, &left});
 }
 
 } // namespace ggufx::chat

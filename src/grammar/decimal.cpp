@@ -8,7 +8,7 @@ namespace ggufx::grammar {
 
 namespace {
 
-bool is_digit(char c) {
+bool is_decimal_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
@@ -18,7 +18,7 @@ int32_t read_exponent(std::string_view text) {
     const bool negative = text[0] == '-';
     int64_t out = 0;
     for (const char c : text)
-        if (is_digit(c)) out = std::min(most, out * 10 + (c - '0'));
+        if (is_decimal_digit(c)) out = std::min(most, out * 10 + (c - '0'));
     return static_cast<int32_t>(negative ? -out : out);
 }
 
@@ -50,7 +50,7 @@ bool read_decimal(Decimal &out, std::string_view text) {
     bool behind_point = false;
     for (const char c : mantissa) {
         if (c == '.') behind_point = true;
-        if (!is_digit(c)) continue;
+        if (!is_decimal_digit(c)) continue;
         if (out.digits.empty() && c == '0') { // a leading zero
             exponent -= behind_point;
             continue;
