@@ -78,10 +78,6 @@ private:
     bool is_too_much_ = false;
 };
 
-bool is_ascii_space(char c) {
-    return is_json_space(c);
-}
-
 // Whether a template prints whole messages as JSON or as Python. Such a template does not show how
 // models write calls.
 bool has_member_name(std::string_view text) {
@@ -92,8 +88,8 @@ bool has_member_name(std::string_view text) {
 bool is_boundary(std::string_view s, size_t i) {
     if (i == 0 || i == s.size()) return true;
     const char before = s[i - 1], after = s[i];
-    return after == '<' || after == '[' || before == '>' || before == ']' || is_ascii_space(before) ||
-           is_ascii_space(after);
+    return after == '<' || after == '[' || before == '>' || before == ']' ||
+           is_json_space(before) || is_json_space(after);
 }
 
 std::string_view common_prefix(std::string_view a, std::string_view b) {
@@ -176,7 +172,7 @@ private:
         for (bool again = true; again;) {
             again = false;
             size_t i = begin_;
-            while (i < name && is_ascii_space(s_[i])) i++;
+            while (i < name && is_json_space(s_[i])) i++;
             MarkerTokens tokens;
             tokens.add(s_.substr(i, name - i < 256 ? name - i : 256));
             if (tokens.n == 0) return;
@@ -192,7 +188,7 @@ private:
             if (again) token = tokens.items[0];
             again = again || in_header;
             if (again) begin_ = i + token.size();
-            while (again && begin_ < name && is_ascii_space(s_[begin_])) begin_++;
+            while (again && begin_ < name && is_json_space(s_[begin_])) begin_++;
         }
     }
 
@@ -279,10 +275,10 @@ private:
     // "[" before the first call: the calls are elements of one list.
     bool split_list(size_t begin, size_t end) {
         size_t open = begin;
-        while (open > begin_ && is_ascii_space(s_[open - 1])) open--;
+        while (open > begin_ && is_json_space(s_[open - 1])) open--;
         if (open == begin_ || s_[open - 1] != '[') return false;
         size_t close = end;
-        while (close < end_ && is_ascii_space(s_[close])) close++;
+        while (close < end_ && is_json_space(s_[close])) close++;
         if (close >= end_ || s_[close] != ']') return false;
         out_.listed = true;
         out_.section_open = between(begin_, open - 1);
