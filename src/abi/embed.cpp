@@ -88,7 +88,7 @@ extern "C" ggufx_status ggufx_embedder_estimate(uint64_t *out, const ggufx_runti
         require(out && alive(rt, Tag::runtime), "out and rt must be set");
         require(alive(file, Tag::file), "file must be set");
         const model::EmbedOptions imported = import_embed_options(options);
-        const model::Graph graph = model::build_graph(*file->file, {});
+        const model::Graph graph = model::build_rank_graph(*file->file, {}, {});
         const model::EmbedPlan plan(graph, imported);
         *out = model::embedder_bytes(*rt->host, graph, plan) + sizeof(ggufx_embedder);
     });

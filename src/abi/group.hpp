@@ -4,7 +4,7 @@
 
 #include "abi/options.hpp"
 #include "distributed/group.hpp"
-#include "run/model.hpp"
+#include "distributed/rank_graph.hpp"
 
 #include <ggufx/group.h>
 #include <new>

@@ -3,11 +3,11 @@
 #include "abi/job_plan.hpp"
 #include "abi/names.hpp"
 #include "abi/options.hpp"
+#include "distributed/rank_graph.hpp"
 #include "formats/format.hpp"
 #include "job/measure.hpp"
 #include "job/quantize.hpp"
 #include "quant/encoder.hpp"
-#include "run/model.hpp"
 
 #include <ggufx/quantizer.h>
 #include <inttypes.h>

@@ -47,6 +47,7 @@ struct ModelOptions {
 
     Vector<model::Override> overrides;
     model::BuildOptions options;
+    model::RankOptions ranks;
     Ref<device::Device> device; // null: no device
 };
 
@@ -103,8 +104,8 @@ ggufx_model *make_together(const RuntimeRef &runtime, const Ref<gguf::File> &fil
     Failure failure = {};
     Status status = Status::ok;
     try {
-        made = make<ggufx_model>(*runtime->host, runtime, file, ranks, options.options,
-                                 options.device);
+        made = make<ggufx_model>(*runtime->host, runtime, file, ranks, options.ranks,
+                                 options.options, options.device);
     } catch (const Error &e) {
         failure = e.failure;
         status = static_cast<Status>(failure.status);
@@ -115,8 +116,8 @@ ggufx_model *make_together(const RuntimeRef &runtime, const Ref<gguf::File> &fil
                                      ggufx_abi_version(),
                                      made ? made->model.identity() : 0,
                                      checksum_of(options) ^ ranks->ranks().is_one_machine(),
-                                     options.options.ranks.speeds,
-                                     options.options.ranks.by_layers};
+                                     options.ranks.speeds,
+                                     options.ranks.by_layers};
     try {
         status = ends_group(&ranks->ranks(), [&] {
             return model::compare_starts(ranks->ranks(), *file, facts, status, &failure);
@@ -134,10 +135,10 @@ ggufx_model *make_model(const RuntimeRef &runtime, const Ref<gguf::File> &file, 
                         const ggufx_model_options *given) {
     ModelOptions options(*runtime->host, given);
     HostGroup *const ranks = group.make(*runtime->host);
-    options.options.ranks = group.rank_options();
+    options.ranks = group.rank_options();
     if (!ranks)
-        return make<ggufx_model>(*runtime->host, runtime, file, nullptr, options.options,
-                                 options.device);
+        return make<ggufx_model>(*runtime->host, runtime, file, nullptr, options.ranks,
+                                 options.options, options.device);
     try {
         return make_together(runtime, file, ranks, options);
     } catch (...) {
@@ -242,9 +243,9 @@ extern "C" ggufx_status ggufx_model_describe_graph(char *out, size_t capacity, s
     return guard(error, [&] {
         require(alive(file, Tag::file), "file must be set");
         require(out_needed && (out || capacity == 0), "out and out_needed must be set");
-        model::BuildOptions look;
-        look.choice = model::RankChoice::of_file;
-        const model::Text text = model::print(model::build_graph(*file->file, look), *file->file);
+        const model::Graph graph =
+            model::build_rank_graph(*file->file, {}, {}, model::RankChoice::of_file);
+        const model::Text text = model::print(graph, *file->file);
         *out_needed = text.size();
         if (out) memcpy(out, text.data(), std::min(capacity, text.size()));
         check_capacity(text.size(), capacity, "the text", "bytes");

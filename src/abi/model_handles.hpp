@@ -50,12 +50,14 @@ struct ggufx_model {
     ggufx::Atomic<ggufx_tokenizer *> tokenizer{nullptr};
     ggufx::Atomic<ggufx_chat_template *> chat{nullptr};
     // device may be null.
-    ggufx_model(ggufx::abi::RuntimeRef rt, ggufx::Ref<ggufx::gguf::File> file,
-                ggufx::abi::HostGroup *ranks, const ggufx::model::BuildOptions &options,
+    ggufx_model(ggufx::abi::RuntimeRef rt, const ggufx::Ref<ggufx::gguf::File> &file,
+                ggufx::abi::HostGroup *ranks, const ggufx::model::RankOptions &rank_options,
+                const ggufx::model::BuildOptions &options,
                 const ggufx::Ref<ggufx::device::Device> &device)
         : runtime(std::move(rt)), there(runtime->host, device, options.progress),
-          model(std::move(file), runtime->host, *runtime->engine, ranks ? &ranks->ranks() : nullptr,
-                with(options, device ? &there : nullptr)),
+          model(file, runtime->host, *runtime->engine, ranks ? &ranks->ranks() : nullptr,
+                ggufx::model::build_model_graph(*file, rank_options,
+                                                with(options, device ? &there : nullptr))),
           group(ranks),
           n_device_layers(std::min<uint32_t>(
               options.n_placed_layers, static_cast<uint32_t>(model.graph().layer_ends.size()))) {}

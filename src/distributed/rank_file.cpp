@@ -201,6 +201,10 @@ bool RankFile::has_all(size_t tensor) const {
     return file_.tensor(tensor).n_rows == e.ne[0] * e.ne[1] * e.ne[2];
 }
 
+void RankFile::require_all(size_t tensor) const {
+    if (!has_all(tensor)) (void)find(tensor, 0, whole(tensor).n_rows); // fails
+}
+
 uint64_t RankFile::head_sum(size_t tensor) const {
     return is_part() ? tensors_[tensor].head_sum : head_sum_of(file_.tensor(tensor));
 }

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "gguf/file.hpp"
+#include "graph/binder.hpp"
 
 #include <string_view>
 
@@ -42,7 +42,7 @@ constexpr size_t kTensorNumbers = 5;
 // Returns a checksum of the first bytes of a tensor, for comparison between ranks.
 uint64_t head_sum_of(const gguf::Tensor &t);
 
-class RankFile {
+class RankFile final : public PartialTensors {
 public:
     // Reads the keys; any file is valid input. Throws split, std::bad_alloc.
     explicit RankFile(const gguf::File &file);
@@ -56,14 +56,14 @@ public:
     // Returns the number of keys of the original model file.
     uint64_t n_model_keys() const;
 
-    // Returns the tensor of the whole model; with data if the file has all rows.
-    gguf::Tensor whole(size_t tensor) const;
-    bool has_all(size_t tensor) const;
+    gguf::Tensor whole(size_t tensor) const override;
+    void require_all(size_t tensor) const override;
     uint64_t head_sum(size_t tensor) const;
     // Returns the row in the file for row `first`; throws split unless all n are there, adjacent.
     uint64_t find(size_t tensor, uint64_t first, uint64_t n) const;
 
 private:
+    bool has_all(size_t tensor) const;
     struct Entry {
         uint64_t ne[3], head_sum;
         size_t ranges; // index of the first range

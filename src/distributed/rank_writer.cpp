@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "distributed/rank_writer.hpp"
 
+#include "distributed/rank_graph.hpp"
 #include "distributed/rank_rows.hpp"
 #include "gguf/shape.hpp"
-#include "run/model.hpp"
 
 #include <algorithm>
 #include <inttypes.h>
@@ -117,10 +117,9 @@ Vector<TensorRows> rows_of(const gguf::File &file, const RankOptions &ranks) {
     BuildOptions options;
     options.read_whole = &whole;
     // Ranks compare the whole model's vectors, so each rank's file has all of them.
-    if (!build_graph(file, options).predicts())
+    if (!build_rank_graph(file, {}, options).predicts())
         fail(Status::unsupported, {}, "ranks of a group do not compute embeddings");
-    options.ranks = ranks;
-    const Graph graph = build_graph(file, options);
+    const Graph graph = build_rank_graph(file, ranks, options);
     return rows_of_rank(graph, file, whole);
 }
 

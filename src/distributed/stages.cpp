@@ -352,6 +352,7 @@ void Stage::take_vectors() {
 
 void keep_stage(Graph &graph, const RankOptions &ranks, const Vector<uint64_t> &layer_vectors) {
     Stage(graph, ranks, layer_vectors).run();
+    graph.shrink();
 }
 
 } // namespace ggufx::model

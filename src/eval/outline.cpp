@@ -126,8 +126,7 @@ Outline read_outline(const gguf::File &file, const RankOptions &ranks) {
         Roles roles{HostAllocator<Role>(file.host().get())};
         BuildOptions options;
         options.roles = &roles;
-        options.ranks = ranks;
-        Graph graph = build_graph(file, options);
+        Graph graph = build_rank_graph(file, ranks, options);
         const uint64_t bytes = graph.memory_bytes() + AllGatherMemory::bytes(graph, ranks.size);
         return {std::move(graph), true, bytes, std::move(roles)};
     }

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "run/model.hpp"
+#include "distributed/rank_graph.hpp"
 
 namespace ggufx::model {
 
@@ -14,7 +14,8 @@ struct Outline {
     Roles roles; // for the file's tensors; empty without a graph
 };
 
-// Reads the outline; with `ranks`, of one rank's part. Throws Error: the errors of build_graph
+// Reads the outline; with `ranks`, of one rank's part. Throws Error: the errors of
+// build_rank_graph
 // without data; shape (no vocabulary); unsupported (a rank of a model without a graph).
 Outline read_outline(const gguf::File &file, const RankOptions &ranks = {});
 

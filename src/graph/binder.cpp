@@ -92,8 +92,8 @@ TensorName::TensorName(uint32_t layer, const char *what, const char *kind) {
         snprintf(text, sizeof text, "blk.%" PRIu32 ".%s%s%s", layer, what, dot, kind);
 }
 
-Binder::Binder(const gguf::File &file, const RankFile &part, Graph &graph)
-    : file_(file), part_(part), graph_(graph),
+Binder::Binder(const gguf::File &file, const PartialTensors *partial, Graph &graph)
+    : file_(file), partial_(partial), graph_(graph),
       used_(file.n_tensors(), Use(), HostAllocator<Use>(file.host().get())) {}
 
 size_t Binder::index_of(const TensorName &name) const {
@@ -129,13 +129,13 @@ uint64_t Binder::length(const TensorName &name) const {
 
 uint64_t Binder::rows_of(const TensorName &name) const {
     const size_t index = index_of(name);
-    return index == gguf::kNotFound ? 0 : part_.whole(index).ne[1];
+    return index == gguf::kNotFound ? 0 : whole(index).ne[1];
 }
 
 gguf::Tensor Binder::find(const TensorName &name, const uint64_t (&ne)[3], Role role) {
     const size_t index = index_of(name);
     if (index == gguf::kNotFound) fail(Status::missing, {}, "tensor \"%s\" is missing", name.text);
-    const gguf::Tensor t = part_.whole(index);
+    const gguf::Tensor t = whole(index);
     const bool fits = t.ne[0] == ne[0] && (ne[1] == 0 || t.ne[1] == ne[1]) && t.ne[1] > 0 &&
                       t.ne[2] == ne[2] && t.ne[3] == 1;
     if (!fits)
@@ -164,9 +164,7 @@ uint32_t Binder::matrices(const TensorName &name, uint64_t n_cols, uint64_t n_ro
              type ? type->name : "unknown");
     WeightInfo info;
     info.tensor = index_of(name);
-    // bind_rows reads the data of rank files
-    const uint8_t *const data = part_.is_part() ? nullptr : t.data;
-    info.w = {t.type, data, t.row_stride, t.ne[1] * t.ne[2], n_cols};
+    info.w = {t.type, t.data, t.row_stride, t.ne[1] * t.ne[2], n_cols};
     info.n_parts = static_cast<uint32_t>(n_parts);
     graph_.weights.push_back(info);
     return static_cast<uint32_t>(graph_.weights.size() - 1);
@@ -227,7 +225,7 @@ Vec Binder::table(const TensorName &name, uint64_t n_cols, uint64_t n_rows) {
     const fmt::TypeInfo *type = float_type(t, name);
     const size_t index = index_of(name);
     used_[index].whole = true;
-    if (!part_.has_all(index)) (void)part_.find(index, 0, t.n_rows);    // fails
+    if (partial_) partial_->require_all(index);
     const uint64_t start = graph_.n_vector_floats, n = n_cols * n_rows; // below 2^63
     if (n >= kNoIndex - start)
         fail(Status::limit, {t.info_offset}, "the vectors of the model exceed 2^32 values");

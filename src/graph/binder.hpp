@@ -1,10 +1,9 @@
 // Finds tensors of a file by name, shape and type, and records which ones the graph uses. An unused
-// tensor would change the result, so it is refused. In a rank file, tensors have the whole model's
-// shapes; bind_rows binds their data last.
+// tensor would change the result, so it is refused.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "distributed/rank_file.hpp"
+#include "gguf/file.hpp"
 #include "graph/graph.hpp"
 #include "quant/recipe.hpp"
 
@@ -21,9 +20,22 @@ struct TensorName {
     TensorName(uint32_t layer, const char *what, const char *kind = "weight");
 };
 
+// Tensors of a model whose file has only some of their rows.
+class PartialTensors {
+public:
+    // Returns the tensor of the whole model; with data if the file has all rows.
+    virtual gguf::Tensor whole(size_t tensor) const = 0;
+    // Throws split unless the file has all rows.
+    virtual void require_all(size_t tensor) const = 0;
+
+protected:
+    ~PartialTensors() = default;
+};
+
 class Binder {
 public:
-    Binder(const gguf::File &file, const RankFile &part, Graph &graph);
+    // partial: null if the file has all rows.
+    Binder(const gguf::File &file, const PartialTensors *partial, Graph &graph);
 
     bool has(const TensorName &name) const;
     const gguf::File &file() const { return file_; }
@@ -70,11 +82,14 @@ public:
 private:
     size_t index_of(const TensorName &name) const; // also finds names of other exporters
     Vec add_floats(uint64_t n);
+    gguf::Tensor whole(size_t tensor) const {
+        return partial_ ? partial_->whole(tensor) : file_.tensor(tensor);
+    }
     gguf::Tensor find(const TensorName &name, const uint64_t (&ne)[3], Role role);
     bool is_passed(std::string_view name) const;
 
     const gguf::File &file_;
-    const RankFile &part_;
+    const PartialTensors *const partial_;
     Graph &graph_;
     struct Use {
         bool used = false, whole = false;

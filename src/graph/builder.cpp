@@ -2,8 +2,6 @@
 #include "graph/builder.hpp"
 #include "base/fpenv.hpp"
 #include "base/math.hpp"
-#include "distributed/packed_readers.hpp"
-#include "distributed/stages.hpp"
 
 #include <inttypes.h>
 #include <string.h>
@@ -55,10 +53,10 @@ LayerTest all_but_last_of(uint32_t n) {
     return [n](uint32_t layer) { return n == 0 || layer % n + 1 < n; };
 }
 
-Builder::Builder(const gguf::File &file, const RankFile &part, const Keys &keys, Graph &graph,
-                 const Partition &partition, const Progress &progress)
+Builder::Builder(const gguf::File &file, const PartialTensors *partial, const Keys &keys,
+                 Graph &graph, const Partition &partition, const Progress &progress)
     : keys_(keys), graph_(graph), partition_(partition), progress_(progress),
-      binder_(file, part, graph), ropes_(HostAllocator<Rope>(file.host().get())),
+      binder_(file, partial, graph), ropes_(HostAllocator<Rope>(file.host().get())),
       angles_(HostAllocator<View>(file.host().get())),
       layer_vectors_(HostAllocator<uint64_t>(file.host().get())) {
     Shape &shape = graph.shape;
@@ -382,15 +380,9 @@ void Builder::finish() {
     constexpr const char *experts = "expert_count";
     if (keys_.count_or(experts, {0, kMaxExperts}, 0) > 0 && graph_.shape.n_experts == 0)
         keys_.reject(experts, "the file has no tensors of experts");
-    find_packed(graph_, partition_.size());
     lay_out(graph_);
     graph_.shrink();
     binder_.refuse_leftovers();
-}
-
-void Builder::keep_layers(const RankOptions &ranks) {
-    keep_stage(graph_, ranks, layer_vectors_);
-    graph_.shrink();
 }
 
 } // namespace ggufx::model

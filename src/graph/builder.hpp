@@ -34,7 +34,7 @@ struct Share {
 class Builder {
 public:
     // All arguments must outlive the builder. Throws Error.
-    Builder(const gguf::File &file, const RankFile &part, const Keys &keys, Graph &graph,
+    Builder(const gguf::File &file, const PartialTensors *partial, const Keys &keys, Graph &graph,
             const Partition &partition, const Progress &progress);
 
     const Keys &keys() const { return keys_; }
@@ -116,8 +116,8 @@ public:
     void end_layer();
     void output(View x, const ArchConfig &config);
     void finish();
-    // Pipeline parallelism: reduces the finished graph to the layers of one rank.
-    void keep_layers(const RankOptions &ranks);
+    // Returns the start of each layer's vectors, and their end.
+    const Vector<uint64_t> &layer_vectors() const { return layer_vectors_; }
 
 private:
     void logits(View h, const ArchConfig &config);
@@ -141,7 +141,7 @@ private:
     uint32_t slope_heads_ = 0;   // heads of the latest slopes
     Vector<Rope> ropes_;         // those in Graph::rope_tables
     Vector<View> angles_;
-    Vector<uint64_t> layer_vectors_; // start of each layer's vectors, and their end
+    Vector<uint64_t> layer_vectors_;
 };
 
 // RoPE of a layer with or without a sliding window.

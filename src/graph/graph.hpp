@@ -121,7 +121,7 @@ struct Graph {
     bool counts_rows = false, shares_keys = false;
     uint32_t first_layer_op = 0;
     Vector<uint32_t> layer_ends; // operation after the last one of each layer
-    // Pipeline parallelism (graph/stages.hpp): first_layer is the rank's first one in layer_ends.
+    // Pipeline parallelism (distributed/stages.hpp): first_layer is the rank's first one in layer_ends.
     // cuts_differ: the ranks' caches and states may truncate to different lengths.
     bool by_layers = false, cuts_differ = false;
     uint32_t first_layer = 0;

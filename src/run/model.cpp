@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "run/model.hpp"
 
-#include "distributed/rank_rows.hpp"
 #include "graph/arch/architectures.hpp"
 
 #include <algorithm>
@@ -70,12 +69,6 @@ void check_parts(const gguf::File &file) {
              "split.count is %" PRIu64 ", tensors come from %" PRIu64 " parts", n_parts, n_present);
 }
 
-RankOptions ranks_of(const RankFile &part, const BuildOptions &options) {
-    if (options.choice == RankChoice::of_whole) return {};
-    const bool is_asked = options.ranks.size > 1 || options.choice == RankChoice::given;
-    return !is_asked && part.is_part() ? part.ranks() : part.check(options.ranks);
-}
-
 // Treats split keys that are no numbers as an incomplete set.
 void check_split(const gguf::File &file) {
     try {
@@ -100,60 +93,23 @@ Graph build_graph(const gguf::File &file, const BuildOptions &options) {
     Graph graph(file.host().get());
     graph.architecture = architecture.name;
     const Keys keys(file, architecture.name, options.overrides, options.n_overrides);
-    const RankFile part(file);
-    const RankOptions ranks = ranks_of(part, options);
-    const bool by_layers = ranks.by_layers && ranks.size > 1;
-    const Partition partition =
-        by_layers ? Partition(file.host().get())
-                  : Partition(file.host().get(), ranks.rank, ranks.size, ranks.speeds);
-    Builder builder(file, part, keys, graph, partition, options.progress);
+    const Partition whole(file.host().get());
+    Builder builder(file, options.partial, keys, graph,
+                    options.partition ? *options.partition : whole, options.progress);
     architecture.build(builder);
     keys.require_all_used();
-    if (by_layers) builder.keep_layers(ranks);
     if (options.with_data) builder.binder().require_data();
     if (options.roles) *options.roles = builder.binder().roles();
     if (options.read_whole) builder.binder().note_whole(*options.read_whole);
-    if (part.is_part() && options.choice != RankChoice::of_whole) bind_rows(graph, file, part);
-    return graph;
-}
-
-// Returns the identity of the whole model on every rank: ranks have different weights.
-static uint64_t identity_of_whole(const gguf::File &file, const Graph &graph,
-                                  BuildOptions options) {
-    if (options.ranks.size == 1) return identity_of(graph);
-    options.choice = RankChoice::of_whole;
-    options.ranks = {};
-    options.progress = {};
-    options.roles = nullptr;
-    return identity_of(build_graph(file, options));
-}
-
-static Graph build_placed(const gguf::File &file, const BuildOptions &options) {
-    Graph graph = build_graph(file, options);
+    if (options.layer_vectors) *options.layer_vectors = builder.layer_vectors();
     if (options.placer) place(graph, file, *options.placer, options.n_placed_layers);
     return graph;
 }
 
 Model::Model(Ref<gguf::File> file, const Ref<Host> &host, const matmul::Engine &engine,
-             RankGroup *ranks, const BuildOptions &options)
-    : file_(std::move(file)), host_(host), engine_(engine), graph_(build_placed(*file_, options)),
-      identity_(identity_of_whole(*file_, graph_, options)), ranks_(ranks),
-      all_gather_memory_(host, graph_, options.ranks.size) {}
-
-Roles roles_of(const gguf::File &file) {
-    Roles out{HostAllocator<Role>(file.host().get())};
-    const size_t index = file.find_meta("general.architecture");
-    if (index == gguf::kNotFound || file.meta(index).type != gguf::ValueType::string) return out;
-    if (!has_architecture(file.get_string(index))) return out;
-    BuildOptions options;
-    options.roles = &out;
-    options.choice = RankChoice::of_file;
-    try {
-        build_graph(file, options);
-    } catch (const Error &) { // the model cannot run, but its tensors can still be processed
-        out.clear();
-    }
-    return out;
-}
+             RankGroup *ranks, ModelGraph made)
+    : file_(std::move(file)), host_(host), engine_(engine), graph_(std::move(made.graph)),
+      identity_(made.identity), ranks_(ranks),
+      all_gather_memory_(host, graph_, ranks ? ranks->size() : 1) {}
 
 } // namespace ggufx::model

@@ -4,9 +4,9 @@
 
 #include "distributed/all_gather.hpp"
 #include "distributed/group.hpp"
-#include "distributed/rank_file.hpp"
 #include "graph/binder.hpp"
 #include "graph/keys.hpp"
+#include "graph/partition.hpp"
 #include "run/placement.hpp"
 
 namespace ggufx::model {
@@ -20,38 +20,36 @@ struct TokenList {
 // Returns whether the library has a graph for an architecture; names as in general.architecture.
 bool has_architecture(std::string_view name);
 
-// build_graph throws Error (unsupported, missing, kvtype, hparam, shape, type, split, mismatch) /
+// build_graph throws Error (unsupported, missing, kvtype, hparam, shape, type, split) /
 // std::bad_alloc. Without data (a file opened for metadata only) the graph can be measured and
 // printed, not run. With `with_data`, missing data are an error (argument).
-//
-// Ranks for a file with the rows of one rank.
-// - given: `ranks` must match the file, else mismatch;
-// - of_file: takes the ranks of the file, for inspection;
-// - of_whole: the graph of the whole model, without weights that could run.
-enum class RankChoice : uint8_t { given, of_file, of_whole };
 struct BuildOptions {
     bool with_data = false;
     Override *overrides = nullptr; // [n_overrides]
     size_t n_overrides = 0;
-    Progress progress;      // layers
-    Roles *roles = nullptr; // output: role of each tensor in the graph
-    RankOptions ranks;
-    RankChoice choice = RankChoice::given;
+    Progress progress;                     // layers
+    Roles *roles = nullptr;                // output: role of each tensor in the graph
     Vector<uint8_t> *read_whole = nullptr; // [tensors] of the file: set where all rows are read
-    Placer *placer = nullptr; // for a model: places the matrices of the last layers on a device
+    // output: start of each layer's vectors, and their end
+    Vector<uint64_t> *layer_vectors = nullptr;
+    const Partition *partition = nullptr;    // rows and heads that the graph computes; null: all
+    const PartialTensors *partial = nullptr; // null: the file has all rows
+    Placer *placer = nullptr;                // places the matrices of the last layers on a device
     uint32_t n_placed_layers = 0;
 };
 Graph build_graph(const gguf::File &file, const BuildOptions &options);
 
-// Returns the role of each tensor in the file's graph. Empty if there is no graph, or it does not
-// fit the file: then roles follow from the names. Throws std::bad_alloc.
-Roles roles_of(const gguf::File &file);
+// A graph, and the identity of the whole model.
+struct ModelGraph {
+    Graph graph;
+    uint64_t identity;
+};
 
 class Model {
 public:
     // engine and ranks, which may be null, must outlive the model. Throws Error / std::bad_alloc.
     Model(Ref<gguf::File> file, const Ref<Host> &host, const matmul::Engine &engine,
-          RankGroup *ranks, const BuildOptions &options);
+          RankGroup *ranks, ModelGraph made);
 
     const gguf::File &file() const { return *file_; }
     const Graph &graph() const { return graph_; }

@@ -5,7 +5,7 @@
 #include "tiny_files.hpp"
 
 #include "abi/handles.hpp"
-#include "run/model.hpp"
+#include "distributed/rank_graph.hpp"
 
 #include <stdio.h>
 
