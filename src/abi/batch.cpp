@@ -162,9 +162,9 @@ namespace {
 
 // Edit that all ranks of a group make without messages.
 template <class Fn> Status edit(ggufx_session *session, ggufx_error *error, const Fn &fn) {
-    model::RankGroup *const ranks = session->session.model().ranks();
-    const Status status = ends_group(ranks, [&] { return fn(session->session); });
-    return ranks && status == Status::memory ? ranks->give_up(status, failure_of(error)) : status;
+    model::Peers *const peers = session->session.model().peers();
+    const Status status = ends_group(peers, [&] { return fn(session->session); });
+    return peers && status == Status::memory ? peers->give_up(status, failure_of(error)) : status;
 }
 
 } // namespace
@@ -236,7 +236,7 @@ extern "C" ggufx_status ggufx_session_load(ggufx_session *session, uint32_t sequ
     return guard(error, [&] {
         check_snapshot(session, sequence);
         require(read, "read must be set");
-        return ends_group(session->session.model().ranks(), [&] {
+        return ends_group(session->session.model().peers(), [&] {
             return session->session.load(sequence, {read, user}, failure_of(error));
         });
     });
@@ -256,7 +256,7 @@ extern "C" ggufx_status ggufx_session_load_file(ggufx_session *session, uint32_t
     return guard(error, [&] {
         check_snapshot(session, sequence);
         require(path, "path must be set");
-        return ends_group(session->session.model().ranks(), [&] {
+        return ends_group(session->session.model().peers(), [&] {
             return session->session.load_path(sequence, path, failure_of(error));
         });
     });

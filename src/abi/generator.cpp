@@ -140,7 +140,7 @@ Ref<ggufx_session> import_drafts(std::optional<generate::DraftOptions> &out,
                  "ggufx_draft_options.sequence is %" PRIu32 ": the session has %" PRIu32
                  " sequences",
                  in.sequence, drafts.session->n_sequences());
-        if (drafts.session->model().ranks())
+        if (drafts.session->model().peers())
             fail(Status::unsupported, {},
                  "ggufx_draft_options.session: ranks of a group cannot draft");
         check_vocabularies(session.model->model, in.session->model->model);
@@ -310,7 +310,7 @@ namespace {
 generate::Steps::Options import_step_options(const ggufx_step_options *options,
                                              const model::Session &session) {
     const auto in = import_options(options, 0, "ggufx_step_options");
-    if (in.budget_us && session.model().ranks())
+    if (in.budget_us && session.model().peers())
         fail(Status::unsupported, {},
              "ggufx_step_options.budget_us: ranks of a group cannot pause in a step");
     generate::Steps::Options out;

@@ -47,14 +47,14 @@ private:
 };
 
 // Runs local work that all ranks of a group do without messages. A rank without memory for it
-// aborts the group, because the others would wait or continue without it. ranks null: no group.
-template <class Fn> auto ends_group(model::RankGroup *ranks, const Fn &fn) {
+// aborts the group, because the others would wait or continue without it. peers null: no group.
+template <class Fn> auto ends_group(model::Peers *peers, const Fn &fn) {
     try {
         return fn();
     } catch (const std::bad_alloc &) {
         Failure why = {};
         (void)set_failure(&why, Status::memory, {}, "a rank has no memory left");
-        if (ranks) (void)ranks->give_up(Status::memory, &why);
+        if (peers) (void)peers->give_up(Status::memory, &why);
         throw;
     }
 }

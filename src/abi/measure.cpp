@@ -184,7 +184,7 @@ extern "C" ggufx_status ggufx_eval_perplexity(ggufx_eval_facts *out, ggufx_sessi
         Status status = model::check_chunks(session->session, text, failure_of(error));
         if (status != Status::ok) return status;
         Measure measure(*session, text, in);
-        status = ends_group(session->session.model().ranks(),
+        status = ends_group(session->session.model().peers(),
                             [&] { return measure.run(failure_of(error)); });
         if (status == Status::ok) export_struct(out, measure.facts, "ggufx_eval_facts");
         return status;
@@ -251,7 +251,7 @@ extern "C" ggufx_status ggufx_eval_continuations(double *out, ggufx_session *ses
         const model::ChoicesTask task = {
             context, n_context, import_lists(continuations, n_continuations, "continuation"),
             n_continuations, import_progress(progress)};
-        return ends_group(session->session.model().ranks(), [&] {
+        return ends_group(session->session.model().peers(), [&] {
             return model::score_continuations(out, session->session, task, failure_of(error));
         });
     });

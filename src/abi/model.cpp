@@ -279,7 +279,7 @@ ggufx_session *make_together(const Ref<ggufx_model> &model, const ggufx_session_
                                   {"n_context_total", caches.n_total},
                                   {"n_checkpoints", caches.n_checkpoints},
                                   {"the mode of products", model::mode_of(options.matmul)}};
-    status = model::compare_options(model->group->ranks(), list, std::size(list), status, &failure);
+    status = model->group->ranks().compare(list, std::size(list), status, &failure);
     if (status == Status::ok) return made;
     unmake(host, made);
     throw Error{failure};

@@ -60,7 +60,9 @@ struct ggufx_model {
                                                 with(options, device ? &there : nullptr))),
           group(ranks),
           n_device_layers(std::min<uint32_t>(
-              options.n_placed_layers, static_cast<uint32_t>(model.graph().layer_ends.size()))) {}
+              options.n_placed_layers, static_cast<uint32_t>(model.graph().layer_ends.size()))) {
+        if (ranks) ranks->ranks().prepare(runtime->host, model.graph());
+    }
 
     ~ggufx_model() {
         if (ggufx_tokenizer *const made = tokenizer.load(ggufx::Order::acquire)) made->release();

@@ -35,8 +35,8 @@ namespace {
 // Rows of one all-gather as messages.
 class Message {
 public:
-    Message(const Context &c, const op::AllGather &s, bool is_aside = false)
-        : c_(c), s_(s), ranks_(*c.ranks), is_aside_(is_aside) {
+    Message(RankGroup &ranks, const Context &c, const op::AllGather &s, bool is_aside = false)
+        : c_(c), s_(s), ranks_(ranks), is_aside_(is_aside) {
         const bool rounds = s.packs && !c.options.f32_activations && !c.products;
         packing_ = !rounds ? Packing::f32 : c.options.precise ? Packing::bits15 : Packing::bits8;
         size_t all = 0;
@@ -52,7 +52,7 @@ public:
             n_bytes[i] = sizeof(RankGroup::Header) + n * row_bytes(i);
             offsets[i] = at;
         }
-        const AllGatherMemory &memory = *c_.all_gather_memory;
+        const AllGatherMemory &memory = ranks_.memory();
         Status status = own;
         if (status == Status::ok)
             status = each_row(n, s_.in.width, [&](size_t i) { pack_row(first, i); });
@@ -86,8 +86,7 @@ private:
     void pack_row(size_t first, size_t i) const {
         const Columns own = columns_of(c_.graph, s_, ranks_.rank());
         const size_t bytes = packed_bytes(own.n, packing_);
-        uint8_t *out =
-            c_.all_gather_memory->in() + sizeof(RankGroup::Header) + i * s_.parts * bytes;
+        uint8_t *out = ranks_.memory().in() + sizeof(RankGroup::Header) + i * s_.parts * bytes;
         const float *in = c_.at(s_.in, first + i);
         for (uint32_t part = 0; part < s_.parts; part++)
             pack(out + part * bytes, in + part * own.n, own.n, packing_);
@@ -101,8 +100,8 @@ private:
             const size_t bytes = packed_bytes(theirs.n, packing_);
             const bool is_own = rank == ranks_.rank();
             if (is_own && s_.in.buffer == s_.out.buffer) continue;
-            const uint8_t *in = c_.all_gather_memory->out() + offsets[rank] +
-                                sizeof(RankGroup::Header) + i * s_.parts * bytes;
+            const uint8_t *in = ranks_.memory().out() + offsets[rank] + sizeof(RankGroup::Header) +
+                                i * s_.parts * bytes;
             for (uint32_t part = 0; part < s_.parts; part++) {
                 float *to = out + part * width + theirs.first;
                 if (is_own)
@@ -146,16 +145,17 @@ size_t AllGatherMemory::bytes(const Graph &graph, uint32_t n_ranks) {
     return most.all + most.own;
 }
 
-Status run(const Context &c, const op::AllGather &s, Failure *failure) {
-    return Message(c, s).send_all(failure);
+Status RankGroup::exchange(const Context &c, const op::AllGather &s, Failure *failure) {
+    return Message(*this, c, s).send_all(failure);
 }
 
-Status run_aside(const Context &c, const op::AllGather &s, Failure *failure) {
-    return Message(c, s, true).send_all(failure);
+Status RankGroup::exchange_aside(const Context &c, const op::AllGather &s, Failure *failure) {
+    return Message(*this, c, s, true).send_all(failure);
 }
 
-Status run_failed(const Context &c, const op::AllGather &s, Status own, Failure *failure) {
-    return Message(c, s).send_failure(own, failure);
+Status RankGroup::exchange_failure(const Context &c, const op::AllGather &s, Status own,
+                                   Failure *failure) {
+    return Message(*this, c, s).send_failure(own, failure);
 }
 
 } // namespace ggufx::model

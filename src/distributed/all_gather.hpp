@@ -27,10 +27,4 @@ private:
 // Returns the bytes that a rank sends for a row, without the header of the message.
 size_t row_bytes(const Graph &graph, const op::AllGather &s, uint32_t rank, Packing packing);
 
-Status run(const Context &c, const op::AllGather &s, Failure *failure);
-// Runs the same on a thread outside the executor, which may be busy.
-Status run_aside(const Context &c, const op::AllGather &s, Failure *failure);
-// Replaces both when this rank has failed and still owes the other ranks a message.
-Status run_failed(const Context &c, const op::AllGather &s, Status own, Failure *failure);
-
 } // namespace ggufx::model

@@ -120,4 +120,14 @@ Status RankGroup::allgather(void *out, const void *in, size_t n, Failure *failur
     return status == Status::ok ? status : died(status, failure);
 }
 
+Status RankGroup::find_least(uint64_t *n, bool *agreed, Failure *failure) {
+    uint64_t all[kMostRanks];
+    const Status status = allgather(all, n, sizeof *n, failure);
+    if (status != Status::ok) return status;
+    uint64_t *const end = all + size();
+    *n = *std::min_element(all, end);
+    *agreed = std::all_of(all, end, [&](uint64_t other) { return other == *n; });
+    return status;
+}
+
 } // namespace ggufx::model

@@ -5,7 +5,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/host.hpp"
+#include "distributed/all_gather.hpp"
+#include "run/peers.hpp"
 
 namespace ggufx::model {
 
@@ -33,7 +34,7 @@ struct GroupOptions {
     bool is_one_machine = false; // messages cost almost nothing
 };
 
-class RankGroup {
+class RankGroup final : public Peers {
 public:
     // Header of each message.
     struct Header {
@@ -53,24 +54,35 @@ public:
     const GroupHooks &hooks() const { return options_.hooks; }
     bool is_one_machine() const { return options_.is_one_machine; }
 
-    // Begins a call that all ranks make, with the checksum `what`; own: the previous result of this
-    // rank. Returns ok if all are ok, else the failure of the first rank that failed.
-    Status begin(uint32_t what, Status own, Failure *failure);
+    // Allocates memory for the all-gathers of a graph that the ranks run. Throws std::bad_alloc.
+    void prepare(const Ref<Host> &host, const Graph &graph) {
+        memory_ = AllGatherMemory(host, graph, size());
+    }
+    const AllGatherMemory &memory() const { return memory_; }
+
+    Status begin(uint32_t what, Status own, Failure *failure) override;
+    Status agree(Status own, Failure *failure) override;
+    void end(Status all) override;
+    bool has_failed() const override { return has_failed_; }
+    Status give_up(Status own, Failure *failure) override { return died(own, failure); }
+    void be_patient(uint32_t times) override { patience_ = times; }
+
+    Status compare(const Option *options, size_t n, Status own, Failure *failure) override;
+    Status find_least(uint64_t *n, bool *agreed, Failure *failure) override;
+
+    Status exchange(const Context &c, const op::AllGather &s, Failure *failure) override;
+    Status exchange_failure(const Context &c, const op::AllGather &s, Status own,
+                            Failure *failure) override;
+    // Exchanges on a thread outside the executor, which may be busy.
+    Status exchange_aside(const Context &c, const op::AllGather &s, Failure *failure);
+
+    SliceRunner::Owned make_slice_runner(const Ref<Host> &host, const Graph &graph,
+                                         uint32_t n_batch) override;
+
     // Sends a message in a call: [size] segments of out, n_bytes each, at offsets; `in` is the own
     // one. Both begin with space for a header.
     Status all_gather(void *out, void *in, const size_t *n_bytes, const size_t *offsets, Status own,
                       Failure *failure);
-    // Returns whether all ranks know that the call has failed: no more messages follow.
-    bool has_failed() const { return has_failed_; }
-    // Sends a message with the status only.
-    Status agree(Status own, Failure *failure);
-    // Ends a call with the same result on all ranks.
-    void end(Status all);
-    // Multiplies the timeout of the following messages; 1: as in the options.
-    void be_patient(uint32_t times) { patience_ = times; }
-    // Fails without a message to report it in: the group is dead.
-    Status give_up(Status own, Failure *failure) { return died(own, failure); }
-
     // Sends n bytes from every rank to all, outside of calls.
     Status allgather(void *out, const void *in, size_t n, Failure *failure);
     // Broadcasts the message of a failed rank, after all know that it failed. own: this rank's
@@ -84,6 +96,7 @@ private:
     uint32_t timeout() const;
 
     const GroupOptions options_;
+    AllGatherMemory memory_;
     bool is_dead_ = false, is_warm_ = false, has_failed_ = false;
     uint32_t call_ = 0, step_ = 0, what_ = 0, patience_ = 1;
 };

@@ -1,31 +1,47 @@
 // SPDX-License-Identifier: MIT
 #include "distributed/messenger.hpp"
 
-#include "distributed/all_gather.hpp"
+#include "distributed/wavefront.hpp"
 
 namespace ggufx::model {
 
-Messenger::Owned Messenger::create(const Ref<Host> &host) {
-    Owned messenger(make<Messenger>(*host, host));
-    if (messenger->thread_.start(serve, messenger.get())) messenger->pid_ = process_id();
-    return messenger;
+SliceRunner::Owned Messenger::create(const Ref<Host> &host, RankGroup &ranks,
+                                     const Slicing &slicing) {
+    Messenger *const messenger = make<Messenger>(*host, host, ranks, slicing);
+    Owned owned(messenger);
+    if (messenger->thread_.start(serve, messenger)) messenger->pid_ = process_id();
+    return owned;
+}
+
+// Slices do not pay within one machine: messages cost almost nothing there, and two products of
+// half the rows cost more than one.
+SliceRunner::Owned RankGroup::make_slice_runner(const Ref<Host> &host, const Graph &graph,
+                                                uint32_t n_batch) {
+    Slicing slicing = slicing_of(graph, size(), n_batch);
+    if (slicing.most == 1) return nullptr;
+    if (is_one_machine() && !graph.by_layers) slicing.least_rows = UINT32_MAX;
+    return Messenger::create(host, *this, slicing);
 }
 
 // In the child of a fork the condition variable still counts the parent's thread as a waiter. Its
 // destructor would wait for that thread, so the child only frees the memory.
-void Messenger::Destroy::operator()(Messenger *messenger) const {
-    const Ref<Host> host = messenger->host_;
-    const bool inherited = messenger->pid_ && !messenger->has_thread();
-    if (messenger->has_thread()) {
+void Messenger::destroy() {
+    const Ref<Host> host = host_;
+    const bool inherited = pid_ && !has_thread();
+    if (has_thread()) {
         {
-            const std::lock_guard lock(messenger->mutex_);
-            messenger->stops_ = true;
+            const std::lock_guard lock(mutex_);
+            stops_ = true;
         }
-        messenger->changed_.notify_all();
-        messenger->thread_.join();
+        changed_.notify_all();
+        thread_.join();
     }
-    if (!inherited) messenger->~Messenger();
-    host->free(messenger, sizeof *messenger, alignof(Messenger));
+    if (!inherited) this->~Messenger();
+    host->free(this, sizeof *this, alignof(Messenger));
+}
+
+Status Messenger::run(const SlicedBatch &batch, Failure *failure) {
+    return Wavefront(batch, *this, ranks_).run(failure);
 }
 
 void Messenger::serve(void *self) {
@@ -46,7 +62,7 @@ void Messenger::serve() {
 }
 
 void Messenger::work() {
-    status_ = run_aside(*context_, *all_gather_, &failure_);
+    status_ = ranks_.exchange_aside(*context_, *all_gather_, &failure_);
 }
 
 void Messenger::post(const Context &context, const op::AllGather &all_gather) {

@@ -4,25 +4,23 @@
 #pragma once
 
 #include "base/thread.hpp"
-#include "run/ops/context.hpp"
+#include "distributed/group.hpp"
 
 #include <condition_variable>
-#include <memory>
 #include <mutex>
 
 namespace ggufx::model {
 
-class Messenger {
+class Messenger final : public SliceRunner {
 public:
-    struct Destroy {
-        void operator()(Messenger *messenger) const;
-    };
-    using Owned = std::unique_ptr<Messenger, Destroy>;
     // Without a thread from the system, post() does the work. Throws std::bad_alloc.
-    static Owned create(const Ref<Host> &host);
+    static Owned create(const Ref<Host> &host, RankGroup &ranks, const Slicing &slicing);
     static constexpr uint64_t bytes() { return sizeof(Messenger); }
-    explicit Messenger(const Ref<Host> &host) : host_(host) {}
+    Messenger(const Ref<Host> &host, RankGroup &ranks, const Slicing &slicing)
+        : SliceRunner(slicing), host_(host), ranks_(ranks) {}
     Messenger(const Messenger &) = delete;
+
+    Status run(const SlicedBatch &batch, Failure *failure) override;
 
     // Requires that no all-gather is pending. Context and operation must stay valid until wait().
     void post(const Context &context, const op::AllGather &all_gather);
@@ -32,6 +30,7 @@ public:
 
 private:
     ~Messenger() = default;
+    void destroy() override;
     static void serve(void *self);
     void serve();
     void work();
@@ -39,6 +38,7 @@ private:
     bool has_thread() const { return pid_ == process_id(); }
 
     const Ref<Host> host_;
+    RankGroup &ranks_;
     Thread thread_;
     int64_t pid_ = 0; // process that has the thread; 0: there is none
 

@@ -172,13 +172,12 @@ Status compare_starts(RankGroup &ranks, const gguf::File &file, const StartFacts
     return Comparison(ranks, file, sums ? &*sums : nullptr, failure).run(start);
 }
 
-Status compare_options(RankGroup &ranks, const Option *options, size_t n, Status own,
-                       Failure *failure) {
-    Status status = ranks.begin(kSession, own, failure);
+Status RankGroup::compare(const Option *options, size_t n, Status own, Failure *failure) {
+    Status status = begin(kSession, own, failure);
     for (size_t i = 0; i < n && status == Status::ok; i++) {
         uint64_t all[kMostRanks];
-        status = ranks.allgather(all, &options[i].value, sizeof all[0], failure);
-        for (uint32_t rank = 1; rank < ranks.size() && status == Status::ok; rank++)
+        status = allgather(all, &options[i].value, sizeof all[0], failure);
+        for (uint32_t rank = 1; rank < size() && status == Status::ok; rank++)
             if (all[rank] != all[0])
                 status = set_failure(failure, Status::mismatch, {.index = rank},
                                      "rank %" PRIu32 ": %s is %" PRIu64 ", that of rank 0 %" PRIu64,

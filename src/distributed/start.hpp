@@ -23,12 +23,4 @@ struct StartFacts {
 Status compare_starts(RankGroup &ranks, const gguf::File &file, const StartFacts &facts, Status own,
                       Failure *failure);
 
-// A named number that must be equal on all ranks; own as above.
-struct Option {
-    const char *name;
-    uint64_t value;
-};
-Status compare_options(RankGroup &ranks, const Option *options, size_t n, Status own,
-                       Failure *failure);
-
 } // namespace ggufx::model

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "distributed/wavefront.hpp"
 
-#include "distributed/all_gather.hpp"
-#include "distributed/group.hpp"
 #include "run/ops/adapt.hpp"
 
 #include <algorithm>
@@ -48,7 +46,7 @@ void Wavefront::enter(size_t i, uint32_t group) const {
 
 Status Wavefront::wait(Failure *failure) {
     sender_ = kMostSlices;
-    return work_.messenger.wait(failure);
+    return messenger_.wait(failure);
 }
 
 // Sends the message of a slice after the previous one has arrived, which may report a failed rank.
@@ -56,9 +54,9 @@ Status Wavefront::wait(Failure *failure) {
 Status Wavefront::send(size_t i, const Context &c, const op::AllGather &s, Failure *failure) {
     const Status status = wait(failure);
     if (status != Status::ok) return status;
-    if (own_ != Status::ok) return run_failed(c, s, own_, failure);
+    if (own_ != Status::ok) return ranks_.exchange_failure(c, s, own_, failure);
     sent_.emplace(c);
-    work_.messenger.post(*sent_, s);
+    messenger_.post(*sent_, s);
     sender_ = i;
     return Status::ok;
 }
@@ -115,7 +113,9 @@ Status Wavefront::run(Failure *failure) {
         while (first < n && ways_[first].group == work_.end) first++;
     }
     const Status status = wait(failure);
-    return status == Status::ok ? own_ : status;
+    if (status != Status::ok) return status;
+    if (own_ == Status::ok && work_.joins_stream) join_stream();
+    return own_;
 }
 
 // Moves the stream of all slices together: slice by slice, then the whole.

@@ -10,8 +10,7 @@
 #pragma once
 
 #include "distributed/messenger.hpp"
-#include "run/batch.hpp"
-#include "run/runner.hpp"
+#include "distributed/slices.hpp"
 
 #include <optional>
 
@@ -19,19 +18,10 @@ namespace ggufx::model {
 
 class Wavefront {
 public:
-    struct Work {
-        const Context &whole; // context of the batch
-        BatchRows &rows;      // cut into slices
-        Messenger &messenger;
-        LayerWatcher *layers;
-        uint32_t alone, end; // first group with requested rows only; end of the groups
-        Runner::Outputs out;
-    };
-    explicit Wavefront(const Work &work) : work_(work) {}
+    Wavefront(const SlicedBatch &batch, Messenger &messenger, RankGroup &ranks)
+        : work_(batch), messenger_(messenger), ranks_(ranks) {}
     // Returns ok, or a failure of this rank, which the others only learn from the group.
     Status run(Failure *failure);
-    // Moves the stream of all rows to its place in the whole batch.
-    void join_stream() const;
 
 private:
     // Progress of a slice.
@@ -47,8 +37,11 @@ private:
     Status end_layer(size_t i, const Context &c, Failure *failure);
     Status send(size_t i, const Context &c, const op::AllGather &s, Failure *failure);
     Status wait(Failure *failure);
+    void join_stream() const;
 
-    const Work work_;
+    const SlicedBatch work_;
+    Messenger &messenger_;
+    RankGroup &ranks_;
     SliceProgress ways_[kMostSlices];
     Status own_ = Status::ok;     // result of this rank alone
     std::optional<Context> sent_; // context of the pending message

@@ -4,6 +4,8 @@
 #include "base/checked.hpp"
 #include "device/codebooks.hpp"
 #include "device/sizes.hpp"
+#include "distributed/messenger.hpp"
+#include "distributed/slices.hpp"
 #include "eval/quality.hpp"
 #include "kv/types.hpp"
 
@@ -149,13 +151,15 @@ void Estimator::add_embedders(Estimate &out, const SessionOptions &session) cons
 void Estimator::add_sessions(Estimate &out, const SessionOptions &session) const {
     if (outline_.has_graph && !outline_.graph.predicts()) return add_embedders(out, session);
     const SessionPlan plan(shape(), session);
-    const SessionBytes bytes(engine_.host(), outline_.graph, plan, options_.ranks.size);
+    const uint32_t n_slices = slicing_of(outline_.graph, options_.ranks.size, plan.n_batch).most;
+    const SessionBytes bytes(engine_.host(), outline_.graph, plan, n_slices);
+    const uint64_t rest = bytes.rest + (n_slices > 1 ? Messenger::bytes() : 0);
     out.n_context = plan.caches.n_context;
     out.n_batch = plan.n_batch;
     out.type_k = plan.caches.type_k;
     out.type_v = plan.caches.type_v;
     out.caches = product(bytes.caches, options_.n_sessions);
-    out.sessions = product(sum(bytes.rest, options_.session_object), options_.n_sessions);
+    out.sessions = product(sum(rest, options_.session_object), options_.n_sessions);
 }
 
 Estimate Estimator::combine(const WeightBytes &weights, const SessionOptions &session) const {

@@ -153,7 +153,7 @@ Status Steps::open(Failure *failure) {
                        return static_cast<Steps *>(self)->use_outputs(why);
                    }};
     options.progress = {this, report};
-    if (session_.model().ranks())
+    if (session_.model().peers())
         return session_.decode_batch(batch_.data(), batch_.size(), options, failure);
     const Status status = session_.open_step(batch_.data(), batch_.size(), options, failure);
     is_open_ = status == Status::ok;

@@ -32,6 +32,12 @@ struct RowSlice {
     IndexRange wanted, logits, hidden; // in the lists of the whole batch
 };
 
+// How batches are cut into slices.
+struct Slicing {
+    uint32_t most = 1;       // slices; 1: no batch is cut
+    uint32_t least_rows = 1; // per slice
+};
+
 constexpr size_t kSliceBorder = 16; // slices start at multiples of this many rows: whole tiles
 
 class BatchRows {

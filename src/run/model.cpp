@@ -107,9 +107,8 @@ Graph build_graph(const gguf::File &file, const BuildOptions &options) {
 }
 
 Model::Model(Ref<gguf::File> file, const Ref<Host> &host, const matmul::Engine &engine,
-             RankGroup *ranks, ModelGraph made)
+             Peers *peers, ModelGraph made)
     : file_(std::move(file)), host_(host), engine_(engine), graph_(std::move(made.graph)),
-      identity_(made.identity), ranks_(ranks),
-      all_gather_memory_(host, graph_, ranks ? ranks->size() : 1) {}
+      identity_(made.identity), peers_(peers) {}
 
 } // namespace ggufx::model

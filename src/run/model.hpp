@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "distributed/all_gather.hpp"
-#include "distributed/group.hpp"
 #include "graph/binder.hpp"
 #include "graph/keys.hpp"
 #include "graph/partition.hpp"
@@ -16,6 +14,8 @@ struct TokenList {
     const int32_t *tokens;
     size_t n;
 };
+
+class Peers;
 
 // Returns whether the library has a graph for an architecture; names as in general.architecture.
 bool has_architecture(std::string_view name);
@@ -47,21 +47,20 @@ struct ModelGraph {
 
 class Model {
 public:
-    // engine and ranks, which may be null, must outlive the model. Throws Error / std::bad_alloc.
-    Model(Ref<gguf::File> file, const Ref<Host> &host, const matmul::Engine &engine,
-          RankGroup *ranks, ModelGraph made);
+    // engine and peers, which may be null, must outlive the model. Throws Error / std::bad_alloc.
+    Model(Ref<gguf::File> file, const Ref<Host> &host, const matmul::Engine &engine, Peers *peers,
+          ModelGraph made);
 
     const gguf::File &file() const { return *file_; }
     const Graph &graph() const { return graph_; }
     const Shape &shape() const { return graph_.shape; }
     const matmul::Engine &engine() const { return engine_; }
     const Ref<Host> &host() const { return host_; }
-    // identity of the whole model, the same on all ranks
+    // identity of the whole model
     uint64_t identity() const { return identity_; }
 
-    // Returns the group of ranks that run the model together; null for a single process.
-    RankGroup *ranks() const { return ranks_; }
-    const AllGatherMemory *all_gather_memory() const { return &all_gather_memory_; }
+    // Returns the processes that run the model together; null for a single one.
+    Peers *peers() const { return peers_; }
 
 private:
     Ref<gguf::File> file_;
@@ -69,8 +68,7 @@ private:
     const matmul::Engine &engine_;
     const Graph graph_;
     uint64_t identity_;
-    RankGroup *const ranks_;
-    const AllGatherMemory all_gather_memory_;
+    Peers *const peers_;
 };
 
 } // namespace ggufx::model

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "run/runner.hpp"
 
-#include "distributed/all_gather.hpp"
-#include "distributed/group.hpp"
-#include "distributed/wavefront.hpp"
 #include "run/ops/adapt.hpp"
+#include "run/peers.hpp"
 #include "run/rows.hpp"
 
 #include <string.h>
@@ -22,13 +20,12 @@ Runner::Runner(const Graph &graph, const matmul::Engine &engine, const Caches &c
                .caches = caches.caches(),
                .states = caches.states(),
                .options = options,
-               .ranks = memory.ranks,
-               .all_gather_memory = memory.all_gather,
+               .peers = memory.peers,
                .scratch = memory.scratch,
                .n_batch = memory.n_batch,
                .adapter_scratch = memory.adapter_scratch,
                .n_adapter_scratch = memory.n_adapter_scratch},
-      messenger_(memory.messenger), slicing_(memory.slicing) {}
+      slice_runner_(memory.slice_runner) {}
 
 Status run_group(const Context &c, const Group &group, Failure *failure) {
     const Vector<Op> &ops = c.graph.ops;
@@ -47,11 +44,11 @@ namespace {
 // Sends this rank's failure in the first message of the following groups.
 Status broadcast_failure(const Context &c, uint32_t group, uint32_t end, Status own,
                          Failure *failure) {
-    if (!c.ranks || c.ranks->has_failed()) return own;
+    if (!c.peers || c.peers->has_failed()) return own;
     for (; group < end; group++) {
         const Op &op = c.graph.ops[c.graph.groups[group].first];
         if (const auto *all_gather = std::get_if<op::AllGather>(&op))
-            return run_failed(c, *all_gather, own, failure);
+            return c.peers->exchange_failure(c, *all_gather, own, failure);
     }
     return own; // Runner::settle sends it
 }
@@ -99,11 +96,22 @@ static PartKind last_of_hidden(const BatchRows &rows) {
     return rows.of_hidden().empty() ? PartKind::hidden : PartKind::spread;
 }
 
+// Returns the number of slices for n_rows rows. The number of rows per expert decides between
+// row-wise and tiled products, unless the options do. Other products are the same for every slice,
+// since each has kTileColumns rows.
+static uint32_t slices_of(const Graph &graph, const matmul::Options &options, size_t n_rows,
+                          const Slicing &slicing) {
+    const bool is_one_definition = options.batch_invariant || options.tiles;
+    if (graph.counts_rows && !is_one_definition) return 1;
+    return static_cast<uint32_t>(std::clamp<size_t>(n_rows / slicing.least_rows, 1, slicing.most));
+}
+
 // Returns whether the batch is cut into slices. Product watchers and adapters need whole batches.
 // So do attention hooks, which a group refuses.
 bool Runner::cut(BatchRows &rows) {
-    const bool may = messenger_ && !context_.products && !context_.adapter_scratch;
-    const uint32_t n = may ? slices_of(context_.graph, context_.options, rows.n(), slicing_) : 1;
+    const bool may = slice_runner_ && !context_.products && !context_.adapter_scratch;
+    const uint32_t n =
+        may ? slices_of(context_.graph, context_.options, rows.n(), slice_runner_->slicing()) : 1;
     if (n > 1) rows.cut(n);
     is_sliced_ = n > 1;
     return is_sliced_;
@@ -215,10 +223,7 @@ bool Runner::is_left_out(uint32_t group) const {
 Status Runner::run_slices(Failure *failure) {
     const bool keeps = kept_ == Rows::all;
     const uint32_t end = keeps ? end_ : context_.graph.end_group(PartKind::logits);
-    Wavefront wavefront({context_, *rows_, *messenger_, layers_, alone_, end, out_});
-    const Status status = wavefront.run(failure);
-    if (status == Status::ok && keeps) wavefront.join_stream();
-    return status;
+    return slice_runner_->run({context_, *rows_, layers_, alone_, end, out_, keeps}, failure);
 }
 
 // Sends this rank's failure in the first message that the others expect before the logits, or
@@ -263,11 +268,11 @@ bool Runner::is_late(Budget &budget, size_t n, uint32_t layer) {
 }
 
 Status Runner::settle(const BatchRows &rows, Status own, Failure *failure) {
-    RankGroup *const ranks = context_.ranks;
-    if (!ranks || ranks->has_failed()) return own;
-    if (is_sliced_ || rows.of_logits().empty()) return ranks->agree(own, failure);
+    Peers *const peers = context_.peers;
+    if (!peers || peers->has_failed()) return own;
+    if (is_sliced_ || rows.of_logits().empty()) return peers->agree(own, failure);
     if (own == Status::ok) return own; // the message of the logits reported success of all ranks
-    if (!owes_logits_) return ranks->give_up(own, failure);
+    if (!owes_logits_) return peers->give_up(own, failure);
     context_.n = rows.of_logits().size();
     const Graph &graph = context_.graph;
     return broadcast_failure(context_, graph.first_group(PartKind::logits),

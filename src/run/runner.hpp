@@ -3,13 +3,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "distributed/messenger.hpp"
-#include "distributed/slices.hpp"
 #include "run/batch.hpp"
 #include "run/budget.hpp"
 #include "run/caches.hpp"
 
 namespace ggufx::model {
+
+class SliceRunner;
 
 // Called after the operations of a layer; non-ok stops.
 class LayerWatcher {
@@ -65,12 +65,10 @@ public:
         float *scratch;
         size_t n_batch;
         const double *const *frequencies;
-        RankGroup *ranks = nullptr; // ranks that run the graph together
-        const AllGatherMemory *all_gather = nullptr;
+        Peers *peers = nullptr;           // processes that run the graph together
         float *adapter_scratch = nullptr; // [n_adapter_scratch]
         size_t n_adapter_scratch = 0;
-        Messenger *messenger = nullptr; // null: no batch is cut
-        Slicing slicing = {};           // slices of batches, with a messenger
+        SliceRunner *slice_runner = nullptr; // null: no batch is cut
     };
     Runner(const Graph &graph, const matmul::Engine &engine, const Caches &caches,
            const Memory &memory, const matmul::Options &options);
@@ -116,8 +114,7 @@ private:
 
     Context context_;
     LayerWatcher *layers_ = nullptr;
-    Messenger *const messenger_;
-    const Slicing slicing_;
+    SliceRunner *const slice_runner_;
     BatchRows *rows_ = nullptr; // the latest batch
     Outputs out_ = {};
     Rows kept_ = Rows::wanted;

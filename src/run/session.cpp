@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "run/session.hpp"
 
-#include "distributed/group.hpp"
-#include "graph/partition.hpp"
 #include "run/mode.hpp"
 
 #include <inttypes.h>
@@ -106,14 +104,12 @@ uint64_t Session::Sequence::n_embedded(uint64_t n_tokens) const {
 }
 
 SessionBytes::SessionBytes(const Host &host, const Graph &graph, const SessionPlan &plan,
-                           uint32_t n_ranks)
+                           uint32_t n_slices)
     : caches(Caches::estimate(graph, host, plan.caches)),
       rest(scratch_bytes(graph, plan.n_batch) + graph.rope_tables.size() * sizeof(const double *) +
            plan.caches.n_sequences * Session::sequence_bytes(plan.caches.n_context) +
            Session::call_bytes(plan.caches.n_sequences)) {
-    const uint32_t n_slices = slicing_of(graph, n_ranks, plan.n_batch).most;
     rest += BatchRows::bytes(plan.n_batch, plan.caches.n_sequences, n_slices);
-    if (n_slices > 1) rest += Messenger::bytes();
 }
 
 static const Model &that_predicts(const Model &model) {
@@ -128,21 +124,22 @@ Session::Session(const Model &model, const SessionOptions &options)
 
 Session::Session(const Model &model, const SessionPlan &plan, const matmul::Options &matmul)
     : model_(model), matmul_(matmul), n_context_(plan.caches.n_context), n_batch_(plan.n_batch),
-      slicing_(slicing_of(model.graph(), model.ranks() ? model.ranks()->size() : 1, n_batch_)),
+      slice_runner_(model.peers()
+                        ? model.peers()->make_slice_runner(model.host(), model.graph(), n_batch_)
+                        : nullptr),
       caches_(model.graph(), model.host(), model.engine().kernels(),
               with_identity(plan.caches, model.identity())),
       scratch_(model.host(), scratch_bytes(model.graph(), n_batch_)),
       frequencies_(HostAllocator<const double *>(model.host().get())),
-      rows_(model.host().get(), n_batch_, plan.caches.n_sequences, slicing_.most),
+      rows_(model.host().get(), n_batch_, plan.caches.n_sequences,
+            slice_runner_ ? slice_runner_->slicing().most : 1),
       sequences_(HostAllocator<Sequence>(model.host().get())),
       ids_(size_t{n_context_} * plan.caches.n_sequences,
            HostAllocator<int32_t>(model.host().get())),
       positions_(ids_.size(), HostAllocator<int32_t>(model.host().get())),
       modes_(ids_.size(), HostAllocator<uint8_t>(model.host().get())),
       items_(plan.caches.n_sequences, HostAllocator<BatchItem>(model.host().get())),
-      adapter_scratch_(model.host().get()),
-      messenger_(slicing_.most > 1 ? Messenger::create(model.host()) : nullptr),
-      call_(make_call(plan.caches.n_sequences)) {
+      adapter_scratch_(model.host().get()), call_(make_call(plan.caches.n_sequences)) {
     const Graph &graph = model.graph();
     frequencies_.reserve(graph.rope_tables.size());
     for (const RopeTable &rope_table : graph.rope_tables)
@@ -163,20 +160,14 @@ Session::Session(const Model &model, const SessionPlan &plan, const matmul::Opti
 
 Session::~Session() = default;
 
-// Slices do not pay within one machine: messages cost almost nothing there, and
-// two products of half the rows cost more than one.
 Runner::Memory Session::memory() {
-    const RankGroup *const ranks = model_.ranks();
-    const bool pays = model_.graph().by_layers || (ranks && !ranks->is_one_machine());
     return {reinterpret_cast<float *>(scratch_.data()),
             n_batch_,
             frequencies_.data(),
-            model_.ranks(),
-            model_.all_gather_memory(),
+            model_.peers(),
             adapter_scratch_.data(),
             adapter_scratch_.size(),
-            messenger_.get(),
-            pays ? slicing_ : Slicing{}};
+            slice_runner_.get()};
 }
 
 namespace {
@@ -186,8 +177,8 @@ constexpr uint32_t kNearest = 0x6e656172, kEdit = 0x65646974; // kinds of messag
 // Agrees with the other ranks, if their caches may truncate to different lengths. own: result of
 // this rank.
 Status agree_on_edit(const Model &model, Status own, Failure *failure) {
-    if (!model.ranks() || !model.graph().cuts_differ) return own;
-    return model.ranks()->begin(kEdit, own, failure);
+    if (!model.peers() || !model.graph().cuts_differ) return own;
+    return model.peers()->begin(kEdit, own, failure);
 }
 
 } // namespace
@@ -195,18 +186,13 @@ Status agree_on_edit(const Model &model, Status own, Failure *failure) {
 // A rank may have to go back further than the others; then all are asked again.
 Status Session::nearest(uint64_t *out, uint32_t index, uint64_t n_tokens, Failure *failure) const {
     *out = caches_.nearest(index, n_tokens);
-    RankGroup *const ranks = model_.ranks();
+    Peers *const peers = model_.peers();
     const bool is_a_cut = n_tokens > 0 && n_tokens < sequences_[index].held;
-    if (!ranks || !model_.graph().cuts_differ || !is_a_cut) return Status::ok;
-    Status status = ranks->begin(kNearest, Status::ok, failure);
+    if (!peers || !model_.graph().cuts_differ || !is_a_cut) return Status::ok;
+    Status status = peers->begin(kNearest, Status::ok, failure);
     for (bool agreed = false; status == Status::ok && !agreed;) {
-        uint64_t all[kMostRanks];
-        status = ranks->allgather(all, out, sizeof *out, failure);
-        if (status != Status::ok) return status;
-        uint64_t *const end = all + ranks->size();
-        const uint64_t least = *std::min_element(all, end);
-        agreed = std::all_of(all, end, [&](uint64_t n) { return n == least; });
-        *out = caches_.nearest(index, least);
+        status = peers->find_least(out, &agreed, failure);
+        *out = caches_.nearest(index, *out);
     }
     return status;
 }

@@ -6,7 +6,7 @@
 
 #include "graph/adapter/set.hpp"
 #include "run/model.hpp"
-#include "run/runner.hpp"
+#include "run/peers.hpp"
 
 #include <memory>
 
@@ -81,8 +81,7 @@ struct SessionPlan {
 
 // Memory of a session besides the object itself. Throws Error (limit, errors of the caches).
 struct SessionBytes {
-    SessionBytes(const Host &host, const Graph &graph, const SessionPlan &plan,
-                 uint32_t n_ranks = 1);
+    SessionBytes(const Host &host, const Graph &graph, const SessionPlan &plan, uint32_t n_slices);
 
     uint64_t caches;
     uint64_t rest; // scratch, tokens, a table of frequencies
@@ -233,7 +232,7 @@ private:
     const Model &model_;
     const matmul::Options matmul_;
     const uint32_t n_context_, n_batch_;
-    const Slicing slicing_;
+    const SliceRunner::Owned slice_runner_; // null if no batch is cut
     Caches caches_;
     Buffer scratch_;
     Vector<const double *> frequencies_; // for each RoPE table
@@ -243,9 +242,8 @@ private:
     Vector<uint8_t> modes_;           // the same
     Vector<BatchItem> items_;
     AdapterScratch adapter_scratch_;
-    const Messenger::Owned messenger_; // null if no batch is cut
-    SlowestGroup slowest_;             // measured by the latest step with a prompt
-    const OwnedCall call_;             // the first to go
+    SlowestGroup slowest_; // measured by the latest step with a prompt
+    const OwnedCall call_; // the first to go
 };
 
 } // namespace ggufx::model

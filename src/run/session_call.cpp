@@ -336,13 +336,13 @@ bool Session::Call::next_batch(const Budget *budget) {
 
 // Runs the batch; in a group it ends with the same result on all ranks.
 Status Session::Call::run_batch(Budget *budget, bool *complete, Failure *failure) {
-    RankGroup *const ranks = session_.model_.ranks();
+    Peers *const peers = session_.model_.peers();
     run_->poll(progress_);
-    if (ranks) ranks->be_patient(patience());
+    if (peers) peers->be_patient(patience());
     Status status = run_->advance(budget, complete, failure);
     if (status == Status::ok && !*complete) return status;
     status = run_->settle(session_.rows_, status, failure);
-    if (ranks) ranks->be_patient(1);
+    if (peers) peers->be_patient(1);
     return status == Status::ok ? take_outputs(failure) : status;
 }
 
@@ -401,7 +401,7 @@ void Session::Call::rollback() {
 }
 
 void Session::Call::close(Status status) {
-    if (RankGroup *const ranks = session_.model_.ranks()) ranks->end(status);
+    if (Peers *const peers = session_.model_.peers()) peers->end(status);
     run_.reset();
     if (status == Status::ok)
         commit();
@@ -416,8 +416,8 @@ Status Session::Call::open(const BatchItem *items, size_t n_items, const CallOpt
     options_ = options;
     out_ = {options.logits, options.hidden};
     Status status = begin(items, n_items, failure);
-    if (RankGroup *const ranks = session_.model_.ranks())
-        status = ranks->begin(fingerprint(items, n_items), status, failure);
+    if (Peers *const peers = session_.model_.peers())
+        status = peers->begin(fingerprint(items, n_items), status, failure);
     if (status != Status::ok) {
         close(status);
         return status;
@@ -465,7 +465,7 @@ bool Session::has_step() const {
 Status Session::open_step(const BatchItem *items, size_t n_items, const BatchOptions &options,
                           Failure *failure) {
     Status status = check_idle(failure);
-    if (status == Status::ok && model_.ranks())
+    if (status == Status::ok && model_.peers())
         return set_failure(failure, Status::unsupported, {},
                            "ranks of a group decode in one call: they cannot pause in a step");
     if (status == Status::ok && n_items == 0)

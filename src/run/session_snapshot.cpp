@@ -8,7 +8,6 @@
 #include "base/bytes.hpp"
 #include "base/crc64.hpp"
 #include "base/snapshot_file.hpp"
-#include "distributed/start.hpp"
 #include "run/mode.hpp"
 #include "run/session.hpp"
 
@@ -93,7 +92,7 @@ Status Session::TokenReader::head(uint32_t n_sequences, uint64_t identity) {
         return set_failure(failure_, Status::version, {},
                            "snapshot of a session of version %u, not %u to %u", version_, kOldest,
                            kTokensOnly);
-    if (has_caches() && session_.model_.ranks())
+    if (has_caches() && session_.model_.peers())
         return set_failure(
             failure_, Status::mismatch, {},
             "the snapshot is of one process: ranks of a group load snapshots that ranks saved");
@@ -225,7 +224,7 @@ Caches::Kept Session::kept_caches(uint32_t index) const {
 Status Session::save(uint32_t index, WriteFn write, void *user, Failure *failure) const {
     const Status idle = check_idle(failure);
     if (idle != Status::ok) return idle;
-    const bool all = index == kAllSequences, has_caches = !model_.ranks();
+    const bool all = index == kAllSequences, has_caches = !model_.peers();
     const uint32_t first = all ? 0 : index, end = all ? n_sequences() : index + 1;
     for (uint32_t i = first; i < end; i++)
         if (!has_caches && sequences_[i].edited)
@@ -297,12 +296,12 @@ Status Session::agree_on(const Arrived &arrived, Status own, Failure *failure) c
         add(one.embedded);
     }
     const Option sum = {"the checksum of the snapshot's tokens", crc};
-    return compare_options(*model_.ranks(), &sum, 1, own, failure);
+    return model_.peers()->compare(&sum, 1, own, failure);
 }
 
 // Takes what was read, if all ranks agree. own: result of reading on this rank.
 Status Session::take_all(uint32_t index, Arrived &arrived, Status own, Failure *failure) {
-    const Status status = model_.ranks() ? agree_on(arrived, own, failure) : own;
+    const Status status = model_.peers() ? agree_on(arrived, own, failure) : own;
     const uint32_t first = index == kAllSequences ? 0 : index;
     for (uint32_t i = 0; status == Status::ok && i < arrived.sequences.size(); i++) {
         if (!arrived.has_caches) caches_.truncate(first + i, 0);

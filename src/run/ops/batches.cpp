@@ -1,9 +1,9 @@
 // Operations over whole batches: products, attention, embeddings.
 // SPDX-License-Identifier: MIT
-#include "distributed/all_gather.hpp"
 #include "run/ops/adapt.hpp"
 #include "run/ops/pool.hpp"
 #include "run/ops/recurrent.hpp"
+#include "run/peers.hpp"
 #include "run/rows.hpp"
 
 #include <string.h>
@@ -241,6 +241,10 @@ Status run(const Context &c, const op::Attend &s, Failure *failure) {
     if (status != Status::ok || !c.watcher || s.k.none()) return status;
     return c.watcher->attention_done(s.model_layer, c.n, c.at(s.q, 0), c.at(s.k, 0),
                                      s.v.none() ? nullptr : c.at(s.v, 0), c.at(s.out, 0), failure);
+}
+
+Status run(const Context &c, const op::AllGather &s, Failure *failure) {
+    return c.peers->exchange(c, s, failure);
 }
 
 } // namespace

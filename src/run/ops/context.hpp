@@ -11,8 +11,7 @@
 namespace ggufx::model {
 
 class AdapterSet;
-class RankGroup;
-class AllGatherMemory;
+class Peers;
 
 // Called after the attention of each layer; non-ok stops.
 class AttentionWatcher {
@@ -65,8 +64,7 @@ struct Context {
     matmul::Options options;
     AttentionWatcher *watcher = nullptr;
     ProductWatcher *products = nullptr;
-    RankGroup *ranks = nullptr; // ranks that run the graph together, and memory for messages
-    const AllGatherMemory *all_gather_memory = nullptr;
+    Peers *peers = nullptr; // processes that run the graph together
 
     uint64_t block_weights = 0; // weights of a product to multiply at once; 0: all
     float *scratch;
