@@ -243,9 +243,8 @@ extern "C" ggufx_status ggufx_model_describe_graph(char *out, size_t capacity, s
     return guard(error, [&] {
         require(alive(file, Tag::file), "file must be set");
         require(out_needed && (out || capacity == 0), "out and out_needed must be set");
-        const model::Graph graph =
-            model::build_rank_graph(*file->file, {}, {}, model::RankChoice::of_file);
-        const model::Text text = model::print(graph, *file->file);
+        const model::Text text =
+            model::print(model::build_file_graph(*file->file, {}), *file->file);
         *out_needed = text.size();
         if (out) memcpy(out, text.data(), std::min(capacity, text.size()));
         check_capacity(text.size(), capacity, "the text", "bytes");

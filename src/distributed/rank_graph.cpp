@@ -7,46 +7,51 @@
 
 namespace ggufx::model {
 
-static RankOptions ranks_of(const RankFile &part, const RankOptions &given, RankChoice choice) {
-    if (choice == RankChoice::of_whole) return {};
-    const bool is_asked = given.size > 1 || choice == RankChoice::given;
-    return !is_asked && part.is_part() ? part.ranks() : part.check(given);
-}
-
-Graph build_rank_graph(const gguf::File &file, const RankOptions &given,
-                       const BuildOptions &options, RankChoice choice) {
-    const RankFile part(file);
-    const RankOptions ranks = ranks_of(part, given, choice);
+static Graph build(const gguf::File &file, const RankFile &part, const RankOptions &ranks,
+                   BuildOptions options) {
     const bool by_layers = ranks.by_layers && ranks.size > 1;
     const Host *const host = file.host().get();
     const Partition rows(host, ranks.rank, ranks.size, ranks.speeds);
     Vector<uint64_t> layer_vectors{HostAllocator<uint64_t>(host)};
-    BuildOptions of_rank = options;
-    if (part.is_part()) of_rank.partial = &part;
+    if (part.is_part()) options.partial = &part;
     if (by_layers) // starts from the graph of the whole model
-        of_rank.layer_vectors = &layer_vectors;
+        options.layer_vectors = &layer_vectors;
     else
-        of_rank.partition = &rows;
-    Graph graph = build_graph(file, of_rank);
+        options.partition = &rows;
+    Graph graph = build_graph(file, options);
     if (by_layers)
         keep_stage(graph, ranks, layer_vectors);
     else
         find_packed(graph, ranks.size);
-    if (part.is_part() && choice != RankChoice::of_whole) bind_rows(graph, file, part);
+    if (part.is_part()) bind_rows(graph, file, part);
     return graph;
+}
+
+Graph build_rank_graph(const gguf::File &file, const RankOptions &ranks,
+                       const BuildOptions &options) {
+    const RankFile part(file);
+    return build(file, part, part.check(ranks), options);
+}
+
+Graph build_file_graph(const gguf::File &file, const BuildOptions &options) {
+    const RankFile part(file);
+    return build(file, part, part.is_part() ? part.ranks() : RankOptions{}, options);
 }
 
 ModelGraph build_model_graph(const gguf::File &file, const RankOptions &ranks,
                              const BuildOptions &options) {
     Graph graph = build_rank_graph(file, ranks, options);
+    uint64_t identity = 0;
     if (ranks.size == 1) {
-        const uint64_t identity = identity_of(graph);
-        return {std::move(graph), identity};
+        identity = identity_of(graph);
+    } else { // ranks have different weights: that of the whole model
+        const RankFile part(file);
+        BuildOptions of_whole = options;
+        of_whole.progress = {};
+        if (part.is_part()) of_whole.partial = &part;
+        identity = identity_of(build_graph(file, of_whole));
     }
-    BuildOptions of_whole = options; // ranks have different weights
-    of_whole.progress = {};
-    const Graph whole = build_rank_graph(file, {}, of_whole, RankChoice::of_whole);
-    return {std::move(graph), identity_of(whole)};
+    return {std::move(graph), identity};
 }
 
 Roles roles_of(const gguf::File &file) {
@@ -57,7 +62,7 @@ Roles roles_of(const gguf::File &file) {
     BuildOptions options;
     options.roles = &out;
     try {
-        build_rank_graph(file, {}, options, RankChoice::of_file);
+        build_file_graph(file, options);
     } catch (const Error &) { // the model cannot run, but its tensors can still be processed
         out.clear();
     }

@@ -8,15 +8,11 @@
 
 namespace ggufx::model {
 
-// Ranks for a file with the rows of one rank.
-// - given: the ranks must match the file, else mismatch;
-// - of_file: takes the ranks of the file, for inspection;
-// - of_whole: the graph of the whole model, without weights that could run.
-enum class RankChoice : uint8_t { given, of_file, of_whole };
-
+// The ranks of a file of one rank must be equal, else mismatch.
 Graph build_rank_graph(const gguf::File &file, const RankOptions &ranks,
-                       const BuildOptions &options, RankChoice choice = RankChoice::given);
-
+                       const BuildOptions &options);
+// Takes the ranks of the file, for inspection.
+Graph build_file_graph(const gguf::File &file, const BuildOptions &options);
 // Builds the graph of a model; its identity is the same on all ranks.
 ModelGraph build_model_graph(const gguf::File &file, const RankOptions &ranks,
                              const BuildOptions &options);

@@ -10,11 +10,15 @@
 #pragma once
 
 #include "distributed/messenger.hpp"
-#include "distributed/slices.hpp"
 
 #include <optional>
 
 namespace ggufx::model {
+
+constexpr uint32_t kMostSlices = 16;
+
+// Returns the slicing for batches of at most n_batch rows.
+Slicing slicing_of(const Graph &graph, uint32_t n_ranks, uint32_t n_batch);
 
 class Wavefront {
 public:

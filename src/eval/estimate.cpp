@@ -4,8 +4,7 @@
 #include "base/checked.hpp"
 #include "device/codebooks.hpp"
 #include "device/sizes.hpp"
-#include "distributed/messenger.hpp"
-#include "distributed/slices.hpp"
+#include "distributed/wavefront.hpp"
 #include "eval/quality.hpp"
 #include "kv/types.hpp"
 

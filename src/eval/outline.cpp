@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "eval/outline.hpp"
 
+#include "distributed/all_gather.hpp"
 #include "graph/keys.hpp"
 
 #include <algorithm>
