@@ -1,9 +1,10 @@
-// AppendRun: writes an append that was checked and has all its memory (append_calls.cpp), so
-// nothing here can fail. The track changes only in commit().
+// Cache::append and append_batch: check values and positions, take memory for all tokens, then
+// append the tokens of each sequence. AppendRun writes what was checked and has all its memory, so
+// nothing there can fail; the track changes only in its commit().
 // SPDX-License-Identifier: MIT
-#include "kv/append.hpp"
-
+#include "base/checked.hpp"
 #include "base/fpenv.hpp"
+#include "kv/encode.hpp"
 
 #include <string.h>
 
@@ -13,7 +14,62 @@ namespace {
 
 constexpr uint64_t kSerialAppendNs = 50000;
 
-} // namespace
+// Positions of the appended tokens: as given, or first, first + 1, ...
+struct Positions {
+    const int32_t *given;
+    int64_t first;
+    int32_t at(size_t token) const {
+        return given ? given[token] : static_cast<int32_t>(first + static_cast<int64_t>(token));
+    }
+};
+
+// Appends tokens to the last page, then to new pages. In a layer that encodes, every page before
+// that of the last token also gets its encoded form here: queries of later tokens see that form.
+// The plain form is kept until settle_track(), for queries whose last visible token is in the page.
+class AppendRun {
+public:
+    // Takes spare blocks of the track. Call after prepare() for n_tokens (> 0) and begin_append().
+    AppendRun(Cache::State &state, Layer &layer, Track &track, const Source &source,
+              size_t n_tokens);
+    // Runs on the executor if the work is large enough, and on this thread if the executor fails.
+    // Call commit() next.
+    void fill();
+    void commit(const Positions &positions);
+
+private:
+    // A page and the tokens that this append puts into it: slots slot .. end - 1, from source token
+    // token0 on. Encoding covers slots first .. end - 1.
+    struct PagePart {
+        Block *floats; // plain or sinks form
+        Block *coded;  // encoded form; null: the page stays plain
+        uint32_t first, slot, end;
+        size_t token0;
+    };
+    void plan_last();
+    void plan_new();
+    // Returns part i < n_parts(): the old last page first, if it takes part, then the new pages.
+    PagePart part(size_t i) const;
+    size_t n_parts() const { return (last_.floats ? 1 : 0) + n_new_; }
+    bool waits(const PagePart &part) const;
+    void fill_part(const PagePart &part, uint32_t head, uint32_t worker) const;
+    void fill_here(const PagePart &part) const;
+    void learn();
+    void link_last();
+    void put_positions(const PagePart &part, const Positions &positions) const;
+    static void task(void *ctx, uint32_t index, uint32_t worker);
+    static void get_value(const void *ctx, Side side, uint32_t slot, uint32_t head, float *out);
+
+    Cache::State &state_;
+    Layer &layer_;
+    Track &track_;
+    Source source_;
+    Encoder encoder_;
+    size_t n_;
+    PageRef *old_ = nullptr;  // table entry of last_
+    PagePart last_{};         // old last page; floats is null if it takes no part
+    size_t n_new_ = 0;        // new pages, in the track's table from n_pages on
+    Block *reused_ = nullptr; // plain block of the old last page, reused for the last new page
+};
 
 AppendRun::AppendRun(Cache::State &state, Layer &layer, Track &track, const Source &source,
                      size_t n_tokens)
@@ -181,6 +237,190 @@ void AppendRun::link_last() {
     old_->block = last_.coded ? last_.coded : last_.floats;
     old_->plain = last_.coded && !reused_ ? last_.floats : nullptr;
     if (last_.coded) last_.coded->n_owners = 1;
+}
+
+// Returns the position of the last token held, or -1 for an empty track.
+int64_t last_of(const Track &track) {
+    return track.n_pages ? last_position(track) : -1;
+}
+
+// Releases the plain forms kept for queries of the previous append, and notes the page to reuse.
+void begin_append(const Cache::State &state, Layer &layer, Track &track) {
+    settle_track(state, layer, track);
+    track.reuses = reused_page(layer, track) != nullptr;
+    track.next_position = track.n_pages ? last_of(track) + 1 : INT64_MAX;
+}
+
+// Drops pages that no token from the first new one on can see. If the append skipped positions,
+// those count too: a rollback may be followed by tokens at them.
+void end_append(const Cache::State &state, Layer &layer, Track &track, int32_t first) {
+    drop_window(state, layer, track, track.next_position < first ? track.next_position : first);
+    trim_plain(state, layer, track);
+}
+
+Status refuse_position(Failure *failure, size_t i, int32_t position, int32_t last) {
+    if (position < 0)
+        return set_failure(failure, Status::argument, {.index = i},
+                           "positions[%zu] is %d: positions must not be negative", i, position);
+    return set_failure(failure, Status::argument, {.index = i},
+                       "positions[%zu] is %d after %d: positions must not descend", i, position,
+                       last);
+}
+
+// Checks that positions do not descend, from the last one held or 0 on; without positions, that n
+// more fit up to INT32_MAX.
+Status check_positions(const int32_t *positions, size_t n, const Track &track, Failure *failure) {
+    if (!positions) {
+        const int64_t room = INT32_MAX - last_of(track);
+        if (room > 0 && n <= uint64_t(room)) return Status::ok;
+        return set_failure(failure, Status::argument, {},
+                           "%zu tokens after position %lld exceed the largest position %d", n,
+                           static_cast<long long>(last_of(track)), INT32_MAX);
+    }
+    int32_t last = track.n_pages ? last_position(track) : 0;
+    for (size_t i = 0; i < n; last = positions[i++])
+        if (positions[i] < last) return refuse_position(failure, i, positions[i], last);
+    return Status::ok;
+}
+
+Status check_capacity(const Config &c, const Track &track, uint64_t n, Failure *failure) {
+    const uint64_t limit = c.max_tokens && c.max_tokens < kMostTokens ? c.max_tokens : kMostTokens;
+    uint64_t total = 0;
+    if (checked::add(&total, track.n_tokens, n) && total <= limit) return Status::ok;
+    const uint64_t left = limit > track.n_tokens ? limit - track.n_tokens : 0;
+    return set_failure(failure, Status::capacity, {.value = n, .limit = left},
+                       "cannot append %llu tokens to %llu: %s is %llu", ull(n), ull(track.n_tokens),
+                       limit == c.max_tokens ? "max_tokens of the cache" : "the limit", ull(limit));
+}
+
+Status no_pages(const Cache::State &s, uint32_t layer, Status why, uint64_t n, Failure *failure) {
+    if (why == Status::capacity) return refuse_pages(s, layer, n, failure);
+    return set_failure(failure, Status::memory, {},
+                       "no memory for the pages of %llu tokens of %u heads", ull(n),
+                       s.config.n_kv_heads);
+}
+
+} // namespace
+
+Status Cache::append(uint32_t layer_index, uint32_t sequence, size_t n_tokens,
+                     const int32_t *positions, const Source &source, Failure *failure) {
+    State &s = *state_;
+    Status status = check_layer(s.config, layer_index, failure);
+    if (status == Status::ok) status = check_sequence(s.config, sequence, failure);
+    if (status != Status::ok || n_tokens == 0) return status;
+    Layer &layer = s.layers[layer_index];
+    Track &track = s.track(layer_index, sequence);
+    status = check_positions(positions, n_tokens, track, failure);
+    if (status == Status::ok) status = check_capacity(s.config, track, n_tokens, failure);
+    if (status == Status::ok) status = check_all_values(s, layer, source, n_tokens, failure);
+    if (status != Status::ok) return status;
+    status = prepare(s, layer, track, n_tokens, Steps::one);
+    if (status != Status::ok) return no_pages(s, layer_index, status, n_tokens, failure);
+    const Positions at = {positions, last_of(track) + 1};
+    begin_append(s, layer, track);
+    AppendRun run(s, layer, track, source, n_tokens);
+    run.fill();
+    run.commit(at);
+    end_append(s, layer, track, at.at(0));
+    return status;
+}
+
+// ---- batches: runs of tokens of one sequence ----------------------------------------------------
+
+namespace {
+
+struct AppendBatch {
+    Cache::State &state;
+    uint32_t layer;
+    size_t n;
+    const uint32_t *sequences;
+    const int32_t *positions;
+
+    size_t run_end(size_t begin) const {
+        size_t end = begin + 1;
+        while (end < n && sequences[end] == sequences[begin]) end++;
+        return end;
+    }
+    // Sets the index of the first token and the number of tokens in each track.
+    void count() const {
+        for (size_t i = n; i-- > 0;) track(i).batch_first = i, track(i).batch_tokens = 0;
+        for (size_t i = 0; i < n; i++) track(i).batch_tokens++;
+    }
+    // first token of its sequence in the batch
+    bool is_first(size_t i) const { return track(i).batch_first == i; }
+    Track &track(size_t i) const { return state.track(layer, sequences[i]); }
+};
+
+Status check_batch(const AppendBatch &b, Failure *failure) {
+    for (size_t i = 0; i < b.n; i++) {
+        const Status status = check_sequence(b.state.config, b.sequences[i], failure);
+        if (status != Status::ok) return status;
+    }
+    b.count();
+    for (size_t i = 0; i < b.n; i++) {
+        Track &track = b.track(i);
+        if (b.is_first(i)) {
+            const Status status =
+                check_capacity(b.state.config, track, track.batch_tokens, failure);
+            if (status != Status::ok) return status;
+            track.batch_last = track.n_pages ? last_position(track) : 0;
+        }
+        if (b.positions[i] < track.batch_last)
+            return refuse_position(failure, i, b.positions[i], track.batch_last);
+        track.batch_last = b.positions[i];
+    }
+    return Status::ok;
+}
+
+// Takes memory for all sequences, or for none.
+Status prepare_batch(const AppendBatch &b, Layer &layer) {
+    Status status = Status::ok;
+    size_t end = 0;
+    for (; status == Status::ok && end < b.n; end++) {
+        if (!b.is_first(end)) continue;
+        Track &track = b.track(end);
+        for (const Form form : kForms) track.n_marked[form] = track.n_spare[form];
+        status = prepare(b.state, layer, track, track.batch_tokens, Steps::one);
+        track.prepared = true;
+    }
+    for (size_t i = 0; i < end; i++) {
+        b.track(i).prepared = false;
+        for (const Form form : kForms)
+            if (status != Status::ok)
+                drop_spares(*b.state.host, layer, b.track(i), form, b.track(i).n_marked[form]);
+    }
+    return status;
+}
+
+} // namespace
+
+Status Cache::append_batch(uint32_t layer_index, size_t n_tokens, const uint32_t *sequences,
+                           const int32_t *positions, const Source &source, Failure *failure) {
+    State &s = *state_;
+    Status status = check_layer(s.config, layer_index, failure);
+    if (status != Status::ok || n_tokens == 0) return status;
+    Layer &layer = s.layers[layer_index];
+    const AppendBatch batch = {s, layer_index, n_tokens, sequences, positions};
+    status = check_batch(batch, failure);
+    if (status == Status::ok) status = check_all_values(s, layer, source, n_tokens, failure);
+    if (status != Status::ok) return status;
+    status = prepare_batch(batch, layer);
+    if (status != Status::ok) return no_pages(s, layer_index, status, n_tokens, failure);
+    for (size_t i = 0; i < n_tokens; i++)
+        if (batch.is_first(i)) begin_append(s, layer, batch.track(i));
+    for (size_t i = 0; i < n_tokens;) {
+        const size_t end = batch.run_end(i);
+        Source part = source;
+        part.k = advance(source.k, source.type, i * source_stride(s.config, source, Side::k));
+        part.v = advance(source.v, source.type, i * source_stride(s.config, source, Side::v));
+        AppendRun run(s, layer, batch.track(i), part, end - i);
+        run.fill();
+        run.commit({positions + i, 0});
+        i = end;
+    }
+    for (size_t i = 0; i < n_tokens; i++)
+        if (batch.is_first(i)) end_append(s, layer, batch.track(i), positions[i]);
+    return Status::ok;
 }
 
 } // namespace ggufx::kv

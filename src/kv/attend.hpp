@@ -113,9 +113,27 @@ struct AttendMemory {
     static void destroy(const Host &host, AttendMemory *memory);
 };
 
+// Visible tokens of the rows of a group in a page.
+struct Visible {
+    kernels::KvTokens row[kRows];
+    kernels::KvTokens all; // their union, as one range
+
+    Visible(const PageRef &page, const Group &group);
+    // Returns the part of rows whose last visible token is in this page (own) or in a later one
+    // (not own).
+    Visible part(const PageRef &page, const PageRef *behind, const Group &group, bool own) const;
+    bool nothing() const { return all.first >= all.end; }
+
+private:
+    void take(uint32_t r, kernels::KvTokens tokens);
+};
+// Returns whether the last visible token of a row is in this page: the row then sees the page's
+// plain form, not the encoded one. `behind`: end of the track's pages.
+bool stands_in(const PageRef &page, const PageRef *behind, const Row &row);
+
 // ---- functions by file -------------------------------------------------------------------------
 
-// Fills a group and packs its queries; index < call.n_groups().
+// attend_query.cpp. Fills a group and packs its queries; index < call.n_groups().
 void prepare_group(const AttendCall &call, size_t index, Group &group, AttendLocal &local);
 // Returns the position of token `index` of the sequence, which must be held.
 int32_t position_of_token(const Track &track, uint64_t index);
@@ -123,51 +141,23 @@ Span span_of(const AttendCall &call, int64_t position); // positions that a quer
 // attend_rounds.cpp: runs all groups. Errors: CANCELLED, or the failure of the executor.
 Status run_groups(const AttendCall &call, const AttendShape &shape, const AttendSpace &space,
                   Failure *failure);
-// attend_pack.cpp: packs query rows; sets not_finite[r] for rows with a NaN or infinity.
+// Packs query rows; sets not_finite[r] for rows with a NaN or infinity.
 void pack_query(const AttendCall &call, const Group &group, int32_t delta, PackedQuery &out,
                 float *vector, bool not_finite[kRows]);
-// attend_chunk.cpp: runs n groups over the pages of a chunk, counted from the first chunk that the
+// attend_pages.cpp: runs n groups over the pages of a chunk, counted from the first chunk that the
 // track holds. Pages ascend; the heads of a page go in memory order.
 void attend_chunk(const AttendCall &call, const Group *groups, size_t n, size_t chunk,
                   RowSums *sums, AttendLocal &local);
-// attend_keys.cpp: decodes a page of keys, in one of its forms, as values; returns the number of
-// their coordinates.
-const uint8_t *values_of_keys(const AttendCall &call, const PageRef &page, const Block &block,
-                              uint32_t head, AttendLocal &local);
-uint32_t value_coordinates(const AttendCall &call, const TypeOps &k_type);
-// attend_many.cpp: runs n groups of one KV head over one page, which is decoded once for all of
-// them. Allowed only if takes_many() is true. next: the following page, or null.
-bool takes_many(const AttendCall &call, const Group *groups, size_t n, const PageRef &page,
-                const PageRef *behind);
-void attend_many(const AttendCall &call, const Group *groups, size_t n, const PageRef &page,
-                 const PageRef *next, RowSums *sums, AttendLocal &local);
 size_t chunks_of(const Track &track);
-// attend_finish.cpp: merges chunks, writes results.
+// attend_softmax.cpp. Merging of chunks, and results.
 void clear_sums(RowSums &sums);
 void merge_chunk(const AttendCall &call, Group &group, const RowSums &chunk);
 void finish_group(const AttendCall &call, Group &group, AttendLocal &local);
-
-// Whether values of encoded pages are summed in the basis of their type.
-bool sums_in_type_basis(const Layer &layer);
-
-// One head of K and V of a page.
-struct HeadPage {
-    const TypeOps *k_type, *v_type;
-    const uint8_t *k, *v;
-    uint32_t k_lines, v_lines;
-
-    HeadPage(const Layer &layer, const Block &block, uint32_t head) {
-        const BlockShape &shape = layer.shape[block.form];
-        k_type = shape.k;
-        v_type = shape.v;
-        k = block.data() + head * shape.k_head;
-        v = block.data() + shape.v_offset + head * shape.v_head;
-        k_lines = static_cast<uint32_t>(shape.k_head / 64);
-        v_lines = static_cast<uint32_t>(shape.v_head / 64);
-    }
-    SumBasis basis(const Layer &layer) const {
-        return !v_type->is_float() && sums_in_type_basis(layer) ? kTypeBasis : kOwnBasis;
-    }
-};
+// Turns scores into softmax weights, row by row, and rescales earlier sums if the reference
+// changes. Rows without a visible token get zeros.
+void weigh_rows(const AttendCall &call, const Group &group, const PageRef &page,
+                const Visible &seen, SumBasis basis, float *s, RowSums &sums);
+// Returns the sums of a basis, set to zeros at the first use.
+float *sums_of(const AttendCall &call, const Group &group, SumBasis basis, RowSums &sums);
 
 } // namespace ggufx::kv

@@ -1,10 +1,9 @@
 // Schedule of attention: batches of groups, in rounds of chunks. Rounds are short, so that a call
 // can be cancelled between them and workers can share one long sequence. No split changes a bit.
 // SPDX-License-Identifier: MIT
-#include "kv/attend.hpp"
-
 #include "base/fpenv.hpp"
 #include "base/loop.hpp"
+#include "kv/attend.hpp"
 
 #include <algorithm>
 
@@ -16,86 +15,6 @@ constexpr size_t kSlicesGroups = 4; // groups per worker from which on a task me
 constexpr size_t kLastGroups = 4;   // groups of the last tasks, so that workers finish together
 // least groups of a Whole task that a poll limits: they share pages
 constexpr size_t kWholeGroups = 8;
-
-} // namespace
-
-int32_t position_of_token(const Track &track, uint64_t index) {
-    size_t page = track.n_pages;
-    uint64_t end = track.n_tokens;
-    while (end - track.pages[page - 1].n > index) end -= track.pages[--page].n;
-    const PageRef &ref = track.pages[page - 1];
-    return position_at(ref, static_cast<uint32_t>(index - (end - ref.n)));
-}
-
-// Returns the positions that a query sees: all if not causal, else the intersection of the windows
-// of layer and call. Without a window, positions up to its own.
-Span span_of(const AttendCall &call, int64_t position) {
-    if (!call.options.causal) return {INT64_MIN, INT64_MAX};
-    const Window layer = call.layer->window, own = {call.options.window, call.options.window_kind};
-    const Span a = layer.span(position), b = own.span(position);
-    if (own.tokens == 0) return a;
-    if (layer.tokens == 0) return b;
-    return {a.after > b.after ? a.after : b.after, a.until < b.until ? a.until : b.until};
-}
-
-namespace {
-
-void set_visible(const AttendCall &call, const Track &track, size_t query, Row &row) {
-    const size_t in_set = query % call.n_queries;
-    if (call.positions)
-        row.position = call.positions[query];
-    else if (call.n_queries - in_set <= track.n_tokens - track.n_dropped)
-        row.position = position_of_token(track, track.n_tokens - (call.n_queries - in_set));
-    else
-        row.position = 0; // not causal: the query sees every position
-    row.sees = span_of(call, row.position);
-}
-
-// Finds row `row` of a KV head: queries of the set ascend, each with the query heads that share the
-// KV head.
-void find_row(const AttendCall &call, size_t set, uint32_t kv_head, size_t row, Row &out) {
-    const Config &c = call.state->config;
-    const uint32_t ratio = call.ratio();
-    out.query = set * call.n_queries + row / ratio;
-    out.head = size_t(kv_head) * ratio + row % ratio;
-    out.q = call.q + (out.query * c.n_q_heads + out.head) * c.head_dim_k;
-}
-
-// Prefetches query rows: they are too far apart for hardware prefetchers.
-void fetch_rows(const AttendCall &call, size_t set, uint32_t kv_head, size_t first, size_t end) {
-    const uint32_t n = call.state->config.head_dim_k, line = 64 / sizeof(float);
-    Row row;
-    for (; first < end; first++) {
-        find_row(call, set, kv_head, first, row);
-        for (uint32_t i = 0; i < n; i += line) __builtin_prefetch(row.q + i);
-    }
-}
-
-} // namespace
-
-void prepare_group(const AttendCall &call, size_t index, Group &group, AttendLocal &local) {
-    const Config &c = call.state->config;
-    const size_t per_head = call.groups_per_head(), per_set = per_head * c.n_kv_heads;
-    const size_t set = index / per_set, first = index % per_head * kRows;
-    const size_t n_rows = call.n_queries * call.ratio(), left = n_rows - first;
-    group.track = &call.state->track(call.layer_index, call.sequences[set]);
-    group.kv_head = static_cast<uint32_t>(index % per_set / per_head);
-    group.n_rows = static_cast<uint32_t>(left < kRows ? left : kRows);
-    group.width = group.n_rows == 3 ? 4 : group.n_rows;
-    for (uint32_t r = 0; r < group.n_rows; r++) {
-        Row &row = group.rows[r];
-        find_row(call, set, group.kv_head, first + r, row);
-        set_visible(call, *group.track, row.query, row);
-    }
-    fetch_rows(call, set, group.kv_head, std::min(first + kRows, n_rows),
-               std::min(first + size_t{2} * kRows, n_rows));
-    clear_sums(group.total);
-    const Track &track = *group.track;
-    const int32_t delta = track.n_pages ? track.pages[track.n_pages - 1].delta : 0;
-    pack_query(call, group, delta, group.query, local.vector, group.total.not_finite);
-}
-
-namespace {
 
 // Groups first .. first + n - 1 of a call, over chunks chunk .. chunk_end - 1 at a time.
 struct GroupBatch {

@@ -1,5 +1,5 @@
 // Fills pages. Pages are encoded from their plain form in F16, so the sizes of appends change no
-// bit.
+// bit. Checks that streams can hold appended values.
 // SPDX-License-Identifier: MIT
 #include "kv/encode.hpp"
 
@@ -9,6 +9,7 @@
 #include "kernels/kv_encode.hpp"
 
 #include <string.h>
+#include <type_traits>
 
 namespace ggufx::kv {
 
@@ -177,6 +178,95 @@ uint64_t encode_cost(const Cache::State &state, const Layer &layer) {
         ns += per_value * state.head_dim(side) * state.config.n_kv_heads;
     }
     return ns;
+}
+
+namespace {
+
+uint32_t magnitude_of(const void *data, SourceType type, size_t i) {
+    return f32_bits(source_value(data, type, i)) & 0x7fffffffu;
+}
+
+typedef int32_t FourInts __attribute__((vector_size(16)));
+typedef int16_t Eight __attribute__((vector_size(16)));
+
+// Returns whether one of n values has a magnitude above `limit`. n is a multiple of the lanes of V;
+// x may be unaligned. Magnitudes order like their bits, in 16-bit floats too: finite < infinity <
+// NaN.
+template <class V> bool any_beyond(const void *x, size_t n, uint32_t limit) {
+    using T = typename std::remove_reference<decltype(V{}[0])>::type;
+    const auto *from = static_cast<const uint8_t *>(x);
+    constexpr T kMagnitude = sizeof(T) == 4 ? T(INT32_MAX) : T(INT16_MAX);
+    const T most = static_cast<T>(limit);
+    V beyond = {}, v;
+    for (size_t i = 0; i < n * sizeof(T); i += sizeof(V)) {
+        memcpy(&v, from + i, sizeof v);
+        beyond |= (v & kMagnitude) > most;
+    }
+    uint64_t bits[sizeof(V) / sizeof(uint64_t)];
+    memcpy(bits, &beyond, sizeof bits);
+    return (bits[0] | bits[1]) != 0;
+}
+
+// Returns the largest magnitude, in bits of the source type, that a stream with the f32 limit
+// `limit_bits` accepts. Every finite f16 passes all limits.
+uint32_t limit_in(SourceType type, uint32_t limit_bits) {
+    if (type == SourceType::f32) return limit_bits;
+    return type == SourceType::f16 ? 0x7bffu : limit_bits >> 16;
+}
+
+// Returns the index of the first value that a stream of this type cannot hold, or n.
+size_t first_refused(const void *x, SourceType type, size_t n, uint32_t limit_bits) {
+    constexpr size_t kStep = 256, kLanes = 8;
+    const uint32_t limit = limit_in(type, limit_bits);
+    const size_t bytes = type == SourceType::f32 ? sizeof(float) : sizeof(uint16_t);
+    for (size_t start = 0; start < n; start += kStep) {
+        const size_t count = n - start < kStep ? n - start : kStep;
+        const size_t whole = count / kLanes * kLanes;
+        const void *from = static_cast<const uint8_t *>(x) + start * bytes;
+        bool fits = !(type == SourceType::f32 ? any_beyond<FourInts>(from, whole, limit)
+                                              : any_beyond<Eight>(from, whole, limit));
+        for (size_t i = start + whole; i < start + count; i++)
+            fits &= magnitude_of(x, type, i) <= limit_bits;
+        if (fits) continue;
+        for (size_t i = start; i < start + count; i++)
+            if (magnitude_of(x, type, i) > limit_bits) return i;
+    }
+    return n;
+}
+
+// Checks `tokens` rows of `n` values; dense rows are one.
+Status check_values(const Source &source, Side side, size_t tokens, size_t n, size_t stride,
+                    const TypeOps &type, Failure *failure) {
+    const void *const rows = side == Side::k ? source.k : source.v;
+    const size_t n_rows = stride == n ? 1 : tokens, n_values = stride == n ? tokens * n : n;
+    for (size_t row = 0; row < n_rows; row++) {
+        const void *const x = advance(rows, source.type, row * stride);
+        const size_t at = first_refused(x, source.type, n_values, type.limit_bits);
+        if (at == n_values) continue;
+        const bool finite = magnitude_of(x, source.type, at) < 0x7f800000u;
+        const size_t token = row + at / n;
+        return set_failure(failure, Status::value, {.index = token}, "%s[%zu] of token %zu %s",
+                           side == Side::k ? "k" : "v", at % n, token,
+                           finite ? "is too large for its KV type" : "is NaN or infinite");
+    }
+    return Status::ok;
+}
+
+} // namespace
+
+const void *advance(const void *data, SourceType type, size_t n) {
+    const size_t bytes = type == SourceType::f32 ? sizeof(float) : sizeof(uint16_t);
+    return data ? static_cast<const uint8_t *>(data) + n * bytes : data;
+}
+
+Status check_all_values(const Cache::State &s, const Layer &layer, const Source &source,
+                        size_t n_tokens, Failure *failure) {
+    const auto check = [&](Side side, const TypeOps &type) {
+        return check_values(source, side, n_tokens, s.head_dim(side) * size_t(s.config.n_kv_heads),
+                            source_stride(s.config, source, side), type, failure);
+    };
+    const Status status = check(Side::k, *layer.k);
+    return status != Status::ok || s.config.v_in_k ? status : check(Side::v, *layer.v);
 }
 
 } // namespace ggufx::kv

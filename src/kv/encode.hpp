@@ -1,4 +1,4 @@
-// Encoder: stores appended tokens in float pages and encodes plain pages.
+// Encoder: checks appended tokens, stores them in float pages, and encodes plain pages.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,6 +21,11 @@ struct Encoder {
                      uint32_t head, const Scratch &scratch) const;
 };
 
+// Checks that the streams of a layer can hold all values of n source tokens. Error: VALUE.
+Status check_all_values(const Cache::State &state, const Layer &layer, const Source &source,
+                        size_t n_tokens, Failure *failure);
+// Returns where values from index n on begin; null stays null.
+const void *advance(const void *data, SourceType type, size_t n);
 // Returns the approximate time to encode one token, in nanoseconds.
 uint64_t encode_cost(const Cache::State &state, const Layer &layer);
 

@@ -1,11 +1,23 @@
-// Requantize: plans a successor for every block and fills it apart from the cache. See
-// requantize.hpp.
+// Requantize: changes the types of streams that hold tokens. Every block gets one successor, so
+// that sequences keep sharing blocks. Successors are built apart from the cache and replace the old
+// blocks last.
 // SPDX-License-Identifier: MIT
-#include "kv/requantize.hpp"
+#include "kv/rebuild.hpp"
 
 #include <string.h>
 
 namespace ggufx::kv {
+
+// Plan for one block, whose slots first .. end - 1 are in use.
+struct Move {
+    Block *old;
+    Block *to;    // slots from n_sinks on if there is `sinks`, else all; may be `old` itself
+    Block *sinks; // slots before n_sinks, if the sequence began without a page of sinks
+    uint16_t first, end;
+    uint64_t used;          // a bit per slot
+    bool tail, inner, head; // holds the last page of a sequence; one before that; the first one
+    uint32_t sequence;      // first sequence that holds the block
+};
 
 namespace {
 
@@ -16,7 +28,67 @@ uint64_t slots(uint32_t first, uint32_t end) {
     return UINT64_MAX >> (kPageTokens - (end - first)) << first;
 }
 
-} // namespace
+// Calibration of one sequence.
+struct Means {
+    uint32_t group;  // first of the sequences that share pages with it, and so calibrations
+    bool calibrated; // after the call
+};
+
+// Plan for one layer: its new description, and all its blocks.
+struct LayerPlan {
+    explicit LayerPlan(const Host &host)
+        : moves(host), targets(host), pieces(host), centring(host) {}
+    uint32_t index = 0;
+    Layer next;
+    HostArray<Move> moves;
+    HostArray<Target> targets;
+    HostArray<Piece> pieces;
+    HostArray<Means> centring; // [n_sequences]
+    size_t n_moves = 0, n_targets = 0;
+    bool same = true; // types stay: nothing to do
+};
+
+class Requantize {
+public:
+    Requantize(Cache::State &state, const Progress &progress, Failure *failure)
+        : s_(state), host_(*state.host), failure_(failure), progress_(progress) {}
+    ~Requantize();
+    Requantize(const Requantize &) = delete;
+    Requantize &operator=(const Requantize &) = delete;
+    Status run(uint32_t first, uint32_t end, uint32_t type_k, uint32_t type_v);
+
+private:
+    Status no_memory();
+    Status plan(LayerPlan &plan, uint32_t index, uint32_t type_k, uint32_t type_v);
+    bool find_moves(LayerPlan &plan);
+    bool take_blocks(LayerPlan &plan);
+    bool take_successors(LayerPlan &plan, Move &move);
+    void add_target(LayerPlan &plan, Block *block, const Move &move, uint32_t first, uint32_t end);
+    bool grow_tables(const LayerPlan &plan);
+    bool take_arrays();
+    void place_calibration(LayerPlan &plan);
+    Status fill();
+    uint32_t group_of(const LayerPlan &plan, uint32_t sequence) const;
+    bool holds_encoded(const LayerPlan &plan, uint32_t sequence) const;
+    float *centring_at(uint32_t layer, uint32_t sequence) const;
+    void settle_calibration(LayerPlan &plan, const Rebuild &rebuild);
+    void settle_group(LayerPlan &plan, const Rebuild &rebuild, uint32_t group);
+    void commit();
+    void commit_layer(LayerPlan &plan);
+    void replace_pages(Track &track);
+    size_t pages_split(const Track &track) const;
+
+    Cache::State &s_;
+    const Host &host_;
+    Failure *failure_;
+    Progress progress_;
+    LayerPlan **plans_ = nullptr;
+    uint32_t n_plans_ = 0, n_taken_ = 0;
+    LayerMemory sizes_{};
+    uint8_t *scratch_ = nullptr;   // scratch for the new types: the cache's, or a new allocation
+    float *calibration_ = nullptr; // new allocation
+    bool committed_ = false;
+};
 
 Requantize::~Requantize() {
     for (uint32_t i = 0; i < n_taken_; i++) {
@@ -293,6 +365,78 @@ Status Requantize::run(uint32_t first, uint32_t end, uint32_t type_k, uint32_t t
     if (status == Status::ok) commit();
     return status;
 }
+
+// Goes backwards: the table has room for one page more per page that is split.
+void Requantize::replace_pages(Track &track) {
+    const size_t more = pages_split(track);
+    size_t at = track.n_pages + more;
+    for (size_t p = track.n_pages; p-- > 0;) {
+        const PageRef page = track.pages[p];
+        const Move &move = *page.block->move;
+        const uint32_t end = uint32_t(page.first) + page.n;
+        uint32_t border = move.sinks ? s_.n_sinks : page.first;
+        border = border < page.first ? page.first : border > end ? end : border;
+        if (border < end) {
+            track.pages[--at] = {move.to,
+                                 static_cast<uint16_t>(border),
+                                 static_cast<uint16_t>(end - border),
+                                 page.delta,
+                                 0,
+                                 nullptr};
+            move.to->n_owners++;
+        }
+        if (border > page.first) {
+            track.pages[--at] = {move.sinks, page.first, static_cast<uint16_t>(border - page.first),
+                                 page.delta, 0,          nullptr};
+            move.sinks->n_owners++; // NOLINT(clang-analyzer-core.NullDereference): see border
+        }
+    }
+    track.n_pages += more;
+    number_pages(track);
+}
+
+void Requantize::commit_layer(LayerPlan &plan) {
+    Layer &layer = s_.layers[plan.index];
+    for (uint32_t i = 0; i < s_.config.n_sequences; i++) {
+        settle_track(s_, layer, s_.track(plan.index, i));
+        end_rollback_point(s_, layer, s_.track(plan.index, i), true);
+    }
+    for (size_t i = 0; i < plan.n_moves; i++)
+        if (plan.moves[i].to) plan.moves[i].to->n_owners = 0;
+    for (uint32_t i = 0; i < s_.config.n_sequences; i++) {
+        Track &track = s_.track(plan.index, i);
+        for (const Form form : kForms) drop_spares(host_, layer, track, form, 0);
+        track.reserved = false;
+        replace_pages(track);
+        track.calibrated = plan.centring[i].calibrated ||
+                           (plan.next.given && plan.next.calibration && track.calibrated);
+        track.learned_end = track.n_dropped ? 0 : UINT64_MAX;
+    }
+    for (size_t i = 0; i < plan.n_moves; i++) {
+        Move &move = plan.moves[i];
+        move.old->move = nullptr;
+        if (move.to == move.old)
+            plan.next.n_blocks[move.old->form]++;
+        else
+            free_block(host_, layer, move.old);
+    }
+    layer = plan.next;
+}
+
+void Requantize::commit() {
+    for (uint32_t i = 0; i < n_taken_; i++)
+        if (!plans_[i]->same) commit_layer(*plans_[i]);
+    if (s_.scratch != scratch_)
+        host_.free(s_.scratch, s_.scratch_bytes * host_.max_workers(), kPageAlign);
+    s_.scratch = scratch_;
+    s_.scratch_bytes = sizes_.scratch_one;
+    host_.free(s_.calibration, s_.n_calibration * sizeof(float), kPageAlign);
+    s_.n_calibration = sizes_.calibration / sizeof(float);
+    s_.place_calibration(calibration_, sizes_.calibration_one / sizeof(float));
+    committed_ = true;
+}
+
+} // namespace
 
 Status Cache::requantize(uint32_t layer, uint32_t type_k, uint32_t type_v, const Progress &progress,
                          Failure *failure) {

@@ -34,10 +34,4 @@ struct PageHead {
     int32_t delta;
 };
 
-// Checks of loaded data (stored.cpp). values_finite: floats, scales and minimums of a page are
-// finite. calibration_usable: means of centered streams are finite, and ggufx_kv_calibrate accepts
-// the equalizers.
-bool values_finite(const Cache::State &state, const Layer &layer, const Block &block);
-bool calibration_usable(const Cache::State &state, const Layer &layer, const float *calibration);
-
 } // namespace ggufx::kv

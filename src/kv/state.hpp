@@ -319,7 +319,7 @@ void set_rollback_point(const Cache::State &state, Layer &layer, Track &track);
 void end_rollback_point(const Cache::State &state, Layer &layer, Track &track, bool forget);
 void restore_rollback_point(const Cache::State &state, Layer &layer, Track &track);
 
-// ---- vectors (vectors.cpp) ----------------------------------------------------------------------
+// ---- vectors (read.cpp) -------------------------------------------------------------------------
 
 // Reads values first .. first + n - 1 of one head of a token, in the basis in which it was
 // appended.
@@ -338,8 +338,6 @@ void store_source(uint8_t *page, KvKind kind, Side side, uint32_t n, uint32_t sl
 void copy_floats(uint8_t *to, const uint8_t *from, KvKind kind, Side side, uint32_t n,
                  uint32_t slot);
 float source_value(const void *data, SourceType type, size_t at);
-void read_floats(float *out, const uint8_t *page, KvKind kind, Side side, uint32_t head_dim,
-                 uint32_t slot, uint32_t first, uint32_t n);
 
 // ---- calibration (calibrate.cpp), shift (rope.cpp) ----------------------------------------------
 
