@@ -5,9 +5,9 @@
 #include "abi/options.hpp"
 #include "distributed/rank_graph.hpp"
 #include "formats/format.hpp"
-#include "job/measure.hpp"
 #include "job/quantize.hpp"
-#include "quant/encoder.hpp"
+#include "job/rows.hpp"
+#include "quant/quantize.hpp"
 
 #include <ggufx/quantizer.h>
 #include <inttypes.h>

@@ -47,7 +47,7 @@ extern "C" ggufx_status ggufx_quantize(void *out, size_t n_bytes, const ggufx_ru
         }
         const Progress progress = import_progress(in.progress);
         return quant::quantize(
-            static_cast<uint8_t *>(out), n_bytes, *rt->host, rt->engine->kernels(), in.type,
+            {static_cast<uint8_t *>(out), n_bytes, in.type}, *rt->host, rt->engine->kernels(),
             {in.rows, in.n_rows, in.n_cols, in.imatrix, in.mode == GGUFX_QUANTIZE_REFINED},
             progress, failure);
     });

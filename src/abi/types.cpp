@@ -6,7 +6,7 @@
 #include "abi/options.hpp"
 #include "formats/format.hpp"
 #include "kv/cache.hpp"
-#include "quant/encoder.hpp"
+#include "quant/quantize.hpp"
 
 #include <ggufx/types.h>
 #include <string.h>

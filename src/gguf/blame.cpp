@@ -3,7 +3,6 @@
 // to its last byte with that field reduced by one, the error is reported there.
 // SPDX-License-Identifier: MIT
 #include "base/checked.hpp"
-#include "gguf/opener.hpp"
 #include "gguf/reader.hpp"
 
 #include <inttypes.h>
@@ -45,23 +44,24 @@ bool ends_with_file(const Part &part) {
            (checked::round_up(&padded, end, dir.alignment) && padded == part.size);
 }
 
-} // namespace
-
-bool Opener::is_whole(io::Source &source, const Doubt &doubt) const {
-    Part trial(host_);
+bool is_whole(const Part &part, io::Source &source, const OpenOptions &options,
+              const Doubt &doubt) {
+    Part trial(part.host);
     trial.size = source.size();
     try {
-        Reader(trial, source, options_, doubt).read();
-        place_data(trial);
-        check_layout(trial, options_);
+        Reader(trial, source, options, doubt).read();
+        check_layout(trial, options);
     } catch (const Error &) { return false; }
     return ends_with_file(trial);
 }
 
-// Moves the error to the count or length that is one too large, if there is one.
-void Opener::blame(Error &e, const Reader &reader, const Part &part, io::Source &source) const {
+} // namespace
+
+void blame(Error &e, const Reader &reader, const Part &part, io::Source &source,
+           const OpenOptions &options) {
     if (!is_doubtful(e.failure.status)) return;
     const Directory &dir = part.directory;
+    const auto fits = [&](const Doubt &doubt) { return is_whole(part, source, options, doubt); };
     const auto accuse = [&](Status status, uint64_t at, const char *what, uint64_t n) {
         e.failure.status = static_cast<int32_t>(status);
         e.failure.offset = at;
@@ -71,14 +71,14 @@ void Opener::blame(Error &e, const Reader &reader, const Part &part, io::Source 
         memcpy(e.failure.message, text, sizeof text);
     };
     for (const Reader::Length &length : reader.last_lengths()) {
-        if (length.n == 0 || !is_whole(source, {.shorter_at = length.at})) continue;
+        if (length.n == 0 || !fits({.shorter_at = length.at})) continue;
         const bool cut = e.failure.status == static_cast<int32_t>(Status::truncated);
         return accuse(cut ? Status::truncated : Status::length, length.at, "the length", length.n);
     }
     const uint64_t keys_at = 8 + dir.wire.count_bytes();
-    if (dir.n_tensors > 0 && is_whole(source, {.fewer_tensors = 1}))
+    if (dir.n_tensors > 0 && fits({.fewer_tensors = 1}))
         accuse(Status::count, 8, "the count of tensors", dir.n_tensors);
-    else if (dir.n_keys > 0 && is_whole(source, {.fewer_keys = 1}))
+    else if (dir.n_keys > 0 && fits({.fewer_keys = 1}))
         accuse(Status::count, keys_at, "the count of keys", dir.n_keys);
 }
 

@@ -125,8 +125,11 @@ private:
 } // namespace
 
 void check_layout(Part &part, const OpenOptions &options) {
-    const Directory &dir = part.directory;
+    Directory &dir = part.directory;
+    dir.data_offset = dir.meta_end;
     if (dir.n_tensors == 0) return;
+    if (!checked::round_up(&dir.data_offset, dir.meta_end, dir.alignment))
+        fail(Status::alignment, {}, "general.alignment %" PRIu64 " is too large", dir.alignment);
     const bool head = options.metadata_only && dir.data_offset - dir.meta_end < kMaxHeadPadding;
     if (dir.data_offset > part.size && !head)
         fail(Status::bounds, {.offset = part.size},

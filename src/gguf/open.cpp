@@ -1,13 +1,64 @@
 // Opens a File from sources: parses each part, loads its tensor data, merges the directories.
+// Tensor data are mapped, read, or read and byte-swapped: in memory they are little-endian on every
+// host, as kernels and decoders expect. Split sets are "<prefix>-%05d-of-%05d.gguf" numbered from
+// 1, with the keys split.no (from 0), split.count and split.tensors.count in every part. The first
+// part has the model's metadata.
 // SPDX-License-Identifier: MIT
+#include "gguf/open.hpp"
+
 #include "base/checked.hpp"
-#include "gguf/opener.hpp"
+#include "formats/format.hpp"
 #include "gguf/reader.hpp"
 #include "gguf/sort.hpp"
+#include "gguf/split_name.hpp"
 
+#include <algorithm>
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 namespace ggufx::gguf {
+
+// State of one open call.
+class Opener {
+public:
+    Opener(const Ref<Host> &host, const OpenOptions &options);
+
+    Ref<File> open_path(const char *path);
+    Ref<File> open_source(const Ref<io::Source> &source);
+
+private:
+    void place_part(size_t slot, const Ref<io::Source> &source);
+    void read_part(Part &part, io::Source &source) const; // parses and checks
+    void finish();
+    void merge();
+    void index_names();
+    [[noreturn]] void fail_same(NamePair same) const;
+
+    // tensor data
+    void load_all();
+    uint64_t bytes_to_load(const Part &part) const;
+    void load(Part &part, io::Source &source);
+    void load_mapped(Part &part);
+    void load_read(Part &part, io::Source &source, uint64_t n);
+    void swap_tensors(Part &part);
+    void lock_pages(Part &part, uint64_t n);
+    void step(uint64_t n); // progress; throws cancelled
+
+    // split sets
+    uint64_t split_value(const Part &part, const char *key, bool *present) const;
+    void check_split(const Part &part, uint64_t number, uint64_t count, const char *name) const;
+    void check_total() const;
+    void check_ids() const;
+    void warn_if_part() const;
+    bool has_split_key(const Part &part) const;
+
+    const Ref<Host> &host_;
+    const OpenOptions &options_;
+    Ref<File> file_;
+    Vector<Ref<io::Source>> sources_;
+    uint64_t done_ = 0, total_ = 0;
+};
 
 Opener::Opener(const Ref<Host> &host, const OpenOptions &options)
     : host_(host), options_(options), file_(Ref<File>::adopt(make<File>(*host, host))),
@@ -39,19 +90,11 @@ void Opener::read_part(Part &part, io::Source &source) const {
     Reader reader(part, source, options_);
     try {
         reader.read();
-        place_data(part);
         check_layout(part, options_);
     } catch (Error &e) {
-        blame(e, reader, part, source);
+        blame(e, reader, part, source, options_);
         throw;
     }
-}
-
-void Opener::place_data(Part &part) {
-    Directory &dir = part.directory;
-    dir.data_offset = dir.meta_end;
-    if (dir.n_tensors > 0 && !checked::round_up(&dir.data_offset, dir.meta_end, dir.alignment))
-        fail(Status::alignment, {}, "general.alignment %" PRIu64 " is too large", dir.alignment);
 }
 
 void Opener::finish() {
@@ -90,6 +133,258 @@ void Opener::index_names() {
         NameOrder order((HostAllocator<uint64_t>(host_.get())));
         if (!sort_by_name(order, f.n_tensors(), as_text, &same)) fail_same(same);
     }
+}
+
+// ---- tensor data --------------------------------------------------------------------------------
+
+namespace {
+constexpr size_t kPage = 4096; // alignment of locked or huge-page buffers
+}
+
+void Opener::step(uint64_t n) {
+    done_ += n;
+    if (options_.progress.cancelled(done_, total_))
+        fail(Status::cancelled, {}, "open was cancelled after %" PRIu64 " of %" PRIu64 " bytes",
+             done_, total_);
+}
+
+// Returns the bytes from the data section's start to the end of the last tensor.
+uint64_t Opener::bytes_to_load(const Part &part) const {
+    uint64_t n = 0;
+    const TensorList &tensors = part.directory.tensors;
+    for (size_t i = 0; i < tensors.size(); i++) {
+        const Tensor t = tensors[i];
+        if (t.n_bytes > 0) n = std::max(n, t.end());
+    }
+    return n;
+}
+
+void Opener::load_all() {
+    if (options_.metadata_only) return;
+    for (const Part *part : file_->parts_) total_ += bytes_to_load(*part);
+    for (size_t i = 0; i < sources_.size(); i++) load(*file_->parts_[i], *sources_[i]);
+}
+
+void Opener::load(Part &part, io::Source &source) {
+    const uint64_t n = bytes_to_load(part);
+    if (n == 0) return;
+    if (part.mapping.data() && !part.directory.wire.big_endian) {
+        part.tensor_data = part.mapping.data() + part.directory.data_offset;
+        load_mapped(part);
+    } else {
+        load_read(part, source, n);
+        if (part.directory.wire.big_endian) swap_tensors(part);
+    }
+    if (options_.lock) lock_pages(part, n);
+}
+
+void Opener::load_mapped(Part &part) {
+    const uint64_t n = bytes_to_load(part);
+    if (options_.huge_pages) io::advise_huge(part.tensor_data, static_cast<size_t>(n));
+    if (!options_.populate) return;
+    for (uint64_t at = 0; at < n; at += io::kChunk) {
+        const uint64_t bytes = n - at < io::kChunk ? n - at : io::kChunk;
+        io::populate(part.tensor_data + at, static_cast<size_t>(bytes));
+        step(bytes);
+    }
+}
+
+void Opener::load_read(Part &part, io::Source &source, uint64_t n) {
+    const bool pages = options_.lock || options_.huge_pages;
+    uint64_t padded = n;
+    size_t bytes = 0;
+    if ((pages && !checked::round_up(&padded, n, kPage)) || !checked::to_size(&bytes, padded))
+        fail(Status::limit, {.value = n},
+             "%" PRIu64 " bytes of tensor data do not fit the address space of this process", n);
+    part.data_buffer = Buffer(part.host, bytes, pages ? kPage : 64);
+    uint8_t *out = part.data_buffer.data();
+    if (options_.huge_pages) io::advise_huge(out, bytes);
+    const uint64_t start = part.directory.data_offset;
+    for (uint64_t at = 0; at < n;) {
+        const uint64_t want = n - at < io::kChunk ? n - at : io::kChunk;
+        const auto size = static_cast<size_t>(want);
+        if (part.mapping.data())
+            memcpy(out + at, part.mapping.data() + start + at, size);
+        else
+            source.read(start + at, out + at, size);
+        at += want;
+        step(want);
+    }
+    part.tensor_data = out;
+}
+
+void Opener::swap_tensors(Part &part) {
+    for (size_t i = 0; i < part.directory.tensors.size(); i++) {
+        const Tensor t = part.directory.tensors[i];
+        const fmt::TypeInfo *type = fmt::type_info(t.type);
+        if (!type || t.n_bytes == 0) continue;
+        uint8_t *blocks = part.data_buffer.data() + t.offset;
+        const uint64_t n_blocks = t.n_bytes / type->block_bytes;
+        const uint64_t per_step = io::kChunk / type->block_bytes;
+        for (uint64_t at = 0; at < n_blocks; at += per_step) {
+            const uint64_t n = n_blocks - at < per_step ? n_blocks - at : per_step;
+            if (!fmt::swap_blocks(blocks + at * type->block_bytes, *type, static_cast<size_t>(n)))
+                fail(Status::endian, {.offset = t.info_offset, .index = i},
+                     "tensor %llu \"%s\": the byte order of type %s in a big-endian file is not "
+                     "defined; only its metadata can be opened",
+                     static_cast<unsigned long long>(i), Quoted(t.name).c_str(), type->name);
+            step(0);
+        }
+    }
+}
+
+void Opener::lock_pages(Part &part, uint64_t n) {
+    for (uint64_t at = 0; at < n;) {
+        const uint64_t bytes = n - at < io::kChunk ? n - at : io::kChunk;
+        const int32_t error = io::lock(part.tensor_data + at, static_cast<size_t>(bytes));
+        if (error)
+            fail(Status::io, {.offset = part.directory.data_offset + at, .system_error = error},
+                 "cannot lock %" PRIu64 " bytes in memory (%" PRIu64 " are): %s (%d)", n, at,
+                 io::system_text(error), error);
+        at += bytes;
+        part.locked = at;
+        step(0);
+    }
+}
+
+// ---- split sets ---------------------------------------------------------------------------------
+
+namespace {
+
+// Rethrows an error of one part of a set with its number.
+[[noreturn]] void fail_in_part(const Error &e, uint32_t number, uint32_t count) {
+    Error told = e;
+    set_failure(&told.failure, static_cast<Status>(e.failure.status), at_of(e.failure),
+                "part %" PRIu32 " of %" PRIu32 ": %s", number, count, e.failure.message);
+    throw told;
+}
+
+} // namespace
+
+Ref<File> Opener::open_path(const char *path) {
+    const size_t n = strlen(path);
+    uint32_t number = 0, count = 0;
+    if (options_.single || !parse_split_name(path, n, &number, &count) || count < 2)
+        return open_source(io::open_path(host_, path));
+    place_part(number - 1, io::open_path(host_, path));
+    if (!has_split_key(*file_->parts_[number - 1])) { // named like a part, but is none
+        file_->parts_[0] = std::exchange(file_->parts_[number - 1], file_->parts_[0]);
+        std::swap(sources_[0], sources_[number - 1]);
+        file_->parts_.resize(1);
+        sources_.resize(1, Ref<io::Source>());
+        finish();
+        return std::move(file_);
+    }
+    check_split(*file_->parts_[number - 1], number, count, path);
+    Vector<char> name(path, path + n + 1, HostAllocator<char>(host_.get()));
+    for (uint32_t i = 1; i <= count; i++) {
+        if (i == number) continue;
+        char digits[16];
+        snprintf(digits, sizeof digits, "%05" PRIu32, i);
+        memcpy(name.data() + n - kSplitTail + 1, digits, 5);
+        try {
+            place_part(i - 1, io::open_path(host_, name.data()));
+            check_split(*file_->parts_[i - 1], i, count, name.data());
+        } catch (const Error &e) { fail_in_part(e, i, count); }
+    }
+    check_total();
+    check_ids();
+    finish();
+    return std::move(file_);
+}
+
+// Returns the value of an integer key of a part, of any width.
+uint64_t Opener::split_value(const Part &part, const char *key, bool *present) const {
+    const Directory &dir = part.directory;
+    const size_t i =
+        find_by_name(dir.keys_by_name, key, [&](uint32_t k) { return dir.keys[k].name(); });
+    *present = i != SIZE_MAX;
+    if (!*present) return 0;
+    const Value &v = dir.keys[i];
+    if (value_bytes(v.type) == 0 || v.type == ValueType::f32 || v.type == ValueType::f64 ||
+        v.type == ValueType::boolean)
+        fail(Status::split, {.offset = v.offset, .index = i}, "key \"%s\": type %s, not an integer",
+             key, value_type_name(v.type));
+    return v.bits;
+}
+
+bool Opener::has_split_key(const Part &part) const {
+    bool present = false;
+    split_value(part, "split.count", &present);
+    return present;
+}
+
+void Opener::check_split(const Part &part, uint64_t number, uint64_t count,
+                         const char *name) const {
+    bool has_no = false, has_count = false;
+    const uint64_t no = split_value(part, "split.no", &has_no);
+    const uint64_t n = split_value(part, "split.count", &has_count);
+    const char *slash = strrchr(name, '/');
+    const char *file = slash ? slash + 1 : name;
+    const Quoted shown(file, strlen(file));
+    if (!has_no || !has_count)
+        fail(Status::split, {}, "%s: it has no %s", shown.c_str(),
+             has_no ? "split.count" : "split.no");
+    if (n != count)
+        fail(Status::split, {}, "%s: split.count is %" PRIu64 ", but the name says %" PRIu64,
+             shown.c_str(), n, count);
+    if (no != number - 1)
+        fail(Status::split, {},
+             "%s: split.no is %" PRIu64 ", but the name says part %" PRIu64 " (split.no %" PRIu64
+             ")",
+             shown.c_str(), no, number, number - 1);
+}
+
+void Opener::check_total() const {
+    uint64_t n = 0;
+    for (const Part *part : file_->parts_) n += part->directory.n_tensors;
+    bool present = false;
+    const uint64_t stated = split_value(*file_->parts_[0], "split.tensors.count", &present);
+    if (present && stated != n)
+        fail(Status::split, {},
+             "split.tensors.count is %" PRIu64 ", but the %llu parts hold %" PRIu64 " tensors",
+             stated, static_cast<unsigned long long>(file_->parts_.size()), n);
+}
+
+// Rejects parts of sets that were written at different times, which do not make a model even if
+// every key and name fits. Writers that do not know the id keep it in the first part only, with the
+// other keys.
+void Opener::check_ids() const {
+    const char *key = kSplitId.data();
+    size_t n_with = 0, first = 0;
+    uint64_t id = 0;
+    for (size_t i = 0; i < file_->parts_.size(); i++) {
+        bool present = false;
+        const uint64_t value = split_value(*file_->parts_[i], key, &present);
+        if (!present) continue;
+        if (n_with++ == 0) id = value, first = i;
+        if (value != id)
+            fail(Status::split, {},
+                 "%s of part %zu is %016" PRIx64 ", that of part %zu %016" PRIx64
+                 ": they are of different sets",
+                 key, i + 1, value, first + 1, id);
+    }
+    if (n_with == 0 || n_with == file_->parts_.size()) return;
+    if (n_with > 1 || first != 0)
+        fail(Status::split, {}, "%zu of %zu parts have no %s: they are of different sets",
+             file_->parts_.size() - n_with, file_->parts_.size(), key);
+    host_->log(LogLevel::warning,
+               "only the first of %zu parts has %s: whether they belong together cannot be told",
+               file_->parts_.size(), key);
+}
+
+// Warns if a part of a set was opened alone (renamed, or not from a path).
+void Opener::warn_if_part() const {
+    if (options_.single || !host_->logs()) return;
+    bool present = false;
+    uint64_t n = 0;
+    try {
+        n = split_value(*file_->parts_[0], "split.count", &present);
+    } catch (const Error &) { return; } // wrong type: reported by the code that needs the value
+    if (n > 1)
+        host_->log(LogLevel::warning,
+                   "this file is one of %llu parts of a split model, and is opened alone",
+                   static_cast<unsigned long long>(n));
 }
 
 Ref<File> open_source(const Ref<Host> &host, const Ref<io::Source> &source,

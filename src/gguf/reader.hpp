@@ -5,9 +5,31 @@
 
 #include "gguf/limits.hpp"
 #include "gguf/part.hpp"
-#include "gguf/window.hpp"
 
 namespace ggufx::gguf {
+
+// The first bytes of a file as memory: a mapping of all of it, or a buffer that grows by doubling
+// so that no length in a hostile file decides an allocation.
+class Window {
+public:
+    // Maps the file into `part` if the options and the source allow it. Throws io, limit,
+    // cancelled.
+    Window(Part &part, io::Source &source, const OpenOptions &options);
+
+    const uint8_t *data() const { return data_; }
+    uint64_t loaded() const { return loaded_; }
+    // Makes bytes 0 .. n-1 available, n <= size of the file; data() may move.
+    void require(uint64_t n);
+    void poll(uint64_t done) const; // throws cancelled
+
+private:
+    void map(const OpenOptions &options);
+    Part &part_;
+    io::Source &source_;
+    Progress progress_;
+    const uint8_t *data_ = nullptr;
+    uint64_t loaded_ = 0;
+};
 
 // Fields that are read as one less than stored, to find out whether the file is then complete.
 struct Doubt {
@@ -84,8 +106,13 @@ private:
     char tensor_name_[kMaxNameBytes];
 };
 
-// Checks tensor offsets against alignment, file size and each other; sets part.n_missing. Throws.
+// Sets the data offset and part.n_missing; checks tensor offsets against alignment, file size and
+// each other. Throws.
 void check_layout(Part &part, const OpenOptions &options);
+
+// Moves an error to the count or length that is one too large, if there is one (blame.cpp).
+void blame(Error &e, const Reader &reader, const Part &part, io::Source &source,
+           const OpenOptions &options);
 
 // Offsets of the fields of a tensor's directory entry.
 struct TensorFields {

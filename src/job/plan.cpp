@@ -3,7 +3,7 @@
 
 #include "base/checked.hpp"
 #include "formats/format.hpp"
-#include "quant/encoder.hpp"
+#include "quant/quantize.hpp"
 
 #include <algorithm>
 #include <inttypes.h>

@@ -76,4 +76,8 @@ private:
     uint64_t n_measured_ = 0;
 };
 
+// Returns the root mean square error of a type on a tensor over up to max_values values in evenly spaced rows; 0: all.
+double measure(const matmul::Engine &engine, const Ref<Host> &host, const PlannedTensor &tensor,
+               bool best, uint32_t type, uint64_t max_values, const Progress &progress);
+
 } // namespace ggufx::job

@@ -1,13 +1,145 @@
 // Blocked products of n >= 4 columns. A batch runs two loops: the first packs columns, the second
-// multiplies tiles of rows. Matrices with the same columns share their packed form.
+// multiplies tiles of rows. Matrices with the same columns share their packed form. The memory of a
+// call is divided between workers and packed columns, which decides the columns per pass.
 // SPDX-License-Identifier: MIT
-#include "matmul/tile_plan.hpp"
+#include "matmul/product.hpp"
 
 #include <string.h>
 
 namespace ggufx::matmul {
 
 namespace {
+
+// Blocked kernel of a type and mode, and the estimated cost of its work.
+struct TileKernel {
+    const kernels::Gemm *gemm;
+    uint64_t mac_ps, unpack_ps, pack_ps; // per value
+    bool copies; // gathered columns are copied, because the kernel reads the caller's f32
+
+    // Returns the bytes of n packed columns of k values; `ordered`: gathered columns.
+    size_t bytes(size_t k, size_t n, bool ordered) const {
+        return copies && ordered ? (k * n * sizeof(float) + 63) / 64 * 64 : gemm->bytes(k, n);
+    }
+    // Returns the scratch bytes that a tile can use with n columns: a panel of its codes and scales
+    // (kernels/loops/gemm.hpp) and the sums of all columns. f32 tiles have longer panels.
+    size_t scratch(size_t n) const {
+        constexpr size_t panel = 24 << 10;
+        if (copies) return kernels::kScratchBest;
+        return (panel + n * gemm->tile_rows * sizeof(float) + 63) / 64 * 64;
+    }
+    // Returns the time of one tile with rows of k values and n columns.
+    uint64_t tile_ps(size_t k, size_t n) const {
+        return (mac_ps * n + unpack_ps) * (k + 1) * gemm->tile_rows;
+    }
+};
+
+constexpr Cost kCost = {1000, 10}, kCostPrecise = {1000, 20}, kCostF32 = {3000, 20},
+               kPackCost = {3000, 300};
+// Per value of the weights and tile, independent of the number of columns: more than half of the
+// time for 8 columns.
+constexpr Cost kUnpack = {0, 40}, kUnpackPrecise = {0, 100}, kUnpackF32 = {0, 300};
+
+TileKernel tile_kernel_for(const Call &call, uint32_t type) {
+    const bool f32 = call.f32(type);
+    const kernels::Layer *layer = nullptr;
+    const kernels::Gemm *gemm =
+        f32 ? kernels::find(call.kernels, &kernels::Layer::gemm_f32, type, &layer)
+            : call.gemm(type, &layer);
+    const bool precise = call.options.precise;
+    const Cost &cost = f32 ? kCostF32 : precise ? kCostPrecise : kCost;
+    const Cost &unpack = f32 ? kUnpackF32 : precise ? kUnpackPrecise : kUnpack;
+    // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): scalar has all types
+    return {gemm, cost.of(*layer), unpack.of(*layer), kPackCost.of(*layer),
+            gemm->bytes(32, 1) == 0};
+}
+
+// Memory of one worker: scratch of the kernel and, if the results of columns are not evenly spaced,
+// `part`. It buffers the results of a few rows at a time.
+struct Share {
+    size_t scratch, part;
+    size_t bytes() const { return scratch + part; }
+};
+
+constexpr size_t kPartMin = 2 << 10;   // buffer on the stack
+constexpr size_t kPartBest = 64 << 10; // Share::part in bytes
+
+// Returns the largest number of columns, at most n, whose bytes(columns) fit `room`. It is a
+// multiple of `group` if it is larger than `group`.
+template <class Bytes>
+size_t most_that_fit(const Bytes &bytes, size_t n, size_t room, size_t group) {
+    if (bytes(n) <= room) return n;
+    size_t low = 0, high = n; // low fits, high does not
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        (bytes(middle) <= room ? low : high) = middle;
+    }
+    return low > group ? low / group * group : low;
+}
+
+// Returns the largest number of columns, at most n, whose packed form fits `room`; whole groups if
+// more than one fits.
+size_t columns_that_fit(const TileKernel &kernel, const Tiles &tiles, size_t n, size_t room) {
+    const auto bytes = [&](size_t columns) {
+        return kernel.bytes(tiles.w.k, columns, tiles.order != nullptr);
+    };
+    return most_that_fit(bytes, n, room, kernel.gemm->column_group);
+}
+
+// Returns the number of columns per pass. Limits: about 1 ms per tile, `room` for the packed columns, and `part` for all results of a tile
+// if the columns are gathered. The columns are then split into passes of about equal size.
+size_t most_columns(const TileKernel &kernel, const Tiles &tiles, const Share &share, size_t room) {
+    constexpr uint64_t kTilePs = 1'000'000'000;
+    const size_t group = kernel.gemm->column_group, tile_rows = kernel.gemm->tile_rows;
+    const uint64_t in_time = kTilePs / (kernel.mac_ps * (tiles.w.k + 1) * tile_rows) + 1;
+    size_t n = in_time < tiles.n ? static_cast<size_t>(in_time) : tiles.n;
+    n = (n + group - 1) / group * group;
+    if (tiles.order) {
+        const size_t part = share.scratch ? share.part : kPartMin;
+        const size_t n_fit = part / (tile_rows * sizeof(float));
+        if (n_fit < n) n = n_fit > group ? n_fit / group * group : n_fit;
+    }
+    n = columns_that_fit(kernel, tiles, n < tiles.n ? n : tiles.n, room);
+    if (n <= group) return n;
+    const size_t n_times = (tiles.n + n - 1) / n, each = (tiles.n + n_times - 1) / n_times;
+    return (each + group - 1) / group * group;
+}
+
+// Returns the memory that each worker can use, at most half of `room` for all. Returns zeros if
+// that is too little to be useful.
+Share share_of(const TileKernel &kernel, const Tiles &tiles, size_t room, uint32_t n_workers) {
+    const bool ordered = tiles.order != nullptr;
+    const size_t all = room / 2 / n_workers / 64 * 64;
+    size_t part = 0;
+    if (ordered) part = all / 4 / 64 * 64 < kPartBest ? all / 4 / 64 * 64 : kPartBest;
+    if (all < kernels::kScratchMin + part) return {0, 0};
+    const auto bytes = [&](size_t n) {
+        return kernel.bytes(tiles.w.k, n, ordered) + n_workers * (kernel.scratch(n) + part);
+    };
+    const size_t n = most_that_fit(bytes, tiles.n, room, kernel.gemm->column_group);
+    const size_t best = kernel.scratch(n);
+    return {best < all - part ? best : all - part, part};
+}
+
+// Returns how many entries from the start of the list have the columns of the first.
+size_t same_columns(const Tiles *list, size_t n_list) {
+    const Tiles &one = list[0];
+    size_t n = 1;
+    while (n < n_list && !one.order && !list[n].order && list[n].x == one.x &&
+           list[n].ldx == one.ldx && list[n].n == one.n && list[n].w.k == one.w.k)
+        n++;
+    return n;
+}
+
+// Returns the bytes of the packed columns of the whole list, at most one pass of each.
+size_t wanted_bytes(const TileKernel &kernel, const Tiles *list, size_t n_list, const Share &share,
+                    size_t room) {
+    size_t n_bytes = 0;
+    for (size_t i = 0; i < n_list; i += same_columns(list + i, n_list - i)) {
+        const size_t n = most_columns(kernel, list[i], share, room);
+        n_bytes += kernel.bytes(list[i].w.k, n, list[i].order != nullptr);
+    }
+    return n_bytes;
+}
 
 using kernels::Gemm;
 using kernels::GemmAct;

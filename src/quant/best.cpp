@@ -7,8 +7,7 @@
 
 #include "base/round.hpp"
 #include "formats/all.hpp"
-#include "quant/best_grid.hpp"
-#include "quant/encoder.hpp"
+#include "quant/quantize.hpp"
 
 #include <math.h>
 #include <string.h>

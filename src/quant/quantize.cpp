@@ -166,7 +166,7 @@ Status check_type(const fmt::TypeInfo **info, const kernels::Encode **found,
                        type);
 }
 
-Status check_sizes(const fmt::TypeInfo &info, size_t n_bytes, const void *out, const Rows &rows,
+Status check_sizes(const fmt::TypeInfo &info, const Blocks &out, const Rows &rows,
                    Failure *failure) {
     uint64_t row_bytes, wanted, n_values;
     if (rows.n_cols % info.block_values != 0) {
@@ -177,15 +177,16 @@ Status check_sizes(const fmt::TypeInfo &info, size_t n_bytes, const void *out, c
     if (!fmt::row_bytes(&row_bytes, info, rows.n_cols) ||
         !checked::mul(&wanted, row_bytes, rows.n_rows) ||
         !checked::mul(&n_values, rows.n_cols, rows.n_rows) || n_values > SIZE_MAX / 16 ||
-        wanted > n_bytes) {
+        wanted > out.n_bytes) {
         return set_failure(failure, Status::argument, {},
                            "out holds %zu bytes; %zu rows of %zu values of type %s need more",
-                           n_bytes, rows.n_rows, rows.n_cols, info.name);
+                           out.n_bytes, rows.n_rows, rows.n_cols, info.name);
     }
-    if (n_values && (!out || !rows.data)) {
+    if (n_values && (!out.data || !rows.data)) {
         return set_failure(failure, Status::argument, {}, "out and rows must be set");
     }
-    const auto to = reinterpret_cast<uintptr_t>(out), from = reinterpret_cast<uintptr_t>(rows.data);
+    const auto to = reinterpret_cast<uintptr_t>(out.data),
+               from = reinterpret_cast<uintptr_t>(rows.data);
     if (n_values && to < from + n_values * sizeof(float) && from < to + wanted) {
         return set_failure(failure, Status::argument, {}, "out overlaps rows");
     }
@@ -263,23 +264,22 @@ const kernels::Encode *encoder(uint32_t type) {
                          &kernels::Layer::encode, type);
 }
 
-Status quantize(uint8_t *out, size_t n_bytes, const Host &host, const kernels::Kernels &set,
-                uint32_t type, const Rows &rows, const Progress &progress, Failure *failure,
-                Lists *kept, const Aside *aside) {
+Status quantize(const Blocks &out, const Host &host, const kernels::Kernels &set, const Rows &rows,
+                const Progress &progress, Failure *failure, Lists *kept, const Aside *aside) {
     const fmt::TypeInfo *info;
     const kernels::Encode *e;
-    Status status = check_type(&info, &e, set, type, failure);
-    if (status == Status::ok) status = check_sizes(*info, n_bytes, out, rows, failure);
+    Status status = check_type(&info, &e, set, out.type, failure);
+    if (status == Status::ok) status = check_sizes(*info, out, rows, failure);
     if (status == Status::ok) status = check_imatrix(*e, *info, rows, failure);
     if (status != Status::ok) return status;
     Job job = {*e,
-               out,
+               out.data,
                rows,
                rows.n_cols / info->block_values,
                info->block_values,
                info->block_bytes,
                *info,
-               kernels::find(set, &kernels::Layer::dequant, type)->run};
+               kernels::find(set, &kernels::Layer::dequant, out.type)->run};
     const size_t n_blocks = rows.n_rows * job.row_blocks;
     const size_t unit_values = rows.best ? kBestUnitValues : kUnitValues;
     const size_t least = job.block_values < unit_values ? unit_values / job.block_values : 1;

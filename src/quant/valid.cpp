@@ -1,6 +1,6 @@
 // Check of encoded blocks for scales that are not finite.
 // SPDX-License-Identifier: MIT
-#include "quant/valid.hpp"
+#include "quant/quantize.hpp"
 
 #include "formats/all.hpp"
 

@@ -127,9 +127,10 @@ void check(const kernels::Kernels &set, const kernels::Kernels &scalar, const Ho
     memset(want.data(), 0x55, n_bytes);
     const quant::Rows rows = {x.floats(), c.n_rows, n_cols, c.weighted ? w.floats() : nullptr};
     Failure failure = {};
-    const Status a = quant::quantize(got.data(), n_bytes, host, set, c.type.id, rows, {}, &failure);
+    const Status a =
+        quant::quantize({got.data(), n_bytes, c.type.id}, host, set, rows, {}, &failure);
     const Status b =
-        quant::quantize(want.data(), n_bytes, host, scalar, c.type.id, rows, {}, &failure);
+        quant::quantize({want.data(), n_bytes, c.type.id}, host, scalar, rows, {}, &failure);
     n_checked++;
     size_t at = 0;
     while (at < n_bytes && got.data()[at] == want.data()[at]) at++;

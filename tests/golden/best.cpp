@@ -39,7 +39,7 @@ std::vector<float> coded(Report &r, const Host &host, const fmt::TypeInfo &type,
     std::vector<float> y(rows.x.size());
     Failure failure = {};
     const Status status = quant::quantize(
-        blocks.data(), blocks.size(), host, *sets[n_sets - 1], type.id,
+        {blocks.data(), blocks.size(), type.id}, host, *sets[n_sets - 1],
         {rows.x.data(), n_rows, rows.n_columns, imatrix, best}, Progress(), &failure);
     r.check(status == Status::ok, "%s: %s", type.name, failure.message);
     for (size_t row = 0; row < n_rows; row++)

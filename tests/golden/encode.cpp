@@ -41,7 +41,7 @@ void compare_set(Report &r, const char *item, const Host &host, const kernels::K
     Bytes out(rows.n_rows * row_bytes, 0xaa);
     Failure failure = {};
     const Status status =
-        quant::quantize(out.data(), out.size(), host, set, type.id, rows, Progress(), &failure);
+        quant::quantize({out.data(), out.size(), type.id}, host, set, rows, Progress(), &failure);
     if (!r.check(status == Status::ok, "%s: %s", item, failure.message)) return;
     size_t n_wrong = 0, first = 0;
     for (size_t i = out.size(); i-- > 0;) {

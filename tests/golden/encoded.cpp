@@ -35,7 +35,7 @@ uint64_t hash_encoded(Report &r, const Host &host, const kernels::Kernels &set,
     Bytes out(n_rows * (rows.n_columns / type.block_values * type.block_bytes), 0xaa);
     Failure failure = {};
     const Status status = quant::quantize(
-        out.data(), out.size(), host, set, type.id,
+        {out.data(), out.size(), type.id}, host, set,
         {rows.x.data(), n_rows, rows.n_columns, weighted ? rows.imatrix.data() : nullptr, false},
         Progress(), &failure);
     r.check(status == Status::ok, "%s, %s: %s", type.name, rows.name, failure.message);

@@ -192,7 +192,7 @@ bool round_trip(Report &r, std::vector<float> *y, const Host &host, const fmt::T
     const kernels::Kernels *sets[8];
     const size_t n_sets = kernels::list(sets, 8, cpu::features());
     const Status status =
-        quant::quantize(blocks.data(), blocks.size(), host, *sets[n_sets - 1], type.id,
+        quant::quantize({blocks.data(), blocks.size(), type.id}, host, *sets[n_sets - 1],
                         {x.data(), kRows, kColumns, imatrix, best}, Progress(), &failure);
     r.check(status == Status::ok, "%s: %s", type.name, failure.message);
     y->resize(kValues);

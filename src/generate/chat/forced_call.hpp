@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/utf8_repair.hpp"
 #include "generate/chat/answer_plan.hpp"
 
 namespace ggufx::generate {
