@@ -64,9 +64,10 @@ extern "C" ggufx_status ggufx_kv_attend(float *out, size_t n_out, float *lse, si
             status = check_floats(lse, n_lse, "lse", in.n_queries, c.n_q_heads, 1, error);
         if (status != Status::ok) return status;
         const bool many = in.sequences != nullptr;
-        return kv->cache->attend(out, lse, in.layer, many ? in.sequences : &in.sequence,
-                                 many ? in.n_queries : 1, in.q, many ? 1 : in.n_queries,
-                                 in.positions, attend, failure_of(error));
+        return kv->cache->attend({out, lse, in.layer, many ? in.sequences : &in.sequence,
+                                  many ? in.n_queries : 1, in.q, many ? 1 : in.n_queries,
+                                  in.positions},
+                                 attend, failure_of(error));
     });
 }
 

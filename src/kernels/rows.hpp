@@ -32,6 +32,18 @@ struct DeltaRun {
     size_t out_step;
 };
 
+// One token of Mamba-2, with a decay per head.
+struct ScanToken {
+    float *out;             // [rows]; may be u's
+    const float *b, *c, *u; // [n], [n], [rows]
+    float decay, dt;
+};
+// One token of Mamba-1, with a decay per value.
+struct ScanEachToken {
+    float *out;                      // [rows]; may be u's or dt's
+    const float *a, *b, *c, *u, *dt; // [rows][n], [n], [n], [rows], [rows]
+};
+
 struct RowKernels {
     // ---- norms; w[n], b[n] may be null
 
@@ -85,14 +97,11 @@ struct RowKernels {
     // Per token and row r: m *= decay; d = beta * (v[r] - m . k); m += d * k;
     // out[r] = (m . q) * scale.
     void (*delta)(const DeltaRun &run, float *m, const float *before, size_t rows, size_t n);
-    // Mamba-2, per row r: m = m * decay + (u[r] * dt) * b; out[r] = m . c. b[n], c[n], u[rows]; out
-    // may be u, but no other input.
-    void (*scan)(float *out, float *m, const float *before, const float *b, const float *c,
-                 const float *u, float decay, float dt, size_t rows, size_t n);
-    // Mamba-1, with a decay per value: m = m * exp(dt[r] * a[r]) + (u[r] * dt[r]) * b; out[r] = m .
-    // c. a[rows][n], b[n], c[n], u[rows], dt[rows]; out may be u or dt, but no other input.
-    void (*scan_each)(float *out, float *m, const float *before, const float *a, const float *b,
-                      const float *c, const float *u, const float *dt, size_t rows, size_t n);
+    // Per row r: m = m * decay + (u[r] * dt) * b; out[r] = m . c.
+    void (*scan)(const ScanToken &token, float *m, const float *before, size_t rows, size_t n);
+    // Per row r: m = m * exp(dt[r] * a[r]) + (u[r] * dt[r]) * b; out[r] = m . c.
+    void (*scan_each)(const ScanEachToken &token, float *m, const float *before, size_t rows,
+                      size_t n);
 };
 
 namespace {

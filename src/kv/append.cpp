@@ -164,7 +164,7 @@ void AppendRun::get_value(const void *ctx, Side side, uint32_t slot, uint32_t he
     size_t i = 0;
     while (!run.part(i).coded) i++;
     const HeadCalibration none = {};
-    read_part(run.state_, run.layer_, none, *run.part(i).floats, slot, head, side, 0,
+    read_part(run.state_, {run.layer_, none, *run.part(i).floats, slot, head, side}, 0,
               run.state_.head_dim(side), out);
 }
 

@@ -243,12 +243,12 @@ Status check_dropped(const AttendCall &call, size_t set, const Track &track, Fai
 }
 
 Status check_lengths(const AttendCall &call, Failure *failure) {
-    for (size_t i = 0; call.positions && i < call.n_sets * call.n_queries; i++)
+    for (size_t i = 0; call.positions && i < call.n_sequences * call.n_queries; i++)
         if (call.positions[i] < 0)
             return set_failure(failure, Status::argument, {.index = i},
                                "positions[%zu] is %d: positions must not be negative", i,
                                call.positions[i]);
-    for (size_t i = 0; i < call.n_sets; i++) {
+    for (size_t i = 0; i < call.n_sequences; i++) {
         Status status = check_sequence(call.state->config, call.sequences[i], failure);
         if (status != Status::ok) return status;
         const Track &track = call.state->track(call.layer_index, call.sequences[i]);
@@ -284,20 +284,17 @@ Status attend_checked(AttendCall &call, Failure *failure) {
 
 } // namespace
 
-Status Cache::attend(float *out, float *lse, uint32_t layer, const uint32_t *sequences,
-                     size_t n_sequences, const float *q, size_t n_queries, const int32_t *positions,
-                     const AttendOptions &options, Failure *failure) const {
+Status Cache::attend(const Queries &queries, const AttendOptions &options, Failure *failure) const {
     const State &s = *state_;
-    Status status = check_layer(s.config, layer, failure);
+    Status status = check_layer(s.config, queries.layer_index, failure);
     if (status != Status::ok) return status;
-    AttendCall call = {&s,      &s.layers[layer], layer,       kernels::kv_pages_of(*s.kernels),
-                       options, sequences,        n_sequences, n_queries,
-                       q,       positions,        out,         lse};
+    AttendCall call = {queries, &s, &s.layers[queries.layer_index],
+                       kernels::kv_pages_of(*s.kernels), options};
     // one sequence is still checked
-    if (n_queries == 0) call.n_sets = n_sequences < 1 ? n_sequences : 1;
+    if (queries.n_queries == 0 && queries.n_sequences > 1) call.n_sequences = 1;
     status = check_options(options, s.config.n_q_heads, failure);
     if (status == Status::ok) status = check_lengths(call, failure);
-    if (status != Status::ok || n_queries == 0 || n_sequences == 0) return status;
+    if (status != Status::ok || call.n_groups() == 0) return status;
     return attend_checked(call, failure);
 }
 

@@ -17,22 +17,15 @@ constexpr uint32_t kManyGroups = 3;  // groups of one head that share a decoded 
 constexpr uint32_t kSums = 2;
 enum SumBasis : uint32_t { kOwnBasis, kTypeBasis };
 
-struct AttendCall {
+struct AttendCall : Queries {
     const Cache::State *state;
     const Layer *layer;
-    uint32_t layer_index;
     const kernels::KvPages *kernels;
     AttendOptions options; // the default scale is filled in
-    // n_sets sequences with n_queries queries each, one sequence after the other.
-    const uint32_t *sequences;
-    size_t n_sets, n_queries;
-    const float *q;
-    const int32_t *positions; // null: positions of the last tokens of each sequence
-    float *out, *lse;         // lse may be null
 
     uint32_t ratio() const { return state->config.n_q_heads / state->config.n_kv_heads; }
     size_t groups_per_head() const { return (n_queries * ratio() + kRows - 1) / kRows; }
-    size_t n_groups() const { return n_sets * state->config.n_kv_heads * groups_per_head(); }
+    size_t n_groups() const { return n_sequences * state->config.n_kv_heads * groups_per_head(); }
 };
 
 // Up to four query rows, packed for keys that were stored before a shift by `delta`.

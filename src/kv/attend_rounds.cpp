@@ -224,7 +224,7 @@ Status run_whole(Whole w, const Runner &runner, uint64_t group_ns) {
 // Returns the largest number of chunks of any sequence of the call.
 size_t count_chunks(const AttendCall &call) {
     size_t most = 0;
-    for (size_t i = 0; i < call.n_sets; i++) {
+    for (size_t i = 0; i < call.n_sequences; i++) {
         const size_t n = chunks_of(call.state->track(call.layer_index, call.sequences[i]));
         if (n > most) most = n;
     }
@@ -239,7 +239,7 @@ uint64_t nanoseconds_per_chunk(const AttendCall &call) {
     const uint64_t rows = call.n_queries * call.ratio();
     const uint64_t picoseconds = call.state->kernels->isa == kernels::Isa::scalar ? 8000 : 80;
     uint64_t parts = 1; // pages that hold few tokens cost as much as full ones
-    for (size_t i = 0; i < call.n_sets; i++) {
+    for (size_t i = 0; i < call.n_sequences; i++) {
         const Track &track = call.state->track(call.layer_index, call.sequences[i]);
         const uint64_t held = track.n_tokens - track.n_dropped + uint64_t{2} * kPageTokens;
         const uint64_t ratio = uint64_t(track.n_pages) * kPageTokens / held;
@@ -255,9 +255,9 @@ Status run_groups(const AttendCall &call, const AttendShape &shape, const Attend
     const size_t n_chunks = count_chunks(call), n_groups = call.n_groups();
     const uint64_t chunk_ns = nanoseconds_per_chunk(call), total = uint64_t(n_chunks) * n_groups;
     uint64_t tokens = 0;
-    for (size_t i = 0; i < call.n_sets && tokens < kChunkTokens; i++)
+    for (size_t i = 0; i < call.n_sequences && tokens < kChunkTokens; i++)
         tokens += call.state->track(call.layer_index, call.sequences[i]).n_tokens;
-    const uint64_t full = tokens < kChunkTokens && call.n_sets == 1
+    const uint64_t full = tokens < kChunkTokens && call.n_sequences == 1
                               ? chunk_ns * (tokens + kPageTokens) / (kChunkTokens)
                               : chunk_ns;
     const Runner runner = {*call.state->host, total <= call.state->host->serial_ns() / full,

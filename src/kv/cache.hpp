@@ -105,6 +105,18 @@ struct AttendOptions {
     Progress progress;
 };
 
+// Queries of n_sequences sequences, n_queries each, one sequence after the other, and memory for
+// their results.
+struct Queries {
+    float *out, *lse; // lse may be null
+    uint32_t layer_index;
+    const uint32_t *sequences;
+    size_t n_sequences;
+    const float *q;
+    size_t n_queries;
+    const int32_t *positions = nullptr; // null: those of the last tokens of each sequence
+};
+
 struct Stats {
     uint64_t n_tokens, n_pages, n_plain_pages, n_shared_pages, page_bytes, bytes_per_token;
     uint32_t type_k, type_v;
@@ -145,11 +157,7 @@ public:
     // Appends tokens with one (sequence, position) each.
     Status append_batch(uint32_t layer, size_t n_tokens, const uint32_t *sequences,
                         const int32_t *positions, const Source &source, Failure *failure);
-    // Attention of n_queries queries of each of n_sequences sequences, one sequence after the
-    // other.
-    Status attend(float *out, float *lse, uint32_t layer, const uint32_t *sequences,
-                  size_t n_sequences, const float *q, size_t n_queries, const int32_t *positions,
-                  const AttendOptions &options, Failure *failure) const;
+    Status attend(const Queries &queries, const AttendOptions &options, Failure *failure) const;
     Status read(float *k, float *v, uint32_t layer, uint32_t sequence, uint64_t first,
                 uint64_t n_tokens, Failure *failure) const;
     // Scores of all tokens of a layer, without masks; -infinity for tokens that a window has

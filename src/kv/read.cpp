@@ -129,25 +129,24 @@ struct Held {
 
 } // namespace
 
-void read_part(const Cache::State &state, const Layer &layer, const HeadCalibration &calibration,
-               const Block &block, uint32_t slot, uint32_t head, Side side, uint32_t first,
-               uint32_t n, float *out) {
-    const BlockShape &shape = layer.shape[block.form];
-    if (state.config.v_in_k) side = Side::k; // its first coordinates, which are never rotated
+void read_part(const Cache::State &state, const StoredVector &from, uint32_t first, uint32_t n,
+               float *out) {
+    const BlockShape &shape = from.layer.shape[from.block.form];
+    // values in keys are their first coordinates, which are never rotated
+    const Side side = state.config.v_in_k ? Side::k : from.side;
     const bool k = side == Side::k;
     const TypeOps &type = k ? *shape.k : *shape.v;
     const uint32_t all = state.head_dim(side);
-    const uint8_t *page =
-        block.data() + (k ? head * shape.k_head : shape.v_offset + head * shape.v_head);
+    const uint8_t *page = page_of(from.block, shape, side, from.head);
     if (type.is_float()) {
-        read_floats(out, page, type.kind, side, all, slot, first, n);
+        read_floats(out, page, type.kind, side, all, from.slot, first, n);
         return;
     }
     Held held;
     float x[kMaxCodes];
-    held.read(page, type.format(), side, padded_values(type, all), slot);
+    held.read(page, type.format(), side, padded_values(type, all), from.slot);
     decode_vector(type, x, {held.code, held.scale, held.min}, all, side);
-    undo_calibration(calibration, side, x, all);
+    undo_calibration(from.calibration, side, x, all);
     for (uint32_t i = 0; i < n; i++) out[i] = x[first + i];
 }
 
@@ -205,7 +204,7 @@ Status Cache::read(float *k, float *v, uint32_t layer_index, uint32_t sequence, 
         for (uint32_t h = 0; h < c.n_kv_heads; h++) {
             const HeadCalibration centring = calibration_head(c, layer, calibration, h);
             const auto get = [&](Side side, uint32_t n, float *out) {
-                read_part(s, layer, centring, *page.block, walk.slot(), h, side, 0, n, out);
+                read_part(s, {layer, centring, *page.block, walk.slot(), h, side}, 0, n, out);
             };
             if (k) {
                 get(Side::k, c.head_dim_k, k);
@@ -245,7 +244,8 @@ float score(const Cache::State &s, const Layer &layer, const HeadCalibration &ca
     float even = 0.0f, odd = 0.0f, key[kTile];
     for (uint32_t first = 0; first < s.config.head_dim_k; first += kTile) {
         const uint32_t left = s.config.head_dim_k - first, n = left < kTile ? left : kTile;
-        read_part(s, layer, calibration, *page.block, page.first + i, head, Side::k, first, n, key);
+        read_part(s, {layer, calibration, *page.block, page.first + i, head, Side::k}, first, n,
+                  key);
         for (uint32_t c = 0; c < n; c++) {
             float &chain = c % 2 ? odd : even;
             chain = __builtin_fmaf(q[first + c], key[c], chain);

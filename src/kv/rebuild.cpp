@@ -52,7 +52,7 @@ void Rebuild::fetch(const Target &target, uint32_t slot, Side side, uint32_t hea
     const uint32_t n = run_.state.head_dim(side), from = slot - piece->to + piece->slot;
     const HeadCalibration centring =
         calibration_head(run_.state.config, old_, target.centring_from, head);
-    read_part(run_.state, old_, centring, *piece->from, from, head, side, 0, n, out);
+    read_part(run_.state, {old_, centring, *piece->from, from, head, side}, 0, n, out);
     const bool exact =
         type_of(old_.shape[piece->from->form], side).is_float() && (target.used >> slot & 1);
     for (uint32_t i = 0; i < n; i++) {

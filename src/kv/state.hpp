@@ -321,12 +321,21 @@ void restore_rollback_point(const Cache::State &state, Layer &layer, Track &trac
 
 // ---- vectors (read.cpp) -------------------------------------------------------------------------
 
-// Reads values first .. first + n - 1 of one head of a token, in the basis in which it was
-// appended.
-struct HeadCalibration;
-void read_part(const Cache::State &state, const Layer &layer, const HeadCalibration &calibration,
-               const Block &block, uint32_t slot, uint32_t head, Side side, uint32_t first,
-               uint32_t n, float *out);
+// Calibration of one head; null pointers for streams that are not calibrated.
+struct HeadCalibration {
+    float *mu_k, *eq_k, *mu_v;
+};
+// Key or value of one head of a token in a block.
+struct StoredVector {
+    const Layer &layer;
+    const HeadCalibration &calibration;
+    const Block &block;
+    uint32_t slot, head;
+    Side side;
+};
+// Reads values first .. first + n - 1, in the basis in which they were appended.
+void read_part(const Cache::State &state, const StoredVector &from, uint32_t first, uint32_t n,
+               float *out);
 // Returns the values from one token of a source to the next.
 inline size_t source_stride(const Config &c, const Source &source, Side side) {
     const size_t given = side == Side::k ? source.k_stride : source.v_stride;
@@ -341,10 +350,6 @@ float source_value(const void *data, SourceType type, size_t at);
 
 // ---- calibration (calibrate.cpp), shift (rope.cpp) ----------------------------------------------
 
-// Calibration of one head; null pointers for streams that are not calibrated.
-struct HeadCalibration {
-    float *mu_k, *eq_k, *mu_v;
-};
 // Returns the calibration of a track's encoded pages: its own, or that given by the caller; null:
 // none.
 float *calibration_of(const Layer &layer, const Track &track);

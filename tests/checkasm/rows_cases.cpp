@@ -44,13 +44,13 @@ void run_delta_tokens(const RowKernels &k, const Memory &m, const Numbers &c) {
 }
 
 void run_scan(const RowKernels &k, const Memory &m, const Numbers &c, float *to, Vector before) {
-    k.scan(to, m.at(kState), m.at(before), m.at(kW), m.at(kX), m.at(kV), c.delta.decay, c.s,
+    k.scan({to, m.at(kW), m.at(kX), m.at(kV), c.delta.decay, c.s}, m.at(kState), m.at(before),
            m.shape().rows, N);
 }
 
 void run_scan_each(const RowKernels &k, const Memory &m, float *to, Vector before) {
-    k.scan_each(to, m.at(kState), m.at(before), m.at(kRates), m.at(kW), m.at(kX), m.at(kV),
-                m.at(kDt), m.shape().rows, N);
+    k.scan_each({to, m.at(kRates), m.at(kW), m.at(kX), m.at(kV), m.at(kDt)}, m.at(kState),
+                m.at(before), m.shape().rows, N);
 }
 
 } // namespace

@@ -226,10 +226,11 @@ void Text::recurrent(size_t rows, size_t n) {
               out.data(),
               0},
              delta.data(), m.data(), rows, n);
-    k_.scan(out.data() + rows, scan.data(), m.data(), key.data(), query.data(), v.data(), 0.9f,
-            0.2f, rows, n);
-    k_.scan_each(out.data() + 2 * rows, each.data(), m.data(), rates.data(), key.data(),
-                 query.data(), v.data(), dt.data(), rows, n);
+    k_.scan({out.data() + rows, key.data(), query.data(), v.data(), 0.9f, 0.2f}, scan.data(),
+            m.data(), rows, n);
+    k_.scan_each(
+        {out.data() + 2 * rows, rates.data(), key.data(), query.data(), v.data(), dt.data()},
+        each.data(), m.data(), rows, n);
     for (size_t r = 0; r < rows; r++) {
         Terms found, read[3];
         for (size_t i = 0; i < n; i++) found.add(double(m[r * n + i]) * s.decay * key[i]);

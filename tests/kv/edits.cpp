@@ -102,8 +102,7 @@ void World::attend(uint32_t layer, size_t n) {
     float q[kMost * kDim], out[kMost * kDim];
     for (size_t i = 0; i < n * kDim; i++) q[i] = random_.value();
     const uint32_t sequence = 0;
-    CHECK(cache_->attend(out, nullptr, layer, &sequence, 1, q, n, nullptr, {}, nullptr) ==
-          Status::ok);
+    CHECK(cache_->attend({out, nullptr, layer, &sequence, 1, q, n}, {}, nullptr) == Status::ok);
     for (size_t i = 0; i < n; i++) {
         const int32_t at = tokens_[tokens_.size() - n + i].position;
         double sum = 0, want[kDim] = {};

@@ -150,10 +150,11 @@ void row_delta(const DeltaRun &run, float *m, const float *before, size_t rows, 
 }
 
 template <class V>
-void row_scan(float *out, float *m, const float *before, const float *b, const float *c,
-              const float *u, float decay, float dt, size_t rows, size_t n) {
+void row_scan(const ScanToken &token, float *m, const float *before, size_t rows, size_t n) {
     using F = typename V::Vf;
-    const F keep = V::set1(decay);
+    float *const out = token.out;
+    const float *const b = token.b, *const c = token.c, *const u = token.u, dt = token.dt;
+    const F keep = V::set1(token.decay);
     for_rows_of_state(rows, [=]<unsigned R>(size_t first) GGUFX_STEP {
         float *const state = m + first * n;
         const float *const from = before + first * n;
@@ -177,9 +178,12 @@ void row_scan(float *out, float *m, const float *before, const float *b, const f
 
 // One row at a time: its exponentials overlap with those of the next.
 template <class V>
-void row_scan_each(float *out, float *m, const float *before, const float *a, const float *b,
-                   const float *c, const float *u, const float *dt, size_t rows, size_t n) {
+void row_scan_each(const ScanEachToken &token, float *m, const float *before, size_t rows,
+                   size_t n) {
     using F = typename V::Vf;
+    float *const out = token.out;
+    const float *a = token.a, *const b = token.b, *const c = token.c;
+    const float *const u = token.u, *const dt = token.dt;
     for (size_t r = 0; r < rows; r++, m += n, before += n, a += n) {
         RowSums<V, 1> sums;
         const F step = V::set1(dt[r]), t = V::set1(u[r] * dt[r]);

@@ -41,22 +41,22 @@ inline void delta(const DeltaRun &run, float *m, const float *before, size_t row
     }
 }
 
-inline void scan(float *out, float *m, const float *before, const float *b, const float *c,
-                 const float *u, float decay, float dt, size_t rows, size_t n) {
+inline void scan(const ScanToken &s, float *m, const float *before, size_t rows, size_t n) {
     for (size_t r = 0; r < rows; r++, m += n, before += n) {
-        const float t = u[r] * dt;
-        for (size_t i = 0; i < n; i++) m[i] = canonical_nan(fmaf(t, b[i], before[i] * decay));
-        out[r] = canonical_nan(dot(m, c, n));
+        const float t = s.u[r] * s.dt;
+        for (size_t i = 0; i < n; i++) m[i] = canonical_nan(fmaf(t, s.b[i], before[i] * s.decay));
+        s.out[r] = canonical_nan(dot(m, s.c, n));
     }
 }
 
-inline void scan_each(float *out, float *m, const float *before, const float *a, const float *b,
-                      const float *c, const float *u, const float *dt, size_t rows, size_t n) {
+inline void scan_each(const ScanEachToken &s, float *m, const float *before, size_t rows,
+                      size_t n) {
+    const float *a = s.a;
     for (size_t r = 0; r < rows; r++, m += n, before += n, a += n) {
-        const float t = u[r] * dt[r];
+        const float dt = s.dt[r], t = s.u[r] * dt;
         for (size_t i = 0; i < n; i++)
-            m[i] = canonical_nan(fmaf(t, b[i], before[i] * exp_f32(dt[r] * a[i])));
-        out[r] = canonical_nan(dot(m, c, n));
+            m[i] = canonical_nan(fmaf(t, s.b[i], before[i] * exp_f32(dt * a[i])));
+        s.out[r] = canonical_nan(dot(m, s.c, n));
     }
 }
 

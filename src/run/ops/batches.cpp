@@ -202,8 +202,9 @@ Status attend_run(const Context &c, const op::Attend &s, const BatchPart &part,
             status = cache.append(s.layer, part.sequence, step, positions, source_of(c, s, row),
                                   failure);
         if (status == Status::ok)
-            status = cache.attend(c.at(s.out, row), nullptr, s.layer, &part.sequence, 1,
-                                  c.at(s.q, row), step, nullptr, options, failure);
+            status = cache.attend(
+                {c.at(s.out, row), nullptr, s.layer, &part.sequence, 1, c.at(s.q, row), step},
+                options, failure);
         if (status != Status::ok) return status;
     }
     return Status::ok;
@@ -221,8 +222,8 @@ Status attend_single(const Context &c, const op::Attend &s, size_t row, size_t n
             cache.append_batch(s.layer, n, sequences, positions, source_of(c, s, row), failure);
     }
     if (status != Status::ok) return status;
-    return cache.attend(c.at(s.out, row), nullptr, s.layer, sequences, n, c.at(s.q, row), 1,
-                        nullptr, options, failure);
+    return cache.attend({c.at(s.out, row), nullptr, s.layer, sequences, n, c.at(s.q, row), 1},
+                        options, failure);
 }
 
 Status run(const Context &c, const op::Attend &s, Failure *failure) {

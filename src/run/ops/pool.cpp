@@ -67,8 +67,9 @@ Status attend_texts(const Context &c, const op::Attend &s, Failure *failure) {
             status = cache.append(layer, sequence, text.n, nullptr, source, failure);
         }
         if (status == Status::ok)
-            status = cache.attend(c.at(s.out, text.first), nullptr, layer, &sequence, 1,
-                                  c.at(s.q, text.first), text.n, nullptr, options, failure);
+            status = cache.attend({c.at(s.out, text.first), nullptr, layer, &sequence, 1,
+                                   c.at(s.q, text.first), text.n},
+                                  options, failure);
         if (status != Status::ok) return status;
     }
     clear_rest(c, s.out, end, c.n);

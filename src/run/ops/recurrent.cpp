@@ -110,9 +110,9 @@ void scan_rows(const Context &c, const op::Scan &s, size_t part, size_t head, si
     const size_t group = head / (s.heads / s.groups);
     const StateRows rows(c, part, at, count, n);
     rows.each([&](size_t row, float *m, const float *before) {
-        c.rows.scan(c.at(s.out, row) + at, m, before, c.at(s.b, row) + group * n,
-                    c.at(s.c, row) + group * n, c.at(s.u, row) + at, c.at(s.decay, row)[head],
-                    c.at(s.dt, row)[head], count, n);
+        c.rows.scan({c.at(s.out, row) + at, c.at(s.b, row) + group * n, c.at(s.c, row) + group * n,
+                     c.at(s.u, row) + at, c.at(s.decay, row)[head], c.at(s.dt, row)[head]},
+                    m, before, count, n);
     });
 }
 
@@ -122,8 +122,9 @@ void scan_each_rows(const Context &c, const op::ScanEach &s, size_t part, size_t
     const float *a = c.graph.vector(s.a) + first * n;
     const StateRows rows(c, part, first, count, n);
     rows.each([&](size_t row, float *m, const float *before) {
-        c.rows.scan_each(c.at(s.out, row) + first, m, before, a, c.at(s.b, row), c.at(s.c, row),
-                         c.at(s.u, row) + first, c.at(s.dt, row) + first, count, n);
+        c.rows.scan_each({c.at(s.out, row) + first, a, c.at(s.b, row), c.at(s.c, row),
+                          c.at(s.u, row) + first, c.at(s.dt, row) + first},
+                         m, before, count, n);
     });
 }
 
