@@ -104,6 +104,20 @@ template <class Device, class Queue> struct Entries {
         return guard(error,
                      [&] { return queue_of(queue).wait(ticket, timeout_ns) ? GGUFX_OK : kBusy; });
     }
+
+    // Functions that each plugin has of its own.
+    struct Own {
+        decltype(Table::list) list;
+        decltype(Table::open) open;
+        decltype(Table::adopt) adopt;
+        decltype(Table::cache) cache;
+        decltype(Table::barrier) barrier;
+    };
+    static constexpr Table table(const char *name, const Own &own) {
+        return {kVersion,      sizeof(Table), name,     own.list,    own.open,  own.adopt,
+                close,         memory,        allocate, free_buffer, own.cache, queue_create,
+                queue_destroy, copy,          launch,   own.barrier, submit,    wait};
+    }
 };
 
 } // namespace ggufx::plugin

@@ -32,27 +32,13 @@ typedef unsigned long uint64_t, uintptr_t, size_t;
 namespace ggufx::lanes {
 namespace {
 
-using uint = unsigned;
-using Place = const uint8_t *;
-using Codebook = const uint8_t *;
-
-#include "plugins/lanes/words.inc"
+#include "plugins/lanes/cpp.inc"
 
 LANE uint as_uint(float f) {
     return __builtin_bit_cast(uint, f);
 }
 LANE float as_float(uint u) {
     return __builtin_bit_cast(float, u);
-}
-// Compiled without contraction; each is one instruction that rounds once.
-LANE float mul1(float a, float b) {
-    return a * b;
-}
-LANE float add1(float a, float b) {
-    return a + b;
-}
-LANE float sub1(float a, float b) {
-    return a - b;
 }
 LANE float fma_device(float a, float b, float c) {
 #if defined(__NVCC__)
@@ -62,9 +48,6 @@ LANE float fma_device(float a, float b, float c) {
 #else
     return __builtin_fmaf(a, b, c);
 #endif
-}
-LANE float f32_of(int v) {
-    return static_cast<float>(v);
 }
 #if CARD_PTX
 #define LANES_EXACT // one instruction each, correctly rounded
@@ -113,9 +96,6 @@ LANE uint shift_of_place(Place p) {
 }
 LANE const uint *word_of(Place p) {
     return reinterpret_cast<const uint *>(p - shift_of_place(p) / 8u);
-}
-LANE uint byte_at(Place p) {
-    return *p;
 }
 // The 32 bits that start `shift` bits into `low`.
 LANE uint joined(uint low, uint high, uint shift) {

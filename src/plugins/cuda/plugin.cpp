@@ -42,24 +42,7 @@ int32_t barrier(void *, Error *) {
     return GGUFX_OK;
 }
 
-constexpr plugin::Table kTable = {plugin::kVersion,
-                                  sizeof(plugin::Table),
-                                  "cuda",
-                                  list,
-                                  open,
-                                  nullptr,
-                                  Shared::close,
-                                  Shared::memory,
-                                  Shared::allocate,
-                                  Shared::free_buffer,
-                                  cache,
-                                  Shared::queue_create,
-                                  Shared::queue_destroy,
-                                  Shared::copy,
-                                  Shared::launch,
-                                  barrier,
-                                  Shared::submit,
-                                  Shared::wait};
+constexpr plugin::Table kTable = Shared::table("cuda", {list, open, nullptr, cache, barrier});
 
 } // namespace
 

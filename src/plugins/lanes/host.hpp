@@ -17,11 +17,7 @@
 namespace ggufx::lanes {
 namespace {
 
-using uint = unsigned;
-using Place = const uint8_t *;
-using Codebook = const uint8_t *;
-
-#include "plugins/lanes/words.inc"
+#include "plugins/lanes/cpp.inc"
 
 LANE uint as_uint(float f) {
     return f32_bits(f);
@@ -29,20 +25,8 @@ LANE uint as_uint(float f) {
 LANE float as_float(uint u) {
     return f32_from_bits(u);
 }
-LANE float mul1(float a, float b) {
-    return a * b;
-}
-LANE float add1(float a, float b) {
-    return a + b;
-}
-LANE float sub1(float a, float b) {
-    return a - b;
-}
 LANE float fma_device(float a, float b, float c) {
     return fmaf(a, b, c);
-}
-LANE float f32_of(int v) {
-    return static_cast<float>(v);
 }
 LANE int dot4(uint a, uint b, int t) {
     uint sum = static_cast<uint>(t); // wraps
@@ -69,9 +53,6 @@ LANE float f32_of_odd(double s, double lost) {
     return static_cast<float>(f64_from_bits(bits));
 }
 
-LANE uint byte_at(Place p) {
-    return *p;
-}
 LANE uint half_at(Place p) {
     return load_u16le(p);
 }

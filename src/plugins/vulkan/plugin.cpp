@@ -71,24 +71,7 @@ int32_t barrier(void *queue, Error *error) {
     return guard(error, [&] { return Shared::queue_of(queue).barrier(), GGUFX_OK; });
 }
 
-constexpr plugin::Table kTable = {plugin::kVersion,
-                                  sizeof(plugin::Table),
-                                  "vulkan",
-                                  list,
-                                  open,
-                                  adopt,
-                                  Shared::close,
-                                  Shared::memory,
-                                  Shared::allocate,
-                                  Shared::free_buffer,
-                                  cache,
-                                  Shared::queue_create,
-                                  Shared::queue_destroy,
-                                  Shared::copy,
-                                  Shared::launch,
-                                  barrier,
-                                  Shared::submit,
-                                  Shared::wait};
+constexpr plugin::Table kTable = Shared::table("vulkan", {list, open, adopt, cache, barrier});
 
 } // namespace
 

@@ -48,9 +48,13 @@ def modules(types):
 def compile_module(folder, glslang, lanes, module, path):
     source, name, _, (fma, f64, dot) = module
     defines = ["-DFMA1=fma_device", f"-DPROBE_{fma.upper()}"] if source == "probe" else [f"-DFMA1=fma_{fma or 'device'}"]
-    defines += ["-DWITH_F64"] * f64 + ["-DWITH_DOT"] * dot + ([f"-DTYPE_{name}"] if name else [])
+    defines += ["-DWITH_F64"] * f64 + ["-DWITH_DOT"] * dot
+    own = path.with_suffix("")  # folder of format.inc, which includes the lanes of the type
+    if name:
+        own.mkdir()
+        (own / "format.inc").write_text(f'#include "{name.lower()}.inc"\n')
     command = [glslang, "-V", "--target-env", "vulkan1.2", "-g0", *defines, f"-I{lanes}",
-               f"-I{folder}", str(folder / f"{source}.comp"), "-o", str(path)]
+               f"-I{folder}", f"-I{own}", str(folder / f"{source}.comp"), "-o", str(path)]
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode != 0:
         sys.exit(f"{' '.join(command)}\n{result.stdout}{result.stderr}")

@@ -1,10 +1,11 @@
-// Products of a block format, TYPE_X: groups of ROWS rows, sixteen invocations per row. In dots an
-// invocation is one of the sixteen lanes of the canonical sum, in chains a column.
+// Products of the block format of format.inc (../shaders.py): groups of ROWS rows, sixteen
+// invocations per row. In dots an invocation is one of the sixteen lanes of the canonical sum, in
+// chains a column.
 // SPDX-License-Identifier: MIT
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "language.glsl"
-#include "formats.glsl"
+#include "format.inc"
 #include "unit.inc"
 #include "rows.glsl"
 

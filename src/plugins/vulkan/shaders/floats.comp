@@ -3,7 +3,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "language.glsl"
-#include "formats.glsl"
+#include "format.inc"
 #include "rows.glsl"
 
 void main() {
