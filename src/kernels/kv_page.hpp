@@ -41,6 +41,17 @@ enum class KvStream { k, v };
 namespace {
 
 constexpr uint32_t kKvKinds = 14;
+
+// An entry for each kind.
+template <class T> struct OfKvKinds { T of[kKvKinds]; };
+// Calls make<kind>() for every kind.
+template <class T, uint32_t First = 0, class Make> consteval OfKvKinds<T> for_kv_kinds(Make make) {
+    OfKvKinds<T> all = {};
+    if constexpr (First + 1 < kKvKinds) all = for_kv_kinds<T, First + 1>(make);
+    all.of[First] = make.template operator()<static_cast<KvKind>(First)>();
+    return all;
+}
+
 constexpr uint32_t kKvTokens = 64; // tokens per page
 constexpr uint32_t kKvGroup = 16;  // K tokens in the lanes of a register
 constexpr uint32_t kKvStrip = 32;  // coordinates: a block of K, a strip of V (two registers)

@@ -223,20 +223,14 @@ struct KvVec : Vec {
 #pragma GCC unroll 4
         for (unsigned r = 0; r < 4; r++)
             m[r] = _mm_max_epi32(_mm256_castsi256_si128(a[r]), _mm256_extracti128_si256(a[r], 1));
-        const __m128i low =
-            _mm_max_epi32(_mm_unpacklo_epi32(m[0], m[1]), _mm_unpackhi_epi32(m[0], m[1]));
-        const __m128i high =
-            _mm_max_epi32(_mm_unpacklo_epi32(m[2], m[3]), _mm_unpackhi_epi32(m[2], m[3]));
-        _mm_store_si128(static_cast<__m128i *>(out), _mm_max_epi32(_mm_unpacklo_epi64(low, high),
-                                                                   _mm_unpackhi_epi64(low, high)));
+        store_largest_of4(out, m);
     }
     static GGUFX_INLINE void sums_of4(void *out, const Vi (&a)[4]) {
         __m128i m[4];
 #pragma GCC unroll 4
         for (unsigned r = 0; r < 4; r++)
             m[r] = _mm_add_epi32(_mm256_castsi256_si128(a[r]), _mm256_extracti128_si256(a[r], 1));
-        const __m128i low = _mm_hadd_epi32(m[0], m[1]), high = _mm_hadd_epi32(m[2], m[3]);
-        _mm_store_si128(static_cast<__m128i *>(out), _mm_hadd_epi32(low, high));
+        store_sums_of4(out, m);
     }
     // Stores 64 weights that fit int16, as pairs.
     template <bool Unsigned>

@@ -10,7 +10,6 @@ namespace avx2 {
 namespace {
 
 struct QuantVec : EncodeVec {
-    static GGUFX_INLINE Vf lesser(Vf a, Vf b) { return _mm256_min_ps(a, b); } // a < b ? a : b
     static GGUFX_INLINE Mask differ(Vf a, Vf b) { return _mm256_cmp_ps(a, b, _CMP_NEQ_UQ); }
     static GGUFX_INLINE Vf about_inverse(Vf v) { return _mm256_rcp_ps(v); } // at least 11 bits
     static GGUFX_INLINE uint32_t bits(Mask m) {

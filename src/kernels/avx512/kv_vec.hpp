@@ -169,12 +169,7 @@ struct KvVec : Vec {
                 _mm256_max_epi32(_mm512_castsi512_si256(a[r]), _mm512_extracti64x4_epi64(a[r], 1));
             m[r] = _mm_max_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
         }
-        const __m128i low =
-            _mm_max_epi32(_mm_unpacklo_epi32(m[0], m[1]), _mm_unpackhi_epi32(m[0], m[1]));
-        const __m128i high =
-            _mm_max_epi32(_mm_unpacklo_epi32(m[2], m[3]), _mm_unpackhi_epi32(m[2], m[3]));
-        _mm_store_si128(static_cast<__m128i *>(out), _mm_max_epi32(_mm_unpacklo_epi64(low, high),
-                                                                   _mm_unpackhi_epi64(low, high)));
+        store_largest_of4(out, m);
     }
     static GGUFX_INLINE void sums_of4(void *out, const Vi (&a)[4]) {
         __m128i m[4];
@@ -184,8 +179,7 @@ struct KvVec : Vec {
                 _mm256_add_epi32(_mm512_castsi512_si256(a[r]), _mm512_extracti64x4_epi64(a[r], 1));
             m[r] = _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
         }
-        const __m128i low = _mm_hadd_epi32(m[0], m[1]), high = _mm_hadd_epi32(m[2], m[3]);
-        _mm_store_si128(static_cast<__m128i *>(out), _mm_hadd_epi32(low, high));
+        store_sums_of4(out, m);
     }
     // Splits 64 weights of at most 16256 into planes, W = 128 * high + low with low >= 0. Packing
     // leaves the groups of four of register i in lanes 4 * j + i; they belong in 4 * i + j.

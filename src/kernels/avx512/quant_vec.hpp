@@ -10,7 +10,6 @@ namespace avx512 {
 namespace {
 
 struct QuantVec : EncodeVec {
-    static GGUFX_INLINE Vf lesser(Vf a, Vf b) { return _mm512_min_ps(a, b); } // a < b ? a : b
     static GGUFX_INLINE Mask differ(Vf a, Vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
     static GGUFX_INLINE Vf about_inverse(Vf v) { return _mm512_rcp14_ps(v); } // at least 11 bits
     static GGUFX_INLINE uint32_t bits(Mask m) { return m; }

@@ -111,22 +111,9 @@ void kv_decode(float *values, const uint8_t *page, uint32_t n, uint32_t group) {
 }
 
 template <class V>
-constexpr KvDecodeFn kKvDecodeFns[kKvKinds] = {
-    kv_decode<V, KvKind::f32>,
-    kv_decode<V, KvKind::f16>,
-    kv_decode<V, KvKind::bf16>,
-    kv_decode<V, KvKind::q8_0>,
-    kv_decode<V, KvKind::q5_1>,
-    kv_decode<V, KvKind::q5_0>,
-    kv_decode<V, KvKind::q4_1>,
-    kv_decode<V, KvKind::q4_0>,
-    kv_decode<V, KvKind::iq4_nl>,
-    kv_decode<V, KvKind::tq3_0>,
-    kv_decode<V, KvKind::tq3_0_residual>,
-    kv_decode<V, KvKind::gx2>,
-    kv_decode<V, KvKind::gx3>,
-    kv_decode<V, KvKind::gx4>,
-};
+constexpr auto kKvDecodeFns = for_kv_kinds<KvDecodeFn>([]<KvKind K>() -> KvDecodeFn {
+    return kv_decode<V, K>;
+});
 
 } // namespace
 } // namespace kernels

@@ -224,9 +224,9 @@ constexpr KvEncodeFn kKvEncodeFns[kKvEncodings] = {
     kv_encode_fn<V, KvKind::tq3_0, true>(),
 };
 template <class V>
-constexpr KvEncoders kKvEncodersOf = {kv_load_rows<V>, kv_load_columns<V>, kv_to_halves<V>,
-                                      kv_centre<V>,    kv_rotate<V>,       kKvEncodeFns<V>,
-                                      kKvDecodeFns<V>};
+constexpr KvEncoders kKvEncodersOf = {kv_load_rows<V>,   kv_load_columns<V>, kv_to_halves<V>,
+                                      kv_centre<V>,      kv_rotate<V>,       kKvEncodeFns<V>,
+                                      kKvDecodeFns<V>.of};
 
 } // namespace
 } // namespace kernels

@@ -66,36 +66,19 @@ template <class V> void kv_merge(float *total, const float *chunk, float a, floa
                  V::fma(V::load(chunk + j), V::set1(b), V::mul(V::load(total + j), V::set1(a))));
 }
 
-// Entries of one kind, for the array in kv_pages.cpp of a set.
 template <class V, KvKind K>
 constexpr KvKernels kKvKind = {
     {kv_score<V, K, 1>, kv_score<V, K, 2>, kv_score<V, K, 4>},
     {kv_accumulate<V, K, 1>, kv_accumulate<V, K, 2>, kv_accumulate<V, K, 4>},
     kv_ready<V, K>()};
 
-// Every kind of page, in the order of KvKind.
 template <class V>
-constexpr KvKernels kKvKindsOf[kKvKinds] = {
-    kKvKind<V, KvKind::f32>,
-    kKvKind<V, KvKind::f16>,
-    kKvKind<V, KvKind::bf16>,
-    kKvKind<V, KvKind::q8_0>,
-    kKvKind<V, KvKind::q5_1>,
-    kKvKind<V, KvKind::q5_0>,
-    kKvKind<V, KvKind::q4_1>,
-    kKvKind<V, KvKind::q4_0>,
-    kKvKind<V, KvKind::iq4_nl>,
-    kKvKind<V, KvKind::tq3_0>,
-    kKvKind<V, KvKind::tq3_0_residual>,
-    kKvKind<V, KvKind::gx2>,
-    kKvKind<V, KvKind::gx3>,
-    kKvKind<V, KvKind::gx4>,
-};
+constexpr auto kKvKindsOf = for_kv_kinds<KvKernels>([]<KvKind K>() { return kKvKind<V, K>; });
+
 template <class V>
-constexpr KvPages kv_pages_with(const KvEncoders &encoders, const KvKernels *kinds) {
-    return {&encoders,   kinds,      kv_weigh<V>,      kv_scale<V>,
-            kv_merge<V>, kv_pack<V>, kv_rotate_row<V>, kv_unrotate_row<V>,
-            kv_dot<V>,   V::kPairs};
+constexpr KvPages kv_pages_with(const KvEncoders &encoders, const OfKvKinds<KvKernels> &kinds) {
+    return {&encoders,  kinds.of,         kv_weigh<V>,        kv_scale<V>, kv_merge<V>,
+            kv_pack<V>, kv_rotate_row<V>, kv_unrotate_row<V>, kv_dot<V>,   V::kPairs};
 }
 template <class V, const KvEncoders &Encoders>
 constexpr KvPages kKvPagesOf = kv_pages_with<V>(Encoders, kKvKindsOf<V>);

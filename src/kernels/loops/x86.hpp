@@ -113,6 +113,20 @@ template <int Offset, bool Turn, int Add, class V8> GGUFX_INLINE V8 multiples(V8
     return (V8)(((Words)scale * factors + Add * 256) >> 8);
 }
 
+// Element r of out: the maximum of the lanes of m[r]; or their sum.
+GGUFX_INLINE void store_largest_of4(void *out, const __m128i (&m)[4]) {
+    const __m128i low =
+        _mm_max_epi32(_mm_unpacklo_epi32(m[0], m[1]), _mm_unpackhi_epi32(m[0], m[1]));
+    const __m128i high =
+        _mm_max_epi32(_mm_unpacklo_epi32(m[2], m[3]), _mm_unpackhi_epi32(m[2], m[3]));
+    _mm_store_si128(static_cast<__m128i *>(out),
+                    _mm_max_epi32(_mm_unpacklo_epi64(low, high), _mm_unpackhi_epi64(low, high)));
+}
+GGUFX_INLINE void store_sums_of4(void *out, const __m128i (&m)[4]) {
+    const __m128i low = _mm_hadd_epi32(m[0], m[1]), high = _mm_hadd_epi32(m[2], m[3]);
+    _mm_store_si128(static_cast<__m128i *>(out), _mm_hadd_epi32(low, high));
+}
+
 // Products of tiles if one instruction adds four products to a sum: K::dot(sum, codes, values).
 struct DotTiles {
     // sums[m][c] += codes (four per lane, vector i * M + m of u) times activations of column c

@@ -21,55 +21,38 @@ struct Encoder {
 
 // Empty for types without an encoder: integers, F64, activation types.
 template <class F> constexpr Encoder kEncoderOf = {};
-template <> constexpr Encoder kEncoderOf<fmt::F32> = {each_block<fmt::F32, encode_f32>, 500};
-template <> constexpr Encoder kEncoderOf<fmt::F16> = {each_block<fmt::F16, encode_f16>, 2000};
-template <>
-constexpr Encoder kEncoderOf<fmt::Q4_0> = {each_block<fmt::Q4_0, encode_signed<fmt::Q4_0, 8>>,
-                                           100'000};
-template <>
-constexpr Encoder kEncoderOf<fmt::Q4_1> = {each_block<fmt::Q4_1, encode_line<fmt::Q4_1, 15>>,
-                                           300'000};
-template <>
-constexpr Encoder kEncoderOf<fmt::Q5_0> = {each_block<fmt::Q5_0, encode_signed<fmt::Q5_0, 16>>,
-                                           100'000};
-template <>
-constexpr Encoder kEncoderOf<fmt::Q5_1> = {each_block<fmt::Q5_1, encode_line<fmt::Q5_1, 31>>,
-                                           300'000};
-template <> constexpr Encoder kEncoderOf<fmt::Q8_0> = {each_block<fmt::Q8_0, encode_q8_0>, 4000};
-template <> constexpr Encoder kEncoderOf<fmt::Q2_K> = {each_block<fmt::Q2_K, encode_q2_k>, 300'000};
-template <> constexpr Encoder kEncoderOf<fmt::Q3_K> = {each_block<fmt::Q3_K, encode_q3_k>, 200'000};
-template <> constexpr Encoder kEncoderOf<fmt::Q4_K> = {each_block<fmt::Q4_K, encode_q4_k>, 300'000};
-template <> constexpr Encoder kEncoderOf<fmt::Q5_K> = {each_block<fmt::Q5_K, encode_q5_k>, 300'000};
-template <> constexpr Encoder kEncoderOf<fmt::Q6_K> = {each_block<fmt::Q6_K, encode_q6_k>, 100'000};
-template <>
-constexpr Encoder kEncoderOf<fmt::IQ4_NL> = {each_block<fmt::IQ4_NL, encode_iq4_nl>, 300'000};
-template <>
-constexpr Encoder kEncoderOf<fmt::IQ4_XS> = {each_block<fmt::IQ4_XS, encode_iq4_xs>, 300'000};
-template <> constexpr Encoder kEncoderOf<fmt::BF16> = {each_block<fmt::BF16, encode_bf16>, 1000};
-template <>
-constexpr Encoder kEncoderOf<fmt::TQ1_0> = {each_block<fmt::TQ1_0, encode_tq1_0>, 10'000};
-template <>
-constexpr Encoder kEncoderOf<fmt::TQ2_0> = {each_block<fmt::TQ2_0, encode_tq2_0>, 10'000};
-template <>
-constexpr Encoder kEncoderOf<fmt::MXFP4> = {each_block<fmt::MXFP4, encode_mxfp4>, 40'000};
-template <>
-constexpr Encoder kEncoderOf<fmt::NVFP4> = {each_block<fmt::NVFP4, encode_nvfp4>, 40'000};
-template <> constexpr Encoder kEncoderOf<fmt::Q1_0> = {each_block<fmt::Q1_0, encode_q1_0>, 4000};
-template <> constexpr Encoder kEncoderOf<fmt::Q2_0> = {each_block<fmt::Q2_0, encode_q2_0>, 4000};
-template <>
-constexpr Encoder kEncoderOf<fmt::IQ2_XXS> = {each_block<fmt::IQ2_XXS, encode_iq2_xxs>, 400'000};
-template <>
-constexpr Encoder kEncoderOf<fmt::IQ2_XS> = {each_block<fmt::IQ2_XS, encode_iq2_xs>, 1'000'000};
-template <>
-constexpr Encoder kEncoderOf<fmt::IQ2_S> = {each_block<fmt::IQ2_S, encode_iq2_s>, 400'000};
-template <>
-constexpr Encoder kEncoderOf<fmt::IQ3_XXS> = {each_block<fmt::IQ3_XXS, encode_iq3_xxs>, 500'000};
-template <>
-constexpr Encoder kEncoderOf<fmt::IQ3_S> = {each_block<fmt::IQ3_S, encode_iq3_s>, 400'000};
-template <>
-constexpr Encoder kEncoderOf<fmt::IQ1_S> = {each_block<fmt::IQ1_S, encode_iq1_s>, 400'000};
-template <>
-constexpr Encoder kEncoderOf<fmt::IQ1_M> = {each_block<fmt::IQ1_M, encode_iq1_m>, 1'000'000};
+#define ENCODER(NAME, VALUE_PS, ...)                                                               \
+    template <>                                                                                    \
+    constexpr Encoder kEncoderOf<fmt::NAME> = {each_block<fmt::NAME, __VA_ARGS__>, VALUE_PS};
+ENCODER(F32, 500, encode_f32)
+ENCODER(F16, 2000, encode_f16)
+ENCODER(Q4_0, 100'000, encode_signed<fmt::Q4_0, 8>)
+ENCODER(Q4_1, 300'000, encode_line<fmt::Q4_1, 15>)
+ENCODER(Q5_0, 100'000, encode_signed<fmt::Q5_0, 16>)
+ENCODER(Q5_1, 300'000, encode_line<fmt::Q5_1, 31>)
+ENCODER(Q8_0, 4000, encode_q8_0)
+ENCODER(Q2_K, 300'000, encode_q2_k)
+ENCODER(Q3_K, 200'000, encode_q3_k)
+ENCODER(Q4_K, 300'000, encode_q4_k)
+ENCODER(Q5_K, 300'000, encode_q5_k)
+ENCODER(Q6_K, 100'000, encode_q6_k)
+ENCODER(IQ4_NL, 300'000, encode_iq4_nl)
+ENCODER(IQ4_XS, 300'000, encode_iq4_xs)
+ENCODER(BF16, 1000, encode_bf16)
+ENCODER(TQ1_0, 10'000, encode_tq1_0)
+ENCODER(TQ2_0, 10'000, encode_tq2_0)
+ENCODER(MXFP4, 40'000, encode_mxfp4)
+ENCODER(NVFP4, 40'000, encode_nvfp4)
+ENCODER(Q1_0, 4000, encode_q1_0)
+ENCODER(Q2_0, 4000, encode_q2_0)
+ENCODER(IQ2_XXS, 400'000, encode_iq2_xxs)
+ENCODER(IQ2_XS, 1'000'000, encode_iq2_xs)
+ENCODER(IQ2_S, 400'000, encode_iq2_s)
+ENCODER(IQ3_XXS, 500'000, encode_iq3_xxs)
+ENCODER(IQ3_S, 400'000, encode_iq3_s)
+ENCODER(IQ1_S, 400'000, encode_iq1_s)
+ENCODER(IQ1_M, 1'000'000, encode_iq1_m)
+#undef ENCODER
 
 // Without branches, so that the compiler may vectorize it.
 bool all_finite(const float *x, size_t n) {

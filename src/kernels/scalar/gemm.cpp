@@ -2,4 +2,4 @@
 // SPDX-License-Identifier: MIT
 #define GGUFX_PRECISE false
 #define GGUFX_FAMILY kGemm
-#include "kernels/scalar/gemm_array.hpp"
+#include "kernels/scalar/gemm.hpp"

@@ -1,13 +1,16 @@
 // Blocked products (n >= 4 columns) with integer activations: reference definition C3, one chain
 // per output. A block is decoded once for all columns; accumulators are in y. Each precision is a
 // separate object file (gemm.cpp, gemm_precise.cpp).
+// The including file defines:
+//   GGUFX_PRECISE   true for 15-bit activations
+//   GGUFX_FAMILY    name of the table
 // SPDX-License-Identifier: MIT
-#pragma once
-
+#include "kernels/loops/families.hpp"
 #include "kernels/scalar/canonical.hpp"
 #include "kernels/table.hpp"
 
-namespace ggufx::kernels::scalar {
+namespace ggufx::kernels {
+namespace scalar {
 namespace {
 
 // Q2_K and Q3_K include the sub-scale in the integer sum; other groups of 16 have one FMA each.
@@ -87,4 +90,14 @@ template <class F, bool Precise> void gemm(Out y, Rows w, const GemmAct &act, Sc
 }
 
 } // namespace
-} // namespace ggufx::kernels::scalar
+} // namespace scalar
+
+constexpr Family<Gemm> scalar::GGUFX_FAMILY = for_types<Gemm>([]<class F, Kind K>() -> Gemm {
+    constexpr bool precise = GGUFX_PRECISE;
+    if constexpr (K == Kind::Quantized)
+        return {packed_bytes<precise>, pack<precise>, gemm<F, precise>, 1, 1};
+    else
+        return {};
+});
+
+} // namespace ggufx::kernels

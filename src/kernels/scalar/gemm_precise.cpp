@@ -2,4 +2,4 @@
 // SPDX-License-Identifier: MIT
 #define GGUFX_PRECISE true
 #define GGUFX_FAMILY kGemmPrecise
-#include "kernels/scalar/gemm_array.hpp"
+#include "kernels/scalar/gemm.hpp"

@@ -115,16 +115,15 @@ constexpr KvEncodeFn kEncode[kKvEncodings] = {
     encode<KvKind::tq3_0, encode_blocks<encode_tq3_block_fitted>>,
 };
 
-constexpr KvDecodeFn kDecode[kKvKinds] = {decode<0>,  decode<1>,  decode<2>,  decode<3>, decode<4>,
-                                          decode<5>,  decode<6>,  decode<7>,  decode<8>, decode<9>,
-                                          decode<10>, decode<11>, decode<12>, decode<13>};
+constexpr auto kDecode = for_kv_kinds<KvDecodeFn>(
+    []<KvKind K>() -> KvDecodeFn { return decode<static_cast<uint32_t>(K)>; });
 
 } // namespace
 } // namespace scalar
 
 const KvEncoders kScalarKvEncoders = {scalar::load_rows, scalar::load_columns, scalar::to_halves,
                                       scalar::centre,    scalar::rotate,       scalar::kEncode,
-                                      scalar::kDecode};
+                                      scalar::kDecode.of};
 
 } // namespace kernels
 } // namespace ggufx

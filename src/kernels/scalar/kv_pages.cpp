@@ -222,15 +222,14 @@ void merge(float *total, const float *chunk, float a, float b, uint32_t n) {
 template <uint32_t K>
 constexpr KvKernels kKind = {{score<K, 1>, score<K, 2>, score<K, 4>},
                              {accumulate<K, 1>, accumulate<K, 2>, accumulate<K, 4>}};
-constexpr KvKernels kKinds[kKvKinds] = {kKind<0>,  kKind<1>,  kKind<2>,  kKind<3>, kKind<4>,
-                                        kKind<5>,  kKind<6>,  kKind<7>,  kKind<8>, kKind<9>,
-                                        kKind<10>, kKind<11>, kKind<12>, kKind<13>};
+constexpr auto kKinds =
+    for_kv_kinds<KvKernels>([]<KvKind K>() { return kKind<static_cast<uint32_t>(K)>; });
 
 } // namespace
 } // namespace scalar
 
 const KvPages scalar::kKvPages = {
-    &kScalarKvEncoders, scalar::kKinds,    scalar::weigh,       scalar::scale,  scalar::merge,
+    &kScalarKvEncoders, scalar::kKinds.of, scalar::weigh,       scalar::scale,  scalar::merge,
     scalar::kv_pack,    scalar::kv_rotate, scalar::kv_unrotate, scalar::kv_dot, false};
 
 } // namespace kernels

@@ -2,4 +2,4 @@
 // SPDX-License-Identifier: MIT
 #define GGUFX_PRECISE false
 #define GGUFX_FAMILY kMatvec
-#include "kernels/scalar/matvec_array.hpp"
+#include "kernels/scalar/matvec.hpp"

@@ -1,12 +1,15 @@
 // Row-wise products (n = 1..3 columns) with integer activations: reference definition C2, one value
 // at a time. Each precision is a separate object file (matvec.cpp, matvec_precise.cpp).
+// The including file defines:
+//   GGUFX_PRECISE   true for 15-bit activations
+//   GGUFX_FAMILY    name of the table
 // SPDX-License-Identifier: MIT
-#pragma once
-
+#include "kernels/loops/families.hpp"
 #include "kernels/scalar/canonical.hpp"
 #include "kernels/table.hpp"
 
-namespace ggufx::kernels::scalar {
+namespace ggufx::kernels {
+namespace scalar {
 namespace {
 
 // Adds the minimum term of block b, the j-th 32 values of blk.
@@ -52,4 +55,13 @@ template <class F, bool Precise> void matvec(Out y, Rows w, const Act *act, size
 }
 
 } // namespace
-} // namespace ggufx::kernels::scalar
+} // namespace scalar
+
+constexpr Family<Matvec> scalar::GGUFX_FAMILY = for_types<Matvec>([]<class F, Kind K>() -> Matvec {
+    if constexpr (K == Kind::Quantized)
+        return {pack_column<GGUFX_PRECISE>, matvec<F, GGUFX_PRECISE>};
+    else
+        return {};
+});
+
+} // namespace ggufx::kernels

@@ -2,4 +2,4 @@
 // SPDX-License-Identifier: MIT
 #define GGUFX_PRECISE true
 #define GGUFX_FAMILY kMatvecPrecise
-#include "kernels/scalar/matvec_array.hpp"
+#include "kernels/scalar/matvec.hpp"
