@@ -19,7 +19,4 @@ struct PlanSums {
 // n_experts 0: no mixture of experts. Throws overflow.
 PlanSums sum_plan(const Plan &plan, uint64_t n_experts, uint64_t n_used_experts);
 
-// Returns the RMS of a type's error relative to the RMS of the input; 0 for lossless types.
-double type_error(uint32_t type, bool weighed);
-
 } // namespace ggufx::job

@@ -12,7 +12,6 @@ namespace ggufx::kv {
 constexpr uint64_t kChunkTokens = 512; // a page belongs to the chunk of its first token
 constexpr uint32_t kRows = kernels::kKvRows;
 constexpr uint32_t kMostGroups = 32; // processed at a time
-constexpr uint32_t kManyGroups = 3;  // groups of one head that share a decoded page, at least
 // Bases of the sums over values: that of the given values, and that of the stream's type.
 constexpr uint32_t kSums = 2;
 enum SumBasis : uint32_t { kOwnBasis, kTypeBasis };
@@ -124,33 +123,42 @@ private:
 // plain form, not the encoded one. `behind`: end of the track's pages.
 bool stands_in(const PageRef &page, const PageRef *behind, const Row &row);
 
-// ---- functions by file -------------------------------------------------------------------------
+// ---- attend_rounds.cpp -------------------------------------------------------------------------
 
-// attend_query.cpp. Fills a group and packs its queries; index < call.n_groups().
-void prepare_group(const AttendCall &call, size_t index, Group &group, AttendLocal &local);
-// Returns the position of token `index` of the sequence, which must be held.
-int32_t position_of_token(const Track &track, uint64_t index);
-Span span_of(const AttendCall &call, int64_t position); // positions that a query there sees
-// attend_rounds.cpp: runs all groups. Errors: CANCELLED, or the failure of the executor.
+// Runs all groups. Errors: CANCELLED, or the failure of the executor.
 Status run_groups(const AttendCall &call, const AttendShape &shape, const AttendSpace &space,
                   Failure *failure);
+
+// ---- attend_query.cpp --------------------------------------------------------------------------
+
+// Fills a group and packs its queries; index < call.n_groups().
+void prepare_group(const AttendCall &call, size_t index, Group &group, AttendLocal &local);
 // Packs query rows; sets not_finite[r] for rows with a NaN or infinity.
 void pack_query(const AttendCall &call, const Group &group, int32_t delta, PackedQuery &out,
                 float *vector, bool not_finite[kRows]);
-// attend_pages.cpp: runs n groups over the pages of a chunk, counted from the first chunk that the
-// track holds. Pages ascend; the heads of a page go in memory order.
+// Returns the position of token `index` of the sequence, which must be held.
+int32_t position_of_token(const Track &track, uint64_t index);
+Span span_of(const AttendCall &call, int64_t position); // positions that a query there sees
+
+// ---- attend_pages.cpp --------------------------------------------------------------------------
+
+// Runs n groups over the pages of a chunk, counted from the first chunk that the track holds. Pages
+// ascend; the heads of a page go in memory order.
 void attend_chunk(const AttendCall &call, const Group *groups, size_t n, size_t chunk,
                   RowSums *sums, AttendLocal &local);
 size_t chunks_of(const Track &track);
-// attend_softmax.cpp. Merging of chunks, and results.
-void clear_sums(RowSums &sums);
-void merge_chunk(const AttendCall &call, Group &group, const RowSums &chunk);
-void finish_group(const AttendCall &call, Group &group, AttendLocal &local);
+
+// ---- attend_softmax.cpp ------------------------------------------------------------------------
+
 // Turns scores into softmax weights, row by row, and rescales earlier sums if the reference
 // changes. Rows without a visible token get zeros.
 void weigh_rows(const AttendCall &call, const Group &group, const PageRef &page,
                 const Visible &seen, SumBasis basis, float *s, RowSums &sums);
 // Returns the sums of a basis, set to zeros at the first use.
 float *sums_of(const AttendCall &call, const Group &group, SumBasis basis, RowSums &sums);
+void clear_sums(RowSums &sums);
+// Merging of chunks, and results.
+void merge_chunk(const AttendCall &call, Group &group, const RowSums &chunk);
+void finish_group(const AttendCall &call, Group &group, AttendLocal &local);
 
 } // namespace ggufx::kv

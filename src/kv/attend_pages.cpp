@@ -9,6 +9,8 @@ namespace {
 
 using namespace kernels;
 
+constexpr uint32_t kManyGroups = 3; // groups of one head that share a decoded page, at least
+
 // Returns whether values of encoded pages are summed in the basis of their type.
 bool sums_in_type_basis(const Layer &layer) {
     return layer.v->transform != KvTransform::none ||
@@ -41,8 +43,8 @@ uint32_t value_coordinates(const AttendCall &call, const TypeOps &k_type) {
     return k_type.is_float() ? n : padded_values(k_type, n);
 }
 
-// Decodes a page of keys, in one of its forms, as an F32 page of values in the basis of the sums,
-// for the kernels of float values. A page is decoded once for consecutive groups.
+// Decodes a page of keys, in one of its forms, as an F32 page of values in the basis of the sums.
+// Kernels of float values read it. A page is decoded once for consecutive groups.
 const uint8_t *values_of_keys(const AttendCall &call, const PageRef &page, const Block &block,
                               uint32_t head, AttendLocal &local) {
     const BlockShape &shape = call.layer->shape[block.form];

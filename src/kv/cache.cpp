@@ -146,8 +146,8 @@ uint64_t reserved_tokens(const Layer &layer, const Track &track, uint64_t n_toke
     return appended_tokens(layer, n_tokens > track.n_tokens ? n_tokens - track.n_tokens : 0);
 }
 
-} // namespace
-
+// Reserves a track for n_tokens, with the table of its rollback point. New blocks become spare
+// ones. Errors: MEMORY, CAPACITY.
 Status reserve_track(const Cache::State &state, Layer &layer, Track &track, uint64_t n_tokens) {
     const Status status =
         prepare(state, layer, track, reserved_tokens(layer, track, n_tokens), Steps::small);
@@ -155,6 +155,8 @@ Status reserve_track(const Cache::State &state, Layer &layer, Track &track, uint
     return grow_rollback_point(*state.host, layer, track, track.table_size) ? status
                                                                             : Status::memory;
 }
+
+} // namespace
 
 Status reserve_loaded(const Cache::State &state, Layer &layer, Track &track, uint64_t n_tokens) {
     const Track empty{};

@@ -86,6 +86,8 @@ void end_rollback_point(const Cache::State &state, Layer &layer, Track &track, b
     mark.has_last = false;
 }
 
+namespace {
+
 void set_rollback_point(const Cache::State &state, Layer &layer, Track &track) {
     end_rollback_point(state, layer, track, true);
     RollbackPoint &mark = track.mark;
@@ -99,6 +101,8 @@ void set_rollback_point(const Cache::State &state, Layer &layer, Track &track) {
     mark.has_last = last != nullptr;
     mark.last_index = last ? last->index : 0;
 }
+
+} // namespace
 
 // Pages of the rollback point are in two places. Those that a window has dropped since are in the
 // mark, the others at the start of the track.

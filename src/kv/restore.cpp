@@ -11,6 +11,14 @@ namespace ggufx::kv {
 
 namespace {
 
+constexpr uint32_t kOldestSnapshot = 1;
+
+// Header of a page, before its bytes.
+struct PageHead {
+    uint32_t form, first, n;
+    int32_t delta;
+};
+
 // Returns whether no 16-bit float has an exponent of all ones (`exponent`).
 bool halves_finite(const uint8_t *data, size_t bytes, uint32_t exponent) {
     bool finite = true;

@@ -13,6 +13,11 @@ namespace ggufx::kv {
 
 namespace {
 
+constexpr uint32_t kVInK = 0x80000000u; // flag in the word of head_dim_v, which is far smaller
+// Flag in the word of rope_style: a checksum of the frequencies replaces base and scale.
+constexpr uint32_t kOwnFrequencies = 0x80000000u;
+constexpr uint32_t kWindowKindShift = 2; // in the word of a layer's centering flags
+
 constexpr size_t kLine = 64; // bytes; pages are whole lines
 
 // Masks of the bits of a page that belong to given slots, by the layout of kernels/kv_page.hpp, 64

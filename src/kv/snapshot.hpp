@@ -9,13 +9,9 @@
 namespace ggufx::kv {
 
 constexpr char kSnapshotMagic[9] = "GGUFXKV\n";
-constexpr uint32_t kSnapshotVersion = 2, kOldestSnapshot = 1;
+constexpr uint32_t kSnapshotVersion = 2;
 // Calibration of the encoded pages of a sequence in a layer: none, learned, or given by the caller.
 enum CentringFlag : uint32_t { kNotCentred, kLearned, kGiven };
-constexpr uint32_t kVInK = 0x80000000u; // flag in the word of head_dim_v, which is far smaller
-// Flag in the word of rope_style: a checksum of the frequencies replaces base and scale.
-constexpr uint32_t kOwnFrequencies = 0x80000000u;
-constexpr uint32_t kWindowKindShift = 2; // in the word of a layer's centering flags
 
 // Named numbers that must be equal in the snapshot and the cache.
 struct Identity {
@@ -26,12 +22,6 @@ struct Identity {
     bool is_type(uint32_t index) const; // the id of a type of keys or values
 
     static constexpr uint32_t kShared = 11, kPerLayer = 4;
-};
-
-// Header of a page, before its bytes.
-struct PageHead {
-    uint32_t form, first, n;
-    int32_t delta;
 };
 
 } // namespace ggufx::kv

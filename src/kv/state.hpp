@@ -254,10 +254,8 @@ Status prepare(const Cache::State &state, Layer &layer, Track &track, uint64_t n
 void drop_all_spares(const Cache::State &state, Layer &layer, const Track *but, size_t keep);
 // Returns the pages for which a layer with a limit has room.
 uint64_t layer_room(const Cache::State &state, uint32_t layer);
-// Reserves a track for n_tokens, with the table of its rollback point. New blocks become spare
-// ones. Errors: MEMORY, CAPACITY.
-Status reserve_track(const Cache::State &state, Layer &layer, Track &track, uint64_t n_tokens);
-// Reserves a loaded track as if it were empty: it may be cut to nothing and filled again.
+// Reserves a loaded track as if it were empty: it may be cut to nothing and filled again. New
+// blocks become spare ones. Errors: MEMORY, CAPACITY.
 Status reserve_loaded(const Cache::State &state, Layer &layer, Track &track, uint64_t n_tokens);
 // Returns the last page if tokens can be appended to it, else null. Its slots end at page_limit().
 PageRef *open_page(const Cache::State &state, const Layer &layer, Track &track);
@@ -314,7 +312,6 @@ void settle_track(const Cache::State &state, Layer &layer, Track &track);
 void trim_plain(const Cache::State &state, Layer &layer, Track &track);
 // Grows the table of the rollback point, for pages that a window may drop. False: no memory.
 bool grow_rollback_point(const Host &host, const Layer &layer, Track &track, size_t n_pages);
-void set_rollback_point(const Cache::State &state, Layer &layer, Track &track);
 // Ends the call. `forget`: also releases the plain form that cuts into its first page would use.
 void end_rollback_point(const Cache::State &state, Layer &layer, Track &track, bool forget);
 void restore_rollback_point(const Cache::State &state, Layer &layer, Track &track);

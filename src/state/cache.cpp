@@ -10,6 +10,23 @@ namespace ggufx::state {
 
 namespace {
 
+// Sets the offsets of a layer whose floats begin at *at, and advances *at. Returns false if they
+// are too many to count.
+bool place_layer(const LayerShape &shape, Layer *layer, uint64_t *at) {
+    constexpr uint64_t kAlignFloats = kAlign / sizeof(float);
+    constexpr uint64_t kMost = SIZE_MAX / sizeof(float);
+    uint64_t tail = 0, state = *at, end = 0;
+    if (!checked::mul(&tail, shape.tail_rows, shape.tail_values)) return false;
+    if (!checked::add(&state, *at, tail) || !checked::round_up(&state, state, kAlignFloats) ||
+        !checked::add(&end, state, shape.state_values) ||
+        !checked::round_up(&end, end, kAlignFloats) || end > kMost)
+        return false;
+    *layer = {shape, static_cast<size_t>(*at), static_cast<size_t>(state),
+              static_cast<size_t>(tail), static_cast<size_t>(shape.state_values)};
+    *at = end;
+    return true;
+}
+
 // Limit of layers * sequences, as in kv.
 constexpr uint64_t kMostTracks = 4194304;
 
@@ -97,21 +114,6 @@ void build(StateCache::State &s, const Config &config) {
 }
 
 } // namespace
-
-bool place_layer(const LayerShape &shape, Layer *layer, uint64_t *at) {
-    constexpr uint64_t kAlignFloats = kAlign / sizeof(float);
-    constexpr uint64_t kMost = SIZE_MAX / sizeof(float);
-    uint64_t tail = 0, state = *at, end = 0;
-    if (!checked::mul(&tail, shape.tail_rows, shape.tail_values)) return false;
-    if (!checked::add(&state, *at, tail) || !checked::round_up(&state, state, kAlignFloats) ||
-        !checked::add(&end, state, shape.state_values) ||
-        !checked::round_up(&end, end, kAlignFloats) || end > kMost)
-        return false;
-    *layer = {shape, static_cast<size_t>(*at), static_cast<size_t>(state),
-              static_cast<size_t>(tail), static_cast<size_t>(shape.state_values)};
-    *at = end;
-    return true;
-}
 
 StateCache *StateCache::create(Ref<Host> host, const Config &config) {
     const Sizes sizes = sizes_of(config);

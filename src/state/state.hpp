@@ -71,10 +71,6 @@ struct StateCache::State {
     }
 };
 
-// Sets the offsets of a layer whose floats begin at *at, and advances *at. Returns false if they
-// are too many to count.
-bool place_layer(const LayerShape &shape, Layer *layer, uint64_t *at);
-
 // Replaces the committed slot of a sequence, and its length. Takes over the caller's reference to
 // `slot`.
 void set_committed(StateCache::State &state, Sequence &sequence, uint32_t slot, uint64_t n_tokens);
