@@ -54,58 +54,80 @@ struct WindowRope {
 class Keys;
 
 struct ArchConfig {
-    NormKind norm = NormKind::rms;
-    RopeStyle rope = RopeStyle::halves;
-    Act act = Act::silu;
-    NormOrder order = NormOrder::before;
-    bool first_norm = true; // the first layer has an attn_norm
-    bool causal = true;     // causal attention; a key may turn it off
-    bool logits = true;     // the model predicts a next token; otherwise it only makes embeddings
-    bool plain_ffn = false; // without a gate: act(up x)
-    Recurrent recurrent = Recurrent::delta;
-    HeadNorm qk_norm = HeadNorm::shared;
-    bool norm_rotated = false;               // norms of q and k come after RoPE
-    bool unit_rotated = false;               // RMS norm without weights on q and k after RoPE
-    float alibi = 0;                         // largest ALiBi bias; 0: none
-    bool post_norms = false;                 // post_attention_norm and post_ffw_norm on the outputs
-    const char *ffn_norm = "ffn_norm";       // before the feed-forward network
-    const char *output_norm = "output_norm"; // null: none
-    bool gated_query = false;                // attn_q has a gate after each head's query
-    Squash attention_gate = Squash::none;    // multiplies the attention output, from attn_gate x
-    bool shared_gate = false;                // sigmoid(ffn_gate_inp_shexp x) on the shared expert
-    bool keys_as_values = false; // without attn_v, values are the keys before their norm
-    bool value_norm = false;     // RMS norm without weights on values
-    Experts experts;
-    Names needs = {};     // required tensors of attention, besides the matrices
-    Names ffn_needs = {}; // required tensors of a dense network, besides the matrices
-    // Pooling of rerankers and the activation between their two matrices. Pooling none: the last
-    // token with causal attention, else the first.
-    Pooling rank_pooling = Pooling::none;
-    bool rank_gelu = false;    // GELU instead of tanh
-    bool rank_softmax = false; // over the scores
+    struct {
+        NormKind kind = NormKind::rms;
+        NormOrder order = NormOrder::before;
+        bool first = true;                  // the first layer has an attn_norm
+        bool post = false;                  // post_attention_norm and post_ffw_norm on the outputs
+        const char *ffn = "ffn_norm";       // before the feed-forward network
+        const char *output = "output_norm"; // null: none
+    } norms;
 
-    // Returns the layer whose keys and values a layer reads; empty: its own.
-    std::function<uint32_t(uint32_t layer)> shares;
-    LayerTest rotates;    // layers with RoPE; empty: all
-    uint32_t window = 0;  // 0: none
-    bool chunked = false; // the window starts at a multiple of its length
-    LayerTest has_window; // layers with a window; empty: all, if there is a window
-    WindowRope window_rope;
-    bool half_rope = false;   // layers without a window rotate half of the dimensions that the key
-                              // gives
-    bool both_mixers = false; // attention and a recurrent mixer in each layer
-    bool time_step_norms = false; // Mamba-1: norms of time steps, b and c
-    bool plain_mamba = false;     // Mamba-2: the convolution's bias and the norm are optional
+    struct {
+        RopeStyle style = RopeStyle::halves;
+        LayerTest layers;   // layers with RoPE; empty: all
+        WindowRope windows; // RoPE of layers with a window
+        bool half = false;  // layers without a window rotate half of the dimensions that the key
+                            // gives
+    } rope;
 
-    float embedding_scale = 1, residual_scale = 1, logit_scale = 1;
-    float attention_scale = 0;  // 0: 1 / sqrt(head_dim_k)
-    float attention_factor = 1; // multiplies the attention output that is added to the residual
-                                // stream
-    float shared_factor = 1;    // multiplies the sum of the experts and the shared expert
-    float attention_cap = 0, logit_cap = 0;
+    struct {
+        bool causal = true; // causal attention; a key may turn it off
+        HeadNorm qk_norm = HeadNorm::shared;
+        bool norm_rotated = false;   // norms of q and k come after RoPE
+        bool unit_rotated = false;   // RMS norm without weights on q and k after RoPE
+        bool value_norm = false;     // RMS norm without weights on values
+        bool keys_as_values = false; // without attn_v, values are the keys before their norm
+        bool gated_query = false;    // attn_q has a gate after each head's query
+        Squash gate = Squash::none;  // multiplies the attention output, from attn_gate x
+        float scale = 0;             // 0: 1 / sqrt(head_dim_k)
+        float cap = 0;
+        float factor = 1; // multiplies the attention output that is added to the residual stream
+        float alibi = 0;  // largest ALiBi bias; 0: none
+        Names needs = {}; // required tensors, besides the matrices
+        // Returns the layer whose keys and values a layer reads; empty: its own.
+        std::function<uint32_t(uint32_t layer)> shares;
+    } attention;
+
+    struct {
+        uint32_t tokens = 0;  // 0: none
+        bool chunked = false; // the window starts at a multiple of its length
+        LayerTest layers;     // layers with a window; empty: all, if there is a window
+    } window;
+
     // Queries are multiplied by 1 + scale * log(floor((position + offset) / floor) + 1).
-    float temperature_scale = 0, temperature_floor = 0, temperature_offset = 0;
-    LayerTest tempers; // layers with this scale; empty: all, if the scale is not 0
+    struct {
+        float scale = 0, floor = 0, offset = 0;
+        LayerTest layers; // layers with this scale; empty: all, if the scale is not 0
+    } temperature;
+
+    struct {
+        Act act = Act::silu;
+        bool plain = false;       // without a gate: act(up x)
+        Names needs = {};         // required tensors of a dense network, besides the matrices
+        bool shared_gate = false; // sigmoid(ffn_gate_inp_shexp x) on the shared expert
+        float shared_factor = 1;  // multiplies the sum of the experts and the shared expert
+    } ffn;
+    Experts experts;
+
+    struct {
+        Recurrent kind = Recurrent::delta;
+        bool both_mixers = false;     // attention and a recurrent mixer in each layer
+        bool time_step_norms = false; // Mamba-1: norms of time steps, b and c
+        bool plain = false;           // Mamba-2: the convolution's bias and the norm are optional
+    } recurrent;
+
+    struct {
+        bool logits = true; // the model predicts a next token; otherwise it only makes embeddings
+        float scale = 1, cap = 0;
+        // Pooling of rerankers and the activation between their two matrices. Pooling none: the
+        // last token with causal attention, else the first.
+        Pooling rank_pooling = Pooling::none;
+        bool rank_gelu = false;    // GELU instead of tanh
+        bool rank_softmax = false; // over the scores
+    } output;
+
+    float embedding_scale = 1, residual_scale = 1;
 };
 
 // Sets the temperature of queries beyond the model's original context, from the keys.

@@ -23,23 +23,23 @@ public:
         require();
         project(h);
         gate(h);
-        if (!t_.norm_rotated) norms();
+        if (!t_.attention.norm_rotated) norms();
         rotate();
-        if (t_.norm_rotated) norms();
+        if (t_.attention.norm_rotated) norms();
         temper();
         const View a = attend();
         if (!gate_.none()) b_.emit(with_gate(a));
         const View all =
             b_.whole(a, uint64_t{all_heads_} * dim_v_, b_.borders(partition_.borders, dim_v_));
         const View out = b_.linear(all, {"attn_output", b_.n_embd(), Role::attn_output});
-        if (t_.attention_factor != 1) b_.emit(op::Scale{out, t_.attention_factor});
+        if (t_.attention.factor != 1) b_.emit(op::Scale{out, t_.attention.factor});
         return out;
     }
 
 private:
     void read_heads();
     void require() const;
-    bool own() const { return !t_.shares || t_.shares(layer_) == layer_; }
+    bool own() const { return !t_.attention.shares || t_.attention.shares(layer_) == layer_; }
     void project(View h);
     void project_query(View h);
     void query_with_gate();
@@ -72,8 +72,8 @@ private:
 void Attention::read_heads() {
     constexpr const char *heads = "attention.head_count", *kv_heads = "attention.head_count_kv";
     constexpr const char *length = "attention.key_length", *dims = "rope.dimension_count";
-    windowed_ = t_.window > 0 && (!t_.has_window || t_.has_window(layer_));
-    turns_ = t_.rope != RopeStyle::none && (!t_.rotates || t_.rotates(layer_));
+    windowed_ = t_.window.tokens > 0 && (!t_.window.layers || t_.window.layers(layer_));
+    turns_ = t_.rope.style != RopeStyle::none && (!t_.rope.layers || t_.rope.layers(layer_));
     all_heads_ = keys_.count_at(heads, layer_, {1, kMaxHeads});
     all_kv_heads_ = keys_.count_at_or(kv_heads, layer_, {1, kMaxHeads}, all_heads_);
     if (all_heads_ % all_kv_heads_) keys_.reject(kv_heads, "does not divide the number of heads");
@@ -91,7 +91,7 @@ void Attention::read_heads() {
     rope_dims_ = keys_.count_or(dims, {0, kMaxHeadDim}, dim_k_);
     if (windowed_)
         rope_dims_ = keys_.count_or("rope.dimension_count_swa", {0, kMaxHeadDim}, rope_dims_);
-    else if (t_.half_rope)
+    else if (t_.rope.half)
         rope_dims_ /= 2;
     if (rope_dims_ % 2 || rope_dims_ > dim_k_) keys_.reject(dims, "is odd or larger than a head");
     turns_ = turns_ && rope_dims_ > 0;
@@ -104,7 +104,7 @@ void Attention::require() const {
     Names needs = {};
     size_t n = 0;
     const bool fused = b_.has("attn_qkv");
-    for (const char *name : t_.needs) {
+    for (const char *name : t_.attention.needs) {
         if (!name || (!own() && std::string_view(name).substr(0, 6) == "attn_k")) continue;
         const std::string_view text(name);
         const bool of_three =
@@ -139,12 +139,13 @@ void Attention::project(View h) {
              Role::attn_v}};
         b_.rows(out, h, list, 3);
     } else {
-        const uint64_t q = t_.gated_query ? 2 * k : k;
+        const uint64_t q = t_.attention.gated_query ? 2 * k : k;
         const Rows list[] = {
             {"attn_q", all_heads_ * q, partition_.first * q, heads_ * q, Role::attn_q},
             {"attn_k", all_kv_heads_ * k, partition_.first_kv * k, kv_heads_ * k, Role::attn_k},
             {"attn_v", all_kv_heads_ * v, partition_.first_kv * v, kv_heads_ * v, Role::attn_v}};
-        const bool has_values = !t_.keys_as_values || b_.has("attn_v") || dim_v_ != dim_k_;
+        const bool has_values =
+            !t_.attention.keys_as_values || b_.has("attn_v") || dim_v_ != dim_k_;
         b_.rows(out, h, list, has_values ? 3 : 2);
         if (!has_values) { // values are the keys before their norm
             out[2] = b_.buffer(kv_heads_ * v);
@@ -154,8 +155,8 @@ void Attention::project(View h) {
     q_ = out[0];
     k_ = out[1];
     v_ = out[2];
-    if (t_.gated_query && q_.width == 2 * heads_ * k) query_with_gate();
-    if (t_.value_norm) b_.norm_by(v_, v_, kNoIndex, kv_heads_);
+    if (t_.attention.gated_query && q_.width == 2 * heads_ * k) query_with_gate();
+    if (t_.attention.value_norm) b_.norm_by(v_, v_, kNoIndex, kv_heads_);
 }
 
 // Projects queries and gates: per head dim_k values of the query, then as many of the gate.
@@ -168,7 +169,7 @@ void Attention::query_with_gate() {
 
 // Projects the gate by its own matrix: one gate per output value, or one per head.
 void Attention::gate(View h) {
-    if (t_.attention_gate == Squash::none || !b_.has("attn_gate")) return;
+    if (t_.attention.gate == Squash::none || !b_.has("attn_gate")) return;
     const bool by_head = b_.binder().rows_of({layer_, "attn_gate"}) == all_heads_;
     const uint64_t n = by_head ? 1 : dim_v_; // gates per head
     const Rows rows = {"attn_gate", all_heads_ * n, partition_.first * n, heads_ * n};
@@ -176,22 +177,22 @@ void Attention::gate(View h) {
 }
 
 op::Gate Attention::with_gate(View a) const {
-    if (t_.attention_gate == Squash::none) return {a, gate_, heads_, 2 * dim_k_, false};
-    if (gate_.width == heads_) return {a, gate_, heads_, 1, true, t_.attention_gate};
-    return {a, gate_, 1, 0, false, t_.attention_gate};
+    if (t_.attention.gate == Squash::none) return {a, gate_, heads_, 2 * dim_k_, false};
+    if (gate_.width == heads_) return {a, gate_, heads_, 1, true, t_.attention.gate};
+    return {a, gate_, 1, 0, false, t_.attention.gate};
 }
 
 // Norm over the heads of all ranks; each rank keeps its own.
 void Attention::norm_of_all(View x, const char *name, const Heads &heads) {
     const View all = b_.whole(x, uint64_t{heads.all} * dim_k_, b_.borders(heads.borders, dim_k_));
-    b_.norm(all, all, name, t_.norm);
+    b_.norm(all, all, name, t_.norms.kind);
     if (all.buffer == x.buffer) return;
     b_.emit(op::Gather{all.part(heads.first * dim_k_, x.width), x, 1, 0, 0, x.width});
 }
 
 void Attention::head_norm(View x, const char *name, const Heads &heads) {
     if (!b_.has(name)) return;
-    switch (t_.qk_norm) {
+    switch (t_.attention.qk_norm) {
     case HeadNorm::shared:
         b_.norm(x, x, name, NormKind::rms, heads.n);
         break;
@@ -199,7 +200,7 @@ void Attention::head_norm(View x, const char *name, const Heads &heads) {
         norm_of_all(x, name, heads);
         break;
     case HeadNorm::own:
-        b_.norm_parts(x, name, t_.norm, heads.n, heads.first, heads.all);
+        b_.norm_parts(x, name, t_.norms.kind, heads.n, heads.first, heads.all);
         break;
     }
 }
@@ -215,16 +216,17 @@ void Attention::rotate() {
     if (!turns_) return;
     rope_table_ = b_.rope_table(window_rope(keys_, t_, rope_dims_, windowed_));
     const View angles = b_.angles(rope_table_);
-    b_.emit(op::Rotate{q_, angles, heads_, 0, rope_dims_ / 2, t_.rope});
-    if (own()) b_.emit(op::Rotate{k_, angles, kv_heads_, 0, rope_dims_ / 2, t_.rope});
-    if (!t_.unit_rotated) return;
+    b_.emit(op::Rotate{q_, angles, heads_, 0, rope_dims_ / 2, t_.rope.style});
+    if (own()) b_.emit(op::Rotate{k_, angles, kv_heads_, 0, rope_dims_ / 2, t_.rope.style});
+    if (!t_.attention.unit_rotated) return;
     b_.norm_by(q_, q_, kNoIndex, heads_);
     if (own()) b_.norm_by(k_, k_, kNoIndex, kv_heads_);
 }
 
 void Attention::temper() {
-    if (t_.temperature_scale == 0 || (t_.tempers && !t_.tempers(layer_))) return;
-    b_.emit(op::Temperature{q_, t_.temperature_scale, t_.temperature_floor, t_.temperature_offset});
+    if (t_.temperature.scale == 0 || (t_.temperature.layers && !t_.temperature.layers(layer_)))
+        return;
+    b_.emit(op::Temperature{q_, t_.temperature.scale, t_.temperature.floor, t_.temperature.offset});
 }
 
 View Attention::attend() {
@@ -233,16 +235,18 @@ View Attention::attend() {
     attend.k = k_;
     attend.v = v_;
     attend.out = b_.buffer(uint64_t{heads_} * dim_v_);
-    attend.scale = t_.attention_scale;
-    attend.cap = t_.attention_cap;
+    attend.scale = t_.attention.scale;
+    attend.cap = t_.attention.cap;
     attend.sinks = b_.vector_if("attn_sinks", all_heads_);
     if (attend.sinks != kNoIndex) attend.sinks += partition_.first;
     attend.causal = b_.causal(t_);
-    attend.slopes = t_.alibi == 0 ? kNoIndex : b_.slopes(all_heads_, t_.alibi) + partition_.first;
+    attend.slopes = t_.attention.alibi == 0
+                        ? kNoIndex
+                        : b_.slopes(all_heads_, t_.attention.alibi) + partition_.first;
     attend.model_layer = layer_;
     CacheShape shape{heads_, kv_heads_, dim_k_, dim_v_, false, RopeStyle::none, 0, kNoIndex};
     if (rope_table_ != kNoIndex) {
-        shape.style = t_.rope;
+        shape.style = t_.rope.style;
         shape.rope_dims = rope_dims_;
         shape.rope_table = rope_table_;
     }
@@ -252,9 +256,10 @@ View Attention::attend() {
         shape.first_kv_head = partition_.first_kv;
     }
     if (own())
-        b_.cache_layer(&attend, shape, {windowed_ ? t_.window : 0, windowed_ && t_.chunked});
+        b_.cache_layer(&attend, shape,
+                       {windowed_ ? t_.window.tokens : 0, windowed_ && t_.window.chunked});
     else
-        b_.share_layer(&attend, shape, t_.shares(layer_));
+        b_.share_layer(&attend, shape, t_.attention.shares(layer_));
     b_.emit(attend);
     return attend.out;
 }
@@ -264,10 +269,10 @@ View Attention::attend() {
 Rope window_rope(const Keys &keys, const ArchConfig &config, uint32_t dims, bool windowed) {
     Rope rope = read_rope(keys, dims);
     if (!windowed) {
-        if (config.half_rope) rope.divided_dims = 2 * dims;
+        if (config.rope.half) rope.divided_dims = 2 * dims;
         return rope;
     }
-    const WindowRope &w = config.window_rope;
+    const WindowRope &w = config.rope.windows;
     rope.base = keys.number_or("rope.freq_base_swa", 1e-3, 1e30, w.differs ? w.base : rope.base);
     if (!w.differs) return rope;
     if (!w.scaled) {

@@ -34,9 +34,9 @@ LayerTest all_but_first_of(uint32_t n) {
 void temper_by_keys(const Keys &keys, ArchConfig *config) {
     const double scale = keys.number_or("attention.temperature_scale", 0, 1e6, 0);
     if (scale == 0) return;
-    config->temperature_scale = static_cast<float>(scale);
+    config->temperature.scale = static_cast<float>(scale);
     constexpr const char *length = "attention.temperature_length";
-    config->temperature_floor = static_cast<float>(keys.count(
+    config->temperature.floor = static_cast<float>(keys.count(
         keys.has(length) ? length : "rope.scaling.original_context_length", {1, kMaxContext}));
 }
 
@@ -344,7 +344,7 @@ void Builder::begin_layer(uint32_t layer) {
 }
 
 bool Builder::causal(const ArchConfig &config) const {
-    return config.causal && keys_.flag_or("attention.causal", true);
+    return config.attention.causal && keys_.flag_or("attention.causal", true);
 }
 
 // ALiBi slopes: 2^(-largest (h + 1) / n) for the first n heads, a power of two; the slopes of the

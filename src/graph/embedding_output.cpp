@@ -39,10 +39,10 @@ void Builder::begin_part(PartKind part) {
 
 void Builder::output(View x, const ArchConfig &config) {
     begin_part(PartKind::hidden);
-    graph_.hidden = config.output_norm ? normed(x, config.output_norm, config.norm) : x;
+    graph_.hidden = config.norms.output ? normed(x, config.norms.output, config.norms.kind) : x;
     begin_part(PartKind::spread);
     begin_part(PartKind::logits);
-    if (config.logits) logits(graph_.hidden, config);
+    if (config.output.logits) logits(graph_.hidden, config);
     pool(graph_.hidden, config);
 }
 
@@ -65,8 +65,8 @@ void Builder::logits(View h, const ArchConfig &config) {
         epilogue(own, "output", s.first, graph_.shape.n_vocab);
         all_gather(own, logits, s.borders);
     }
-    if (config.logit_scale != 1) emit(op::Scale{logits, config.logit_scale});
-    if (config.logit_cap != 0) emit(op::Cap{logits, config.logit_cap});
+    if (config.output.scale != 1) emit(op::Scale{logits, config.output.scale});
+    if (config.output.cap != 0) emit(op::Cap{logits, config.output.cap});
 }
 
 } // namespace ggufx::model

@@ -283,19 +283,19 @@ static View experts_of(Builder &b, const ArchConfig &t, View h) {
 
 View feed_forward(Builder &b, const ArchConfig &t, View h) {
     if (!has_experts(b)) {
-        b.require(t.ffn_needs);
-        return dense(b, {t.act, "", t.plain_ffn}, h);
+        b.require(t.ffn.needs);
+        return dense(b, {t.ffn.act, "", t.ffn.plain}, h);
     }
     const View out = experts_of(b, t, h);
     if (!b.has("ffn_up_shexp") && !b.has("ffn_down_shexp")) return out;
     const Experts &e = t.experts;
     const View shared = dense(b, {e.act, "_shexp", e.plain, e.shared_limit}, h);
-    if (t.shared_gate) {
+    if (t.ffn.shared_gate) {
         const View gate = b.linear(h, {"ffn_gate_inp_shexp", 1, Role::kept});
         b.emit(op::Gate{shared, gate, 1, 0, true});
     }
     b.add(out, shared);
-    if (t.shared_factor != 1) b.emit(op::Scale{out, t.shared_factor});
+    if (t.ffn.shared_factor != 1) b.emit(op::Scale{out, t.ffn.shared_factor});
     return out;
 }
 

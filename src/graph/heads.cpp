@@ -21,12 +21,12 @@ void Builder::pool(View h, const ArchConfig &config) {
     graph_.pooling =
         static_cast<Pooling>(keys_.count_or(key, {0, static_cast<uint64_t>(Pooling::rank)}, 0));
     graph_.pools = keys_.has(key) || keys_.has(dense) || has("dense_2") || has("cls") ||
-                   has("cls.output") || !config.logits;
+                   has("cls.output") || !config.output.logits;
     begin_part(PartKind::pool);
     const View pooled = buffer(h.width);
     const Pooling plain = graph_.causal ? Pooling::last : Pooling::first;
-    const bool own = config.rank_pooling != Pooling::none;
-    emit(op::Pool{h, pooled, own ? config.rank_pooling : plain});
+    const bool own = config.output.rank_pooling != Pooling::none;
+    emit(op::Pool{h, pooled, own ? config.output.rank_pooling : plain});
     begin_part(PartKind::embedding);
     embedding_head(pooled);
     begin_part(PartKind::score);
@@ -54,14 +54,14 @@ void Builder::score_head(View h, const ArchConfig &config) {
     View x = h;
     if (has(first)) {
         x = linear(x, {first, has(last) || has("cls.norm") ? h.width : rows_by(labels, first)});
-        if (config.rank_gelu)
+        if (config.output.rank_gelu)
             emit(op::Activate{x, View{}, 1, x.width, 0, Act::gelu});
         else
             emit(op::Cap{x, 1}); // tanh
         if (has("cls.norm")) norm(x, x, "cls.norm", NormKind::layer);
     }
     if (has(last)) x = linear(x, {last, rows_by(labels, last)});
-    if (config.rank_softmax) emit(op::Softmax{x});
+    if (config.output.rank_softmax) emit(op::Softmax{x});
     graph_.scores = x;
 }
 

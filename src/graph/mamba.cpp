@@ -77,7 +77,7 @@ View mamba1(Builder &b, const ArchConfig &t, View h) {
     if (b.keys().flag_or("ssm.dt_b_c_rms", false))     // Falcon-Mamba
         for (const View &part : parts) b.norm_by(part, part, kNoIndex, 1);
     constexpr const char *norms[] = {"ssm_dt_norm", "ssm_b_norm", "ssm_c_norm"};
-    for (size_t i = 0; t.time_step_norms && i < 3; i++)
+    for (size_t i = 0; t.recurrent.time_step_norms && i < 3; i++)
         b.norm(parts[i], parts[i], norms[i], NormKind::rms);
     b.require({"ssm_dt.bias"});
     const Rows steps = {"ssm_dt", s.inner, first, n};
@@ -119,7 +119,7 @@ public:
             {first, inner}, {s_.inner + first_b, n}, {s_.inner + all_b + first_b, n}};
         const uint32_t state =
             b_.state({b_.layer(), s_.taps - 1, inner + 2 * uint64_t{n}, inner * size});
-        const View x = convolve(b_, s_, x_, state, {all, own, 3}, t_.plain_mamba);
+        const View x = convolve(b_, s_, x_, state, {all, own, 3}, t_.recurrent.plain);
         const View u = x.part(0, static_cast<uint32_t>(inner)), decay = b_.buffer(heads);
         const Vec a =
             b_.binder().table({b_.layer(), "ssm_a", ""}, 1, all_heads_) + partition_.first;
@@ -179,7 +179,7 @@ void Mamba2::project(View h) {
 // Norms are over whole groups: ranks that share a group gather it before.
 View Mamba2::normed() {
     const uint32_t borders = b_.borders(partition_.borders, width_);
-    const bool none = t_.plain_mamba && !b_.has("ssm_norm");
+    const bool none = t_.recurrent.plain && !b_.has("ssm_norm");
     const bool shared = b_.partition().size() > all_groups_;
     if (!none && !shared)
         b_.norm_parts(z_, "ssm_norm", NormKind::rms, partition_.n_kv, partition_.first_kv,

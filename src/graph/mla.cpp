@@ -118,8 +118,8 @@ View Mla::attend(View q, View k, View v, CacheShape shape) {
         shape.all_kv_heads = absorbed_ ? 1 : all_heads_;
         shape.first_kv_head = partition_.first_kv;
     }
-    if (t_.temperature_scale != 0)
-        b_.emit(op::Temperature{q, t_.temperature_scale, t_.temperature_floor, 0});
+    if (t_.temperature.scale != 0)
+        b_.emit(op::Temperature{q, t_.temperature.scale, t_.temperature.floor, 0});
     op::Attend attend{};
     attend.q = q;
     attend.k = k;

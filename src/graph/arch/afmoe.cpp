@@ -9,13 +9,13 @@ namespace ggufx::model::arch {
 
 void afmoe(Builder &b) {
     ArchConfig t;
-    t.post_norms = true;
-    t.attention_gate = Squash::sigmoid;
-    t.needs = {"attn_q_norm.weight", "attn_k_norm.weight", "attn_gate.weight"};
+    t.norms.post = true;
+    t.attention.gate = Squash::sigmoid;
+    t.attention.needs = {"attn_q_norm.weight", "attn_k_norm.weight", "attn_gate.weight"};
     t.embedding_scale = sqrtf(static_cast<float>(b.n_embd()));
-    t.window = b.keys().count_or("attention.sliding_window", {0, kMaxContext}, 0);
-    t.has_window = window_pattern(b.keys(), all_but_last_of, 4);
-    t.rotates = all_but_last_of(4);
+    t.window.tokens = b.keys().count_or("attention.sliding_window", {0, kMaxContext}, 0);
+    t.window.layers = window_pattern(b.keys(), all_but_last_of, 4);
+    t.rope.layers = all_but_last_of(4);
     t.experts = {.gating = Gating::sigmoid, .normalize = false};
     standard(b, t);
 }

@@ -6,9 +6,9 @@ namespace ggufx::model::arch {
 
 void arcee(Builder &b) {
     ArchConfig t;
-    t.rope = RopeStyle::pairs;
-    t.plain_ffn = true;
-    t.act = Act::relu2;
+    t.rope.style = RopeStyle::pairs;
+    t.ffn.plain = true;
+    t.ffn.act = Act::relu2;
     standard(b, t);
 }
 

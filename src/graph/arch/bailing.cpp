@@ -6,7 +6,7 @@ namespace ggufx::model::arch {
 
 void bailingmoe2(Builder &b) {
     ArchConfig t;
-    t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
+    t.attention.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
     t.experts = {.gating = Gating::sigmoid, .normalize = false};
     standard(b, t);
 }

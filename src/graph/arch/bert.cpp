@@ -7,12 +7,12 @@ namespace ggufx::model::arch {
 
 static ArchConfig bert_config() {
     ArchConfig t;
-    t.norm = NormKind::layer;
-    t.order = NormOrder::after_sum;
-    t.causal = t.logits = false;
-    t.output_norm = nullptr;
-    t.act = Act::gelu;
-    t.needs = {"attn_output_norm.bias", "layer_output_norm.bias"};
+    t.norms.kind = NormKind::layer;
+    t.norms.order = NormOrder::after_sum;
+    t.attention.causal = t.output.logits = false;
+    t.norms.output = nullptr;
+    t.ffn.act = Act::gelu;
+    t.attention.needs = {"attn_output_norm.bias", "layer_output_norm.bias"};
     return t;
 }
 
@@ -27,33 +27,33 @@ static void build(Builder &b, const ArchConfig &config, const char *positions = 
 
 void bert(Builder &b) {
     ArchConfig t = bert_config();
-    t.rope = RopeStyle::none;
-    t.plain_ffn = true;
-    t.qk_norm = HeadNorm::whole;
-    t.needs = {"attn_q.bias",      "attn_k.bias",           "attn_v.bias",
-               "attn_output.bias", "attn_output_norm.bias", "layer_output_norm.bias"};
-    t.ffn_needs = {"ffn_up.bias", "ffn_down.bias"};
+    t.rope.style = RopeStyle::none;
+    t.ffn.plain = true;
+    t.attention.qk_norm = HeadNorm::whole;
+    t.attention.needs = {"attn_q.bias",      "attn_k.bias",           "attn_v.bias",
+                         "attn_output.bias", "attn_output_norm.bias", "layer_output_norm.bias"};
+    t.ffn.needs = {"ffn_up.bias", "ffn_down.bias"};
     build(b, t, "position_embd");
 }
 
 void nomic_bert(Builder &b) {
     ArchConfig t = bert_config();
-    t.act = Act::silu;
+    t.ffn.act = Act::silu;
     build(b, t);
 }
 
 void nomic_bert_moe(Builder &b) {
     ArchConfig t = bert_config();
-    t.plain_ffn = true;
+    t.ffn.plain = true;
     t.experts = {.normalize = false, .act = Act::gelu, .plain = true};
     build(b, t);
 }
 
 void jina_bert_v2(Builder &b) {
     ArchConfig t = bert_config();
-    t.rope = RopeStyle::none;
-    t.alibi = 8;
-    t.qk_norm = HeadNorm::whole;
+    t.rope.style = RopeStyle::none;
+    t.attention.alibi = 8;
+    t.attention.qk_norm = HeadNorm::whole;
     build(b, t);
 }
 

@@ -6,7 +6,7 @@ namespace ggufx::model::arch {
 
 void ernie4_5(Builder &b) {
     ArchConfig t;
-    t.rope = RopeStyle::pairs;
+    t.rope.style = RopeStyle::pairs;
     standard(b, t);
 }
 

@@ -9,8 +9,8 @@ namespace {
 
 ArchConfig falcon_config(Builder &b) {
     ArchConfig t;
-    t.norm = NormKind::layer;
-    t.needs = {"attn_norm.bias"};
+    t.norms.kind = NormKind::layer;
+    t.attention.needs = {"attn_norm.bias"};
     b.require({"output_norm.bias"});
     return t;
 }
@@ -19,25 +19,25 @@ ArchConfig falcon_config(Builder &b) {
 
 void falcon(Builder &b) {
     ArchConfig t = falcon_config(b);
-    t.plain_ffn = true;
-    t.act = Act::gelu;
-    t.order = NormOrder::parallel;
+    t.ffn.plain = true;
+    t.ffn.act = Act::gelu;
+    t.norms.order = NormOrder::parallel;
     standard(b, t);
 }
 
 void nemotron(Builder &b) {
     ArchConfig t = falcon_config(b);
-    t.plain_ffn = true;
-    t.act = Act::relu2;
+    t.ffn.plain = true;
+    t.ffn.act = Act::relu2;
     standard(b, t);
 }
 
 // Without ffn_norm, attention and the feed-forward network are parallel.
 void stablelm(Builder &b) {
     ArchConfig t = falcon_config(b);
-    t.act = Act::silu;
-    t.qk_norm = HeadNorm::own;
-    if (!b.binder().has({0, "ffn_norm"})) t.order = NormOrder::parallel;
+    t.ffn.act = Act::silu;
+    t.attention.qk_norm = HeadNorm::own;
+    if (!b.binder().has({0, "ffn_norm"})) t.norms.order = NormOrder::parallel;
     standard(b, t);
 }
 

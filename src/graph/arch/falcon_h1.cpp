@@ -6,9 +6,9 @@ namespace ggufx::model::arch {
 
 void falcon_h1(Builder &b) {
     ArchConfig t;
-    t.recurrent = Recurrent::mamba2;
-    t.both_mixers = t.plain_mamba = true;
-    t.attention_scale = static_cast<float>(b.keys().number_or("attention.scale", 0, 1e6, 0));
+    t.recurrent.kind = Recurrent::mamba2;
+    t.recurrent.both_mixers = t.recurrent.plain = true;
+    t.attention.scale = static_cast<float>(b.keys().number_or("attention.scale", 0, 1e6, 0));
     standard(b, t);
 }
 

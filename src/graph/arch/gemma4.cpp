@@ -12,21 +12,21 @@ namespace {
 class Gemma4 {
 public:
     explicit Gemma4(Builder &b) : b_(b), keys_(b.keys()) {
-        t_.act = Act::gelu;
-        t_.post_norms = true;
-        t_.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
-        t_.keys_as_values = t_.value_norm = true;
-        t_.attention_scale = 1;
+        t_.ffn.act = Act::gelu;
+        t_.norms.post = true;
+        t_.attention.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
+        t_.attention.keys_as_values = t_.attention.value_norm = true;
+        t_.attention.scale = 1;
         t_.embedding_scale = sqrtf(static_cast<float>(b.n_embd()));
-        t_.logit_cap = static_cast<float>(keys_.number_or("final_logit_softcapping", 0, 1e6, 30));
-        t_.window = keys_.count("attention.sliding_window", {1, kMaxContext});
-        t_.has_window = window_flags(keys_);
-        t_.window_rope = {.differs = true, .base = 10000, .divisors = false};
+        t_.output.cap = static_cast<float>(keys_.number_or("final_logit_softcapping", 0, 1e6, 30));
+        t_.window.tokens = keys_.count("attention.sliding_window", {1, kMaxContext});
+        t_.window.layers = window_flags(keys_);
+        t_.rope.windows = {.differs = true, .base = 10000, .divisors = false};
         t_.experts = {.scaled = false, .act = Act::gelu, .needs = {"ffn_down_exps.scale"}};
         b.require({"rope_freqs.weight"}); // pairs that rotate in the full-attention layers
         const uint32_t n = b.n_layers();
         own_ = n - keys_.count_or("attention.shared_kv_layers", {0, n - 1}, 0);
-        t_.shares = [this](uint32_t layer) { return source_of(layer); };
+        t_.attention.shares = [this](uint32_t layer) { return source_of(layer); };
         width_ = keys_.count_or("embedding_length_per_layer_input", {0, kMaxWidth}, 0);
     }
 
@@ -42,9 +42,9 @@ private:
     // Returns the last layer of the same kind with its own KV, which a later layer reads.
     uint32_t source_of(uint32_t layer) const {
         if (layer < own_) return layer;
-        const bool windowed = t_.has_window(layer);
+        const bool windowed = t_.window.layers(layer);
         for (uint32_t i = own_; i-- > 0;)
-            if (t_.has_window(i) == windowed) return i;
+            if (t_.window.layers(i) == windowed) return i;
         keys_.reject("attention.shared_kv_layers",
                      "a layer has no earlier layer of its kind whose keys it can read");
     }
@@ -76,7 +76,7 @@ void Gemma4::embed_layers(View x) {
 
 // A dense network, and in parallel experts with norms of their own.
 View Gemma4::feed_forward(View x) {
-    const View d = dense(b_, {t_.act}, b_.normed(x, "ffn_norm", NormKind::rms));
+    const View d = dense(b_, {t_.ffn.act}, b_.normed(x, "ffn_norm", NormKind::rms));
     if (!has_experts(b_)) return d;
     b_.norm(d, d, "post_ffw_norm_1", NormKind::rms);
     const View r = b_.buffer(x.width);

@@ -7,14 +7,14 @@ namespace ggufx::model::arch {
 
 void glm4(Builder &b) {
     ArchConfig t;
-    t.rope = RopeStyle::pairs;
-    t.post_norms = true;
+    t.rope.style = RopeStyle::pairs;
+    t.norms.post = true;
     standard(b, t);
 }
 
 void glm4moe(Builder &b) {
     ArchConfig t;
-    t.ffn_norm = "post_attention_norm";
+    t.norms.ffn = "post_attention_norm";
     t.experts = {.gating = Gating::sigmoid, .normalize = false, .needs = {"exp_probs_b.bias"}};
     standard(b, t);
 }

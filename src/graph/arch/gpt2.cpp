@@ -9,11 +9,12 @@ namespace {
 
 ArchConfig gpt2_config(Builder &b) {
     ArchConfig t;
-    t.norm = NormKind::layer;
-    t.plain_ffn = true;
-    t.act = Act::gelu;
-    t.needs = {"attn_q.bias", "attn_k.bias", "attn_v.bias", "attn_output.bias", "attn_norm.bias"};
-    t.ffn_needs = {"ffn_up.bias", "ffn_down.bias"};
+    t.norms.kind = NormKind::layer;
+    t.ffn.plain = true;
+    t.ffn.act = Act::gelu;
+    t.attention.needs = {"attn_q.bias", "attn_k.bias", "attn_v.bias", "attn_output.bias",
+                         "attn_norm.bias"};
+    t.ffn.needs = {"ffn_up.bias", "ffn_down.bias"};
     b.require({"output_norm.bias"});
     return t;
 }
@@ -22,7 +23,7 @@ ArchConfig gpt2_config(Builder &b) {
 
 void gpt2(Builder &b) {
     ArchConfig t = gpt2_config(b);
-    t.rope = RopeStyle::none;
+    t.rope.style = RopeStyle::none;
     const View x = b.embed(1);
     b.add_positions(x, "position_embd");
     standard_from(b, t, x);
@@ -30,13 +31,13 @@ void gpt2(Builder &b) {
 
 void starcoder2(Builder &b) {
     ArchConfig t = gpt2_config(b);
-    t.ffn_needs = {"ffn_norm.bias", "ffn_up.bias", "ffn_down.bias"};
+    t.ffn.needs = {"ffn_norm.bias", "ffn_up.bias", "ffn_down.bias"};
     standard(b, t);
 }
 
 void phi2(Builder &b) {
     ArchConfig t = gpt2_config(b);
-    t.order = NormOrder::parallel;
+    t.norms.order = NormOrder::parallel;
     standard(b, t);
 }
 

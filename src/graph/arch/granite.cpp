@@ -18,12 +18,13 @@ float factor(const Keys &keys, const char *name) {
 void granite(Builder &b) {
     const Keys &keys = b.keys();
     ArchConfig t;
-    t.recurrent = Recurrent::mamba2;
-    t.rope = keys.flag_or("rope.scaling.finetuned", true) ? RopeStyle::pairs : RopeStyle::none;
-    t.attention_scale = static_cast<float>(keys.number_or("attention.scale", 0, 1e6, 0));
+    t.recurrent.kind = Recurrent::mamba2;
+    t.rope.style =
+        keys.flag_or("rope.scaling.finetuned", true) ? RopeStyle::pairs : RopeStyle::none;
+    t.attention.scale = static_cast<float>(keys.number_or("attention.scale", 0, 1e6, 0));
     t.embedding_scale = factor(keys, "embedding_scale");
     t.residual_scale = factor(keys, "residual_scale");
-    t.logit_scale = 1 / factor(keys, "logit_scale");
+    t.output.scale = 1 / factor(keys, "logit_scale");
     standard(b, t);
 }
 

@@ -7,14 +7,14 @@ namespace ggufx::model::arch {
 
 void hunyuan(Builder &b) {
     ArchConfig t;
-    t.norm_rotated = true;
-    t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
+    t.attention.norm_rotated = true;
+    t.attention.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
     standard(b, t);
 }
 
 void hy_v3(Builder &b) {
     ArchConfig t;
-    t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
+    t.attention.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
     t.experts = {.gating = Gating::sigmoid, .normalize = false};
     standard(b, t);
 }

@@ -7,9 +7,9 @@ namespace ggufx::model::arch {
 
 void jamba(Builder &b) {
     ArchConfig t;
-    t.rope = RopeStyle::none;
-    t.recurrent = Recurrent::mamba1;
-    t.time_step_norms = true;
+    t.rope.style = RopeStyle::none;
+    t.recurrent.kind = Recurrent::mamba1;
+    t.recurrent.time_step_norms = true;
     t.experts.normalize = t.experts.scaled = false;
     standard(b, t);
 }

@@ -9,13 +9,13 @@ namespace ggufx::model::arch {
 void laguna(Builder &b) {
     const Keys &keys = b.keys();
     ArchConfig t;
-    t.attention_gate = Squash::softplus;
-    t.needs = {"attn_q_norm.weight", "attn_k_norm.weight", "attn_gate.weight"};
-    t.window = keys.count_or("attention.sliding_window", {0, kMaxContext}, 0);
-    t.has_window = window_pattern(keys, all_but_first_of, 4);
-    t.window_rope = {.differs = true,
-                     .base = keys.number_or("rope.freq_base", 1e-3, 1e30, 10000),
-                     .attention_factor = false};
+    t.attention.gate = Squash::softplus;
+    t.attention.needs = {"attn_q_norm.weight", "attn_k_norm.weight", "attn_gate.weight"};
+    t.window.tokens = keys.count_or("attention.sliding_window", {0, kMaxContext}, 0);
+    t.window.layers = window_pattern(keys, all_but_first_of, 4);
+    t.rope.windows = {.differs = true,
+                      .base = keys.number_or("rope.freq_base", 1e-3, 1e30, 10000),
+                      .attention_factor = false};
     t.experts = {.gating = Gating::sigmoid, .normalize = false, .needs = {"exp_probs_b.bias"}};
     standard(b, t);
 }

@@ -6,8 +6,8 @@ namespace ggufx::model::arch {
 
 void llama(Builder &b) {
     ArchConfig t;
-    t.rope = RopeStyle::pairs;
-    t.attention_scale = static_cast<float>(b.keys().number_or("attention.scale", 0, 1e6, 0));
+    t.rope.style = RopeStyle::pairs;
+    t.attention.scale = static_cast<float>(b.keys().number_or("attention.scale", 0, 1e6, 0));
     standard(b, t);
 }
 

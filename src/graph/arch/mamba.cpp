@@ -9,9 +9,9 @@ namespace {
 
 ArchConfig mamba_config(Recurrent recurrent) {
     ArchConfig t;
-    t.order = NormOrder::single;
-    t.rope = RopeStyle::none;
-    t.recurrent = recurrent;
+    t.norms.order = NormOrder::single;
+    t.rope.style = RopeStyle::none;
+    t.recurrent.kind = recurrent;
     return t;
 }
 
@@ -27,8 +27,8 @@ void mamba2(Builder &b) {
 
 void nemotron_h(Builder &b) {
     ArchConfig t = mamba_config(Recurrent::mamba2);
-    t.plain_ffn = true;
-    t.act = Act::relu2;
+    t.ffn.plain = true;
+    t.ffn.act = Act::relu2;
     t.experts = {.gating = Gating::sigmoid,
                  .normalize = false,
                  .act = Act::relu2,

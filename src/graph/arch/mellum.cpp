@@ -8,12 +8,12 @@ namespace ggufx::model::arch {
 void mellum(Builder &b) {
     const Keys &keys = b.keys();
     ArchConfig t;
-    t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
-    t.window = keys.count_or("attention.sliding_window", {0, kMaxContext}, 0);
-    t.has_window = window_pattern(keys, all_but_last_of, 4);
-    t.window_rope = {.differs = true,
-                     .base = keys.number_or("rope.freq_base", 1e-3, 1e30, 10000),
-                     .attention_factor = false};
+    t.attention.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
+    t.window.tokens = keys.count_or("attention.sliding_window", {0, kMaxContext}, 0);
+    t.window.layers = window_pattern(keys, all_but_last_of, 4);
+    t.rope.windows = {.differs = true,
+                      .base = keys.number_or("rope.freq_base", 1e-3, 1e30, 10000),
+                      .attention_factor = false};
     standard(b, t);
 }
 

@@ -6,8 +6,8 @@ namespace ggufx::model::arch {
 
 void minimax_m2(Builder &b) {
     ArchConfig t;
-    t.qk_norm = HeadNorm::whole;
-    t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
+    t.attention.qk_norm = HeadNorm::whole;
+    t.attention.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
     t.experts = {.gating = Gating::sigmoid, .needs = {"exp_probs_b.bias"}};
     standard(b, t);
 }

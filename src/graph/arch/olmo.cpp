@@ -8,21 +8,21 @@ namespace ggufx::model::arch {
 void olmo2(Builder &b) {
     const Keys &keys = b.keys();
     ArchConfig t;
-    t.order = NormOrder::after_output;
-    t.qk_norm = HeadNorm::whole;
-    t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
-    t.window = keys.count_or("attention.sliding_window", {0, kMaxContext}, 0);
-    t.has_window = all_but_last_of(4);
-    t.window_rope = {.differs = true,
-                     .base = keys.number_or("rope.freq_base", 1e-3, 1e30, 10000),
-                     .attention_factor = false};
+    t.norms.order = NormOrder::after_output;
+    t.attention.qk_norm = HeadNorm::whole;
+    t.attention.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
+    t.window.tokens = keys.count_or("attention.sliding_window", {0, kMaxContext}, 0);
+    t.window.layers = all_but_last_of(4);
+    t.rope.windows = {.differs = true,
+                      .base = keys.number_or("rope.freq_base", 1e-3, 1e30, 10000),
+                      .attention_factor = false};
     standard(b, t);
 }
 
 void olmoe(Builder &b) {
     ArchConfig t;
-    t.qk_norm = HeadNorm::whole;
-    t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
+    t.attention.qk_norm = HeadNorm::whole;
+    t.attention.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
     t.experts.normalize = false;
     standard(b, t);
 }

@@ -7,7 +7,7 @@ namespace ggufx::model::arch {
 void phi3(Builder &b) {
     ArchConfig t;
     const uint32_t window = b.keys().count_or("attention.sliding_window", {0, kMaxContext}, 0);
-    if (window < b.graph().shape.n_context) t.window = window;
+    if (window < b.graph().shape.n_context) t.window.tokens = window;
     standard(b, t);
 }
 

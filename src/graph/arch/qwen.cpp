@@ -7,23 +7,23 @@ namespace ggufx::model::arch {
 
 void qwen2(Builder &b) {
     ArchConfig t;
-    t.needs = {"attn_q.bias", "attn_k.bias", "attn_v.bias"};
+    t.attention.needs = {"attn_q.bias", "attn_k.bias", "attn_v.bias"};
     standard(b, t);
 }
 
 void qwen2moe(Builder &b) {
     ArchConfig t;
-    t.needs = {"attn_q.bias", "attn_k.bias", "attn_v.bias"};
+    t.attention.needs = {"attn_q.bias", "attn_k.bias", "attn_v.bias"};
     t.experts.normalize = false;
-    t.shared_gate = true;
+    t.ffn.shared_gate = true;
     standard(b, t);
 }
 
 void qwen3(Builder &b) {
     ArchConfig t;
-    t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
-    t.rank_pooling = Pooling::last; // rerankers answer yes or no
-    t.rank_softmax = true;
+    t.attention.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
+    t.output.rank_pooling = Pooling::last; // rerankers answer yes or no
+    t.output.rank_softmax = true;
     standard(b, t);
 }
 

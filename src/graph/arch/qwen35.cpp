@@ -6,11 +6,11 @@ namespace ggufx::model::arch {
 
 static void build(Builder &b, Recurrent recurrent) {
     ArchConfig t;
-    t.recurrent = recurrent;
-    t.ffn_norm = "post_attention_norm";
-    t.gated_query = true;
-    t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
-    t.shared_gate = true;
+    t.recurrent.kind = recurrent;
+    t.norms.ffn = "post_attention_norm";
+    t.attention.gated_query = true;
+    t.attention.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
+    t.ffn.shared_gate = true;
     standard(b, t);
 }
 

@@ -6,7 +6,7 @@ namespace ggufx::model::arch {
 
 void seed_oss(Builder &b) {
     ArchConfig t;
-    t.ffn_norm = "post_attention_norm";
+    t.norms.ffn = "post_attention_norm";
     standard(b, t);
 }
 

@@ -6,8 +6,8 @@ namespace ggufx::model::arch {
 
 void smollm3(Builder &b) {
     ArchConfig t;
-    t.rope = RopeStyle::pairs;
-    t.rotates = all_but_last_of(4);
+    t.rope.style = RopeStyle::pairs;
+    t.rope.layers = all_but_last_of(4);
     standard(b, t);
 }
 

@@ -9,11 +9,11 @@ namespace ggufx::model::arch {
 void step35(Builder &b) {
     const Keys &keys = b.keys();
     ArchConfig t;
-    t.attention_gate = Squash::sigmoid;
-    t.window = keys.count("attention.sliding_window", {1, kMaxContext});
-    t.has_window = window_flags(keys);
-    t.window_rope = {.differs = true, .base = 10000, .divisors = false};
-    t.half_rope = true;
+    t.attention.gate = Squash::sigmoid;
+    t.window.tokens = keys.count("attention.sliding_window", {1, kMaxContext});
+    t.window.layers = window_flags(keys);
+    t.rope.windows = {.differs = true, .base = 10000, .divisors = false};
+    t.rope.half = true;
     t.experts = {.gating = Gating::sigmoid,
                  .normalize = false,
                  .limit = "swiglu_clamp_exp",
