@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/families.hpp"
 #include "kernels/scalar/encode_iq1.hpp"
-#include "kernels/scalar/encode_iq2.hpp"
-#include "kernels/scalar/encode_iq3.hpp"
+#include "kernels/scalar/encode_iq23.hpp"
 #include "kernels/scalar/encode_iq4.hpp"
 #include "kernels/scalar/encode_k.hpp"
 #include "kernels/scalar/encode_simple.hpp"
