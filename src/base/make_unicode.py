@@ -3,11 +3,11 @@
 
 usage: make_unicode.py [FOLDER]      FOLDER: /usr/share/unicode; the table goes to standard output
 
-Categories: two-stage table, blocks of 128 code points.
+Categories: three-stage table; most blocks of 32 code points, and most rows of blocks, recur.
 Cases: the simple mappings as runs (title case only where it differs from upper case), and mappings
 to several characters (SpecialCasing without conditions).
 Decompositions: canonical, complete, without the marks (Mn) that stripping accents drops; Hangul is
-computed. Other properties: only code points that do not follow from the category.
+computed. They are runs of code points with equally many parts. Other properties: only code points that do not follow from the category.
 SPDX-License-Identifier: MIT
 """
 import pathlib
@@ -15,7 +15,7 @@ import re
 import sys
 
 LAST = 0x110000
-BLOCK = 128
+BLOCK, ROW = 32, 32  # code points of a block, blocks of a row
 CATEGORIES = ("Cn Cc Cf Co Cs Lu Lt Ll Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So "
               "Zs Zl Zp").split()
 LOWER, UPPER, TITLE = 13, 12, 14  # fields of UnicodeData.txt
@@ -107,21 +107,28 @@ def write_table(kind, name, items, per_line):
     print(f"constexpr {kind} {name}[{len(items)}] = {{\n{rows(items, per_line)}\n}};")
 
 
-def write_categories(category):
-    numbers = [CATEGORIES.index(kind) for kind in category]
-    blocks, stage = [], []
-    for start in range(0, LAST, BLOCK):
-        block = numbers[start:start + BLOCK]
-        if block not in blocks:
-            blocks.append(block)
-        stage.append(blocks.index(block))
-    assert len(blocks) < 256
-    write_table("uint8_t", "kStage", [str(i) for i in stage], 24)
-    print(f"constexpr uint8_t kCategories[{len(blocks)}][{BLOCK}] = {{")
-    for block in blocks:
-        lines = [",".join(str(i) for i in block[i:i + 32]) for i in range(0, BLOCK, 32)]
-        print("    {" + ",\n     ".join(lines) + "},")
+def share(items, size):
+    """Splits items into groups; returns the different groups and the index of each group."""
+    groups, indices = {}, []
+    for start in range(0, len(items), size):
+        indices.append(groups.setdefault(tuple(items[start:start + size]), len(groups)))
+    return list(groups), indices
+
+
+def write_groups(kind, name, groups):
+    print(f"constexpr {kind} {name}[{len(groups)}][{len(groups[0])}] = {{")
+    for group in groups:
+        print("    {" + ",".join(str(i) for i in group) + "},")
     print("};")
+
+
+def write_categories(category):
+    blocks, indices = share([CATEGORIES.index(kind) for kind in category], BLOCK)
+    block_rows, stage = share(indices, ROW)
+    assert len(block_rows) < 256
+    write_table("uint8_t", "kStage", [str(i) for i in stage], 24)
+    write_groups("uint16_t", "kBlocks", block_rows)
+    write_groups("uint8_t", "kCategories", blocks)
 
 
 def write_cases(folder, cases):
@@ -138,13 +145,17 @@ def write_cases(folder, cases):
 
 
 def write_decompositions(category, steps):
-    places, parts = [], []
+    runs, parts = [], []
     for point in sorted(steps):
         kept = [p for p in decompose(point, steps) if category[p] != "Mn"]
-        places.append((point, len(parts), len(kept)))
+        if runs and runs[-1][1] + 1 == point and runs[-1][3] == len(kept):
+            runs[-1][1] = point
+        else:
+            runs.append([point, point, len(parts), len(kept)])
         parts += kept
     assert len(parts) < 65536
-    write_table("Decomposition", "kDecompositions", [f"{{0x{p:x}, {at}, {n}}}" for p, at, n in places], 4)
+    items = [f"{{0x{a:x}, 0x{b:x}, {at}, {n}}}" for a, b, at, n in runs]
+    write_table("Decomposition", "kDecompositions", items, 4)
     write_table("uint32_t", "kParts", [f"0x{p:x}" for p in parts], 10)
 
 

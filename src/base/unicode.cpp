@@ -1,4 +1,4 @@
-// Unicode tables, 75 KiB, and their lookups.
+// Unicode tables, 45 KiB, and their lookups.
 // SPDX-License-Identifier: MIT
 #include "base/unicode.hpp"
 
@@ -21,13 +21,13 @@ struct CaseText {
 };
 
 struct Decomposition {
-    uint32_t code;
-    uint16_t at, n; // range of kParts
+    uint32_t first, last;
+    uint16_t at, n; // n of kParts for each code point
 };
 
 #include "base/unicode_tables.inc"
 
-constexpr uint32_t kBlock = 128;
+constexpr uint32_t kBlock = 32, kRow = kBlock * 32; // code points
 constexpr uint32_t kEnd = 0x110000;
 // Hangul syllables: leading consonants x vowels x trailing consonants; trailing index 0 means none.
 constexpr uint32_t kSyllables = 0xac00, kLeads = 0x1100, kVowels = 0x1161, kTrails = 0x11a7;
@@ -71,7 +71,8 @@ const char *unicode_version() {
 
 Category category_of(uint32_t code) {
     if (code >= kEnd) return Category::Cn;
-    return static_cast<Category>(kCategories[kStage[code / kBlock]][code % kBlock]);
+    return static_cast<Category>(
+        kCategories[kBlocks[kStage[code / kRow]][code % kRow / kBlock]][code % kBlock]);
 }
 
 bool is_white_space(uint32_t code) {
@@ -95,9 +96,10 @@ size_t decompose(uint32_t *parts, uint32_t code) {
         parts[2] = kTrails + trail;
         return trail ? 3 : 2;
     }
-    if (const Decomposition *at = find(kDecompositions, code)) {
-        std::copy_n(kParts + at->at, at->n, parts);
-        return at->n;
+    const Decomposition *run = last_before(kDecompositions, std::size(kDecompositions), code);
+    if (run && code <= run->last) {
+        std::copy_n(kParts + run->at + (code - run->first) * run->n, run->n, parts);
+        return run->n;
     }
     parts[0] = code;
     return category_of(code) == Category::Mn ? 0 : 1;
