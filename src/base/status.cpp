@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/status.hpp"
 
+#include "base/utf8.hpp"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -53,31 +55,11 @@ constexpr Name kNames[] = {
     {Status::missing, "MISSING"},
 };
 
-// Returns the length of the UTF-8 character at p (n bytes left), 0 if it is invalid.
-size_t utf8_length(const unsigned char *p, size_t n) {
-    if (p[0] < 0x80) return 1;
-    const size_t want = p[0] >= 0xf0 && p[0] < 0xf5   ? 4
-                        : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
-                        : p[0] >= 0xc2 && p[0] < 0xe0 ? 2
-                                                      : 0;
-    if (want == 0 || want > n) return 0;
-    for (size_t i = 1; i < want; i++)
-        if ((p[i] & 0xc0) != 0x80) return 0;
-    if (p[0] == 0xe0 && p[1] < 0xa0) return 0;
-    if (p[0] == 0xed && p[1] > 0x9f) return 0;
-    if (p[0] == 0xf0 && p[1] < 0x90) return 0;
-    if (p[0] == 0xf4 && p[1] > 0x8f) return 0;
-    return want;
-}
-
-// Returns whether a multibyte character moves a terminal's cursor or changes the text direction:
-// U+0080 to 009F, 200E, 200F, 2028 to 202E, 2066 to 2069, FEFF.
-bool is_mark(const unsigned char *p, size_t n) {
-    if (n >= 2 && p[0] == 0xc2) return p[1] < 0xa0;
-    if (n >= 3 && p[0] == 0xe2 && p[1] == 0x80)
-        return p[2] == 0x8e || p[2] == 0x8f || (p[2] >= 0xa8 && p[2] <= 0xae);
-    if (n >= 3 && p[0] == 0xe2 && p[1] == 0x81) return p[2] >= 0xa6 && p[2] <= 0xa9;
-    return n >= 3 && p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf;
+// Returns whether a character moves a terminal's cursor or changes the text direction.
+bool is_control(uint32_t code) {
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x200e || code == 0x200f ||
+           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
+           code == 0xfeff;
 }
 
 // Returns the length of a text of n bytes without an incomplete character at its end.
@@ -86,8 +68,7 @@ size_t whole_characters(const char *text, size_t n) {
     while (start > 0 && n - start < 4 && (text[start - 1] & 0xc0) == 0x80) start--;
     if (start == 0) return n;
     start--;
-    const auto *p = reinterpret_cast<const unsigned char *>(text);
-    return p[start] >= 0x80 && utf8_length(p + start, n - start) == 0 ? start : n;
+    return first_character({text + start, n - start}).code == kBadByte ? start : n;
 }
 
 void fill(Failure *f, Status status, At at, const char *format, va_list args) {
@@ -150,8 +131,8 @@ Quoted::Quoted(const char *data, uint64_t size) {
     const size_t n = size > sizeof text_ ? sizeof text_ : static_cast<size_t>(size);
     size_t out = 0;
     for (size_t i = 0; i < n;) {
-        const bool plain = p[i] >= 0x20 && p[i] != 0x7f && !is_mark(p + i, n - i);
-        const size_t step = plain ? utf8_length(p + i, n - i) : 0;
+        const Character c = first_character({data + i, n - i});
+        const size_t step = c.code == kBadByte || is_control(c.code) ? 0 : c.length;
         const size_t need = step ? step : 4;
         if (out + need + 4 > sizeof text_) break;
         if (step) {

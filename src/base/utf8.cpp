@@ -21,6 +21,16 @@ Character first_character(std::string_view text) {
     return {code, length};
 }
 
+size_t first_invalid(std::string_view text) {
+    size_t i = 0;
+    while (i < text.size()) {
+        const Character c = first_character(text.substr(i));
+        if (c.code == kBadByte) return i;
+        i += c.length;
+    }
+    return i;
+}
+
 size_t put_utf8(char out[4], uint32_t code) {
     const auto continuation = [&](uint32_t shift) {
         return static_cast<char>(0x80 | ((code >> shift) & 0x3f));

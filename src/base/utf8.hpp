@@ -16,6 +16,8 @@ struct Character {
     uint32_t length;
 };
 Character first_character(std::string_view text);
+// Returns the first byte that is not valid UTF-8, or text.size().
+size_t first_invalid(std::string_view text);
 
 size_t put_utf8(char out[4], uint32_t code); // returns the number of bytes
 

@@ -3,6 +3,7 @@
 #include "chat/chat.hpp"
 
 #include "base/fpenv.hpp"
+#include "base/utf8.hpp"
 #include "chat/json.hpp"
 
 namespace ggufx::chat {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "chat/compiler.hpp"
 
+#include "base/utf8.hpp"
+
 #include <stdio.h>
 #include <string.h>
 

@@ -3,6 +3,7 @@
 #include "chat/json.hpp"
 
 #include "base/json_scan.hpp"
+#include "base/utf8.hpp"
 
 namespace ggufx::chat {
 

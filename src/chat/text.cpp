@@ -29,26 +29,6 @@ uint32_t decode(std::string_view text, size_t i) {
     return code;
 }
 
-size_t first_invalid(std::string_view text) {
-    size_t i = 0;
-    while (i < text.size()) {
-        const auto c = static_cast<uint8_t>(text[i]);
-        if (c < 0x80) {
-            i++;
-            continue;
-        }
-        const size_t n = c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
-        if (n == 0 || n > text.size() - i) return i;
-        for (size_t k = 1; k < n; k++)
-            if ((static_cast<uint8_t>(text[i + k]) & 0xc0) != 0x80) return i;
-        const uint32_t code = decode(text, i);
-        const bool short_enough = n == 2 || code >= (n == 3 ? 0x800u : 0x10000u);
-        if (!short_enough || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return i;
-        i += n;
-    }
-    return i;
-}
-
 size_t count_chars(Meter &meter, const Text &text) {
     if (text.chars != SIZE_MAX) return text.chars;
     meter.charge_bytes(text.size);

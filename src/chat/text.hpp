@@ -36,8 +36,6 @@ struct Text {
 uint32_t decode(std::string_view text, size_t i);
 size_t step(std::string_view text, size_t i);        // bytes of the character at i, at least 1
 size_t step_back(std::string_view text, size_t end); // bytes of the character before end
-// Returns the first byte that is not valid UTF-8, or text.size().
-size_t first_invalid(std::string_view text);
 
 size_t count_chars(Meter &meter, const Text &text); // cached
 // Returns the byte offset of code point `index`; index <= count_chars.

@@ -4,6 +4,7 @@
 #include "gguf/check.hpp"
 
 #include "base/checked.hpp"
+#include "base/utf8.hpp"
 #include "formats/format.hpp"
 #include "gguf/sort.hpp"
 
@@ -13,29 +14,6 @@
 namespace ggufx::gguf {
 
 namespace {
-
-bool is_utf8(std::string_view s) {
-    const auto byte = [&](size_t i) { return i < s.size() ? static_cast<uint8_t>(s[i]) : 0u; };
-    for (size_t i = 0; i < s.size();) {
-        const unsigned b = byte(i), next = byte(i + 1);
-        if (b < 0x80) {
-            i++;
-            continue;
-        }
-        const size_t more = b >= 0xc2 && b < 0xe0   ? 1
-                            : b >= 0xe0 && b < 0xf0 ? 2
-                            : b >= 0xf0 && b < 0xf5 ? 3
-                                                    : 0;
-        if (more == 0) return false;
-        for (size_t k = 1; k <= more; k++)
-            if ((byte(i + k) & 0xc0) != 0x80) return false;
-        const bool too_long = (b == 0xe0 && next < 0xa0) || (b == 0xf0 && next < 0x90);
-        const bool outside = (b == 0xed && next > 0x9f) || (b == 0xf4 && next > 0x8f);
-        if (too_long || outside) return false;
-        i += more + 1;
-    }
-    return true;
-}
 
 bool is_nested(const MetaEntry &entry) {
     return entry.type == ValueType::array && entry.element == ValueType::array;
@@ -75,7 +53,7 @@ void Checker::check_metadata() {
 
 void Checker::check_key(size_t index) {
     const MetaEntry entry = file_.meta(index);
-    if (!is_utf8(entry.key))
+    if (first_invalid(entry.key) < entry.key.size())
         report(LogLevel::warning, Status::key, entry.offset, index, entry.key,
                "the key is not valid UTF-8");
     if (entry.key.size() > 65535)
@@ -114,7 +92,7 @@ void Checker::check_tensors() {
             report(LogLevel::warning, Status::type, t.info_offset, i, t.name,
                    "type %s is made for activations, not for files", type->name);
         if (type && type->kind == fmt::Kind::kQuantized) quantized = true;
-        if (!is_utf8(t.name))
+        if (first_invalid(t.name) < t.name.size())
             report(LogLevel::warning, Status::name, t.info_offset, i, t.name,
                    "the name is not valid UTF-8");
         if (t.name.empty())

@@ -1,6 +1,7 @@
 // Compiler of grammars, see program.hpp. Nodes are compiled from their end: each gets the instruction that
 // follows it.
 // SPDX-License-Identifier: MIT
+#include "base/utf8.hpp"
 #include "grammar/program.hpp"
 #include "grammar/properties.hpp"
 
@@ -137,8 +138,8 @@ private:
     void put(uint32_t first, uint32_t last) {
         char a[4], b[4];
         Sequence s = {};
-        s.n = static_cast<uint8_t>(encode_utf8(a, first));
-        encode_utf8(b, last);
+        s.n = static_cast<uint8_t>(put_utf8(a, first));
+        put_utf8(b, last);
         for (uint8_t i = 0; i < s.n; i++) {
             s.first[i] = static_cast<uint8_t>(a[i]);
             s.last[i] = static_cast<uint8_t>(b[i]);

@@ -4,6 +4,7 @@
 
 #include "base/hex.hpp"
 #include "base/text_index.hpp"
+#include "base/utf8.hpp"
 #include "chat/text.hpp"
 
 #include <inttypes.h>
@@ -155,7 +156,7 @@ Node GbnfReader::quoted() {
     while (peek() != '"') {
         if (at_end() || peek() == '\n') refuse(begin, "a literal without its closing '\"'");
         char encoded[4];
-        bytes.insert(bytes.end(), encoded, encoded + encode_utf8(encoded, character()));
+        bytes.insert(bytes.end(), encoded, encoded + put_utf8(encoded, character()));
     }
     i_++;
     return syntax_.literal({bytes.data(), bytes.size()});
@@ -292,7 +293,7 @@ void GbnfReader::read_rule() {
 }
 
 void GbnfReader::read() {
-    const size_t bad = chat::first_invalid(s_);
+    const size_t bad = first_invalid(s_);
     if (bad < s_.size()) refuse(bad, "a byte that is not valid UTF-8");
     for (skip_blanks(true); !at_end(); skip_blanks(true)) read_rule();
     for (uint32_t i = 0; i < syntax_.rules().size(); i++) {

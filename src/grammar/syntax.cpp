@@ -154,17 +154,4 @@ void refuse_at(std::string_view source, uint64_t offset, Status status, const ch
     fail(status, {offset}, "line %" PRIu64 ", column %" PRIu64 ": %s", line, column, text);
 }
 
-size_t encode_utf8(char out[4], uint32_t code) {
-    const auto put = [&](size_t i, uint32_t byte) { out[i] = static_cast<char>(byte); };
-    if (code < 0x80) return put(0, code), 1;
-    if (code < 0x800) return put(0, 0xc0 | code >> 6), put(1, 0x80 | (code & 0x3f)), 2;
-    if (code < 0x10000) {
-        put(0, 0xe0 | code >> 12), put(1, 0x80 | (code >> 6 & 0x3f)), put(2, 0x80 | (code & 0x3f));
-        return 3;
-    }
-    put(0, 0xf0 | code >> 18), put(1, 0x80 | (code >> 12 & 0x3f));
-    put(2, 0x80 | (code >> 6 & 0x3f)), put(3, 0x80 | (code & 0x3f));
-    return 4;
-}
-
 } // namespace ggufx::grammar

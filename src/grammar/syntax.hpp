@@ -134,6 +134,4 @@ void negate_ranges(Vector<CharRange> &out, const CharRange *ranges, size_t n);
 [[noreturn]] void refuse_at(std::string_view source, uint64_t offset, Status status,
                             const char *format, ...) GGUFX_PRINTF(4, 5);
 
-size_t encode_utf8(char out[4], uint32_t code);
-
 } // namespace ggufx::grammar
