@@ -9,7 +9,6 @@
 #include <string.h>
 
 using ggufx::Failure;
-using ggufx::Status;
 
 namespace {
 
@@ -43,47 +42,9 @@ static_assert(offsetof(Failure, reserved) == offsetof(ggufx_error, reserved));
 static_assert(offsetof(Failure, message) == offsetof(ggufx_error, message));
 static_assert(GGUFX_NONE == ggufx::kNone);
 
-// Status codes: value, public and internal name; they never change.
-#define SAME(value, code, internal)                                                                \
-    static_assert(code == value && static_cast<int32_t>(Status::internal) == value, #code);
-SAME(0, GGUFX_OK, ok)
-SAME(-1, GGUFX_E_ARGUMENT, argument)
-SAME(-2, GGUFX_E_MEMORY, memory)
-SAME(-3, GGUFX_E_IO, io)
-SAME(-4, GGUFX_E_TRUNCATED, truncated)
-SAME(-5, GGUFX_E_MAGIC, magic)
-SAME(-6, GGUFX_E_VERSION, version)
-SAME(-7, GGUFX_E_ENDIAN, endian)
-SAME(-8, GGUFX_E_MALFORMED, malformed)
-SAME(-9, GGUFX_E_LIMIT, limit)
-SAME(-10, GGUFX_E_TYPE, type)
-SAME(-11, GGUFX_E_UNSUPPORTED, unsupported)
-SAME(-12, GGUFX_E_NOT_FOUND, not_found)
-SAME(-13, GGUFX_E_CAPACITY, capacity)
-SAME(-14, GGUFX_E_CANCELLED, cancelled)
-SAME(-15, GGUFX_E_CHECKSUM, checksum)
-SAME(-16, GGUFX_E_MISMATCH, mismatch)
-SAME(-17, GGUFX_E_STATE, state)
-SAME(-18, GGUFX_E_INTERNAL, internal)
-SAME(-19, GGUFX_E_DEVICE, device)
-SAME(-32, GGUFX_E_COUNT, count)
-SAME(-33, GGUFX_E_LENGTH, length)
-SAME(-34, GGUFX_E_KEY, key)
-SAME(-35, GGUFX_E_VALUE_TYPE, kvtype)
-SAME(-36, GGUFX_E_VALUE, value)
-SAME(-37, GGUFX_E_DUPLICATE, duplicate)
-SAME(-38, GGUFX_E_ALIGNMENT, alignment)
-SAME(-39, GGUFX_E_NAME, name)
-SAME(-40, GGUFX_E_NDIMS, ndims)
-SAME(-41, GGUFX_E_SHAPE, shape)
-SAME(-42, GGUFX_E_OVERFLOW, overflow)
-SAME(-43, GGUFX_E_OFFSET, offset)
-SAME(-44, GGUFX_E_BOUNDS, bounds)
-SAME(-45, GGUFX_E_SPLIT, split)
-SAME(-48, GGUFX_E_VOCAB, vocab)
-SAME(-49, GGUFX_E_HYPERPARAMETER, hparam)
-SAME(-50, GGUFX_E_MISSING, missing)
-#undef SAME
+#define X(value, code, status, name) static_assert(code == (value), #code);
+#include "base/status.def"
+#undef X
 
 // Other values with an internal mirror.
 #define SAME(code, internal) static_assert(uint64_t(code) == uint64_t(internal), #code);

@@ -11,50 +11,6 @@ namespace ggufx {
 
 namespace {
 
-struct Name {
-    Status status;
-    const char *name;
-};
-constexpr Name kNames[] = {
-    {Status::ok, "OK"},
-    {Status::argument, "ARGUMENT"},
-    {Status::memory, "MEMORY"},
-    {Status::io, "IO"},
-    {Status::truncated, "TRUNCATED"},
-    {Status::magic, "MAGIC"},
-    {Status::version, "VERSION"},
-    {Status::endian, "ENDIAN"},
-    {Status::malformed, "MALFORMED"},
-    {Status::limit, "LIMIT"},
-    {Status::type, "TYPE"},
-    {Status::unsupported, "UNSUPPORTED"},
-    {Status::not_found, "NOT_FOUND"},
-    {Status::capacity, "CAPACITY"},
-    {Status::cancelled, "CANCELLED"},
-    {Status::checksum, "CHECKSUM"},
-    {Status::mismatch, "MISMATCH"},
-    {Status::state, "STATE"},
-    {Status::internal, "INTERNAL"},
-    {Status::device, "DEVICE"},
-    {Status::count, "COUNT"},
-    {Status::length, "LENGTH"},
-    {Status::key, "KEY"},
-    {Status::kvtype, "VALUE_TYPE"},
-    {Status::value, "VALUE"},
-    {Status::duplicate, "DUPLICATE"},
-    {Status::alignment, "ALIGNMENT"},
-    {Status::name, "NAME"},
-    {Status::ndims, "NDIMS"},
-    {Status::shape, "SHAPE"},
-    {Status::overflow, "OVERFLOW"},
-    {Status::offset, "OFFSET"},
-    {Status::bounds, "BOUNDS"},
-    {Status::split, "SPLIT"},
-    {Status::vocab, "VOCAB"},
-    {Status::hparam, "HYPERPARAMETER"},
-    {Status::missing, "MISSING"},
-};
-
 // Returns whether a character moves a terminal's cursor or changes the text direction.
 bool is_control(uint32_t code) {
     return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x200e || code == 0x200f ||
@@ -101,9 +57,15 @@ size_t print_text(char *out, size_t size, const char *format, ...) {
 }
 
 const char *status_name(int32_t status) {
-    for (const Name &n : kNames)
-        if (static_cast<int32_t>(n.status) == status) return n.name;
-    return "UNKNOWN";
+    switch (status) {
+#define X(value, code, status, name)                                                               \
+    case value:                                                                                    \
+        return name;
+#include "base/status.def"
+#undef X
+    default:
+        return "UNKNOWN";
+    }
 }
 
 Status set_failure(Failure *failure, Status status, At at, const char *format, ...) {

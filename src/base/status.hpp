@@ -13,43 +13,9 @@ namespace ggufx {
 using ull = unsigned long long; // argument type of %llu
 
 enum class Status : int32_t {
-    ok = 0,
-    argument = -1,
-    memory = -2,
-    io = -3,
-    truncated = -4,
-    magic = -5,
-    version = -6,
-    endian = -7,
-    malformed = -8,
-    limit = -9,
-    type = -10,
-    unsupported = -11,
-    not_found = -12,
-    capacity = -13,
-    cancelled = -14,
-    checksum = -15,
-    mismatch = -16,
-    state = -17,
-    internal = -18,
-    device = -19,
-    count = -32,
-    length = -33,
-    key = -34,
-    kvtype = -35,
-    value = -36,
-    duplicate = -37,
-    alignment = -38,
-    name = -39,
-    ndims = -40,
-    shape = -41,
-    overflow = -42,
-    offset = -43,
-    bounds = -44,
-    split = -45,
-    vocab = -48,
-    hparam = -49,
-    missing = -50,
+#define X(value, code, status, name) status = (value),
+#include "base/status.def"
+#undef X
 };
 
 // Returns what a callback of the host ends a call with: the status that it returned, or cancelled if
