@@ -131,10 +131,7 @@ Value dict_get(Environment &env, const Value *a) {
 }
 
 Value view_of(Environment &env, List *items, const char *type) {
-    Value out;
-    out.kind = Kind::view;
-    out.view = env.meter.make<View>(View{items, type});
-    return out;
+    return Value::of(env.meter.make<View>(View{items, type}));
 }
 
 Value dict_items(Environment &env, const Value *a) {

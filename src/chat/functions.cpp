@@ -32,10 +32,7 @@ Value make_range(Environment &env, const Value &, const Arguments &arguments) {
     if (count > kLongestRange)
         fail(Status::limit, {.limit = kLongestRange}, "a range of more than %" PRIu64 " items",
              kLongestRange);
-    Value out;
-    out.kind = Kind::range;
-    out.range = env.meter.make<RangeValue>(RangeValue{start, stop, step, count});
-    return out;
+    return Value::of(env.meter.make<RangeValue>(RangeValue{start, stop, step, count}));
 }
 
 void take_named(Environment &env, Dict *dict, const Arguments &arguments) {

@@ -342,10 +342,7 @@ void TemplateMachine::step_loops(const Instruction &in) {
             meter_.charge_items(1);
             s->captured = true;
         }
-        Value out;
-        out.kind = Kind::macro;
-        out.macro = macro;
-        push(out);
+        push(Value::of(macro));
         return go(in);
     }
     case Op::argument: {
@@ -392,12 +389,7 @@ void TemplateMachine::loop_next(const Instruction &in) {
     scope->size = 0;
     scope_ = scope;
     loops.loop->index0 = loops.at;
-    if (in.flag) {
-        Value loop;
-        loop.kind = Kind::loop;
-        loop.loop = loops.loop;
-        store(in.index, loop);
-    }
+    if (in.flag) store(in.index, Value::of(loops.loop));
     push(loops.items[loops.at++]);
 }
 

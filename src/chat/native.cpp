@@ -61,10 +61,7 @@ const Text &text_argument(const Value &value, const char *what) {
 }
 
 Value iterator_of(Environment &env, List *items, const char *type) {
-    Value out;
-    out.kind = Kind::iterator;
-    out.iterator = env.meter.make<Iterator>(Iterator{items, 0, type});
-    return out;
+    return Value::of(env.meter.make<Iterator>(Iterator{items, 0, type}));
 }
 
 // ---- tables ----
@@ -139,10 +136,7 @@ static Value loop_attribute(Environment &env, const Value &object, std::string_v
 
 static Value method_of(Environment &env, const Value &object, const Native *native,
                        const Native *first) {
-    Value out;
-    out.kind = Kind::method;
-    out.method = env.meter.make<Method>(Method{object, static_cast<uint32_t>(native - first)});
-    return out;
+    return Value::of(env.meter.make<Method>(Method{object, static_cast<uint32_t>(native - first)}));
 }
 
 static const Native *first_method(const Value &self) {
@@ -160,14 +154,9 @@ Value get_attribute(Environment &env, const Value &object, const Text *name) {
     if (object.is(Kind::loop)) {
         const Value out = loop_attribute(env, object, name->view());
         if (given(out)) return out;
-        const bool callable = name->view() == "cycle" || name->view() == "changed";
-        if (callable) {
-            Value method;
-            method.kind = Kind::method;
-            method.method =
-                env.meter.make<Method>(Method{object, name->view() == "cycle" ? 0u : 1u});
-            return method;
-        }
+        const bool cycle = name->view() == "cycle";
+        if (cycle || name->view() == "changed")
+            return Value::of(env.meter.make<Method>(Method{object, cycle ? 0u : 1u}));
     }
     if (object.is(Kind::macro) && name->view() == "name") return Value();
     if (object.is(Kind::dict) || object.is(Kind::space))

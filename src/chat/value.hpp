@@ -6,6 +6,8 @@
 #include "base/text_index.hpp"
 #include "chat/text.hpp"
 
+#include <type_traits>
+
 namespace ggufx::chat {
 
 enum class Kind : uint8_t {
@@ -59,57 +61,35 @@ struct Value {
         uint32_t function; // index in the table of functions
     };
 
-    static Value none(bool user = false) {
-        Value v;
-        v.kind = Kind::none;
-        v.user = user;
-        return v;
+    template <class T>
+    static Value make(Kind kind, T Value::*member, std::type_identity_t<T> value,
+                      bool user = false) {
+        Value out;
+        out.kind = kind;
+        out.user = user;
+        out.*member = value;
+        return out;
     }
+    static Value none(bool user = false) { return make(Kind::none, &Value::integer, 0, user); }
     static Value of(bool truth, bool user = false) {
-        Value v;
-        v.kind = Kind::boolean;
-        v.user = user;
-        v.truth = truth;
-        return v;
+        return make(Kind::boolean, &Value::truth, truth, user);
     }
     static Value of(int64_t integer, bool user = false) {
-        Value v;
-        v.kind = Kind::integer;
-        v.user = user;
-        v.integer = integer;
-        return v;
+        return make(Kind::integer, &Value::integer, integer, user);
     }
     static Value of(double real, bool user = false) {
-        Value v;
-        v.kind = Kind::real;
-        v.user = user;
-        v.real = real;
-        return v;
+        return make(Kind::real, &Value::real, real, user);
     }
-    static Value of(const Text *text) {
-        Value v;
-        v.kind = Kind::string;
-        v.text = text;
-        return v;
-    }
-    static Value of(List *list, Kind kind = Kind::list) {
-        Value v;
-        v.kind = kind;
-        v.list = list;
-        return v;
-    }
-    static Value of(Dict *dict, Kind kind = Kind::dict) {
-        Value v;
-        v.kind = kind;
-        v.dict = dict;
-        return v;
-    }
-    static Value undefined(const Text *name) {
-        Value v;
-        v.kind = Kind::undefined;
-        v.text = name;
-        return v;
-    }
+    static Value of(const Text *text) { return make(Kind::string, &Value::text, text); }
+    static Value of(List *list, Kind kind = Kind::list) { return make(kind, &Value::list, list); }
+    static Value of(Dict *dict, Kind kind = Kind::dict) { return make(kind, &Value::dict, dict); }
+    static Value of(const RangeValue *range) { return make(Kind::range, &Value::range, range); }
+    static Value of(View *view) { return make(Kind::view, &Value::view, view); }
+    static Value of(Iterator *it) { return make(Kind::iterator, &Value::iterator, it); }
+    static Value of(Macro *macro) { return make(Kind::macro, &Value::macro, macro); }
+    static Value of(Method *method) { return make(Kind::method, &Value::method, method); }
+    static Value of(Loop *loop) { return make(Kind::loop, &Value::loop, loop); }
+    static Value undefined(const Text *name) { return make(Kind::undefined, &Value::text, name); }
     bool is(Kind k) const { return kind == k; }
     bool is_sequence() const { return kind == Kind::list || kind == Kind::tuple; }
     bool is_number() const {
