@@ -129,8 +129,7 @@ extern "C" ggufx_status ggufx_chat_prompt_create(ggufx_chat_prompt **out,
 extern "C" void ggufx_chat_prompt_destroy(ggufx_chat_prompt *prompt) {
     const NoCancel whole;
     if (!alive(prompt, Tag::chat_prompt)) return;
-    const Ref<Host> keep = prompt->host;
-    destroy_object(keep, prompt);
+    destroy_object(prompt->host, prompt);
 }
 
 extern "C" ggufx_status ggufx_chat_prompt_tokens(int32_t *out_ids, size_t capacity,

@@ -139,9 +139,7 @@ extern "C" void ggufx_device_detach(ggufx_device *device) {
 extern "C" void ggufx_device_destroy(ggufx_device *device) {
     const NoCancel whole;
     if (!alive(device, Tag::device)) return;
-    const Ref<Host> host = device->device->host();
-    device->tag = Tag::dead;
-    unmake(*host, device);
+    destroy_object(device->device->host(), device);
 }
 
 extern "C" ggufx_status ggufx_device_info(ggufx_device_facts *out, const ggufx_device *device,

@@ -132,10 +132,8 @@ extern "C" ggufx_status ggufx_open_io(ggufx_file **out, const ggufx_runtime *rt,
 extern "C" void ggufx_file_destroy(ggufx_file *file) {
     const NoCancel whole;
     if (!alive(file, Tag::file)) return;
-    file->tag = Tag::dead;
-    const Ref<Host> host = file->file->host();
     for (ggufx_tensor &t : file->tensors) t.tag = Tag::dead;
-    unmake(*host, file);
+    destroy_object(file->file->host(), file);
 }
 
 extern "C" ggufx_status ggufx_file_info(ggufx_file_facts *out, const ggufx_file *file,

@@ -39,6 +39,12 @@ enum class Tag : uint32_t {
     generator = 0x4e474758u,
 };
 
+// Destroys an object: marks the tag as dead, frees the memory, then releases the host.
+template <class T> void destroy_object(Ref<Host> host, T *object) {
+    object->tag = Tag::dead;
+    unmake(*host, object);
+}
+
 } // namespace ggufx::abi
 
 // Incomplete types in the public headers.

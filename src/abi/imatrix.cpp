@@ -44,9 +44,7 @@ extern "C" ggufx_status ggufx_imatrix_open_memory(ggufx_imatrix **out, const ggu
 extern "C" void ggufx_imatrix_destroy(ggufx_imatrix *imatrix) {
     const NoCancel whole;
     if (!alive(imatrix, Tag::imatrix)) return;
-    imatrix->tag = Tag::dead;
-    const Ref<Host> host = imatrix->imatrix->host();
-    unmake(*host, imatrix);
+    destroy_object(imatrix->imatrix->host(), imatrix);
 }
 
 extern "C" ggufx_status ggufx_imatrix_info(ggufx_imatrix_facts *out, const ggufx_imatrix *imatrix,

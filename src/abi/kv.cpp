@@ -119,8 +119,7 @@ extern "C" void ggufx_kv_destroy(ggufx_kv *kv) {
     if (!alive(kv, Tag::kv)) return;
     kv::Cache::destroy(kv->cache);
     const RuntimeRef keep = kv->runtime;
-    kv->tag = Tag::dead;
-    unmake(*keep->host, kv);
+    destroy_object(keep->host, kv);
 }
 
 extern "C" ggufx_status ggufx_kv_info(ggufx_kv_facts *out, const ggufx_kv *kv, uint32_t layer,

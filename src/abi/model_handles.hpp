@@ -133,12 +133,6 @@ Status sample_matching(int32_t *out_id, float *out_logprob, sampling::Chain &cha
 // Throws Error (mismatch) if two models have other tokens. (vocabularies.cpp)
 void check_vocabularies(const model::Model &a, const model::Model &b);
 
-// Destroys an object: marks the tag as dead, frees the memory, then releases the host.
-template <class T> void destroy_object(Ref<Host> host, T *object) {
-    object->tag = Tag::dead;
-    unmake(*host, object);
-}
-
 static_assert(sizeof(model::TokenList) == sizeof(ggufx_token_list) &&
               offsetof(model::TokenList, n) == offsetof(ggufx_token_list, n_tokens));
 // Throws argument if one has a length and no tokens; `what` names it in the message.

@@ -219,8 +219,6 @@ extern "C" ggufx_status ggufx_tensor_slice(ggufx_tensor **out, const ggufx_tenso
 extern "C" void ggufx_tensor_destroy(ggufx_tensor *tensor) {
     const NoCancel whole;
     if (!alive(tensor, Tag::tensor) || tensor->index != ggufx_tensor::kOwned) return;
-    tensor->tag = Tag::dead;
     auto *const owned = static_cast<OwnedTensor *>(tensor);
-    const Ref<Host> host = owned->host;
-    unmake(*host, owned);
+    destroy_object(owned->host, owned);
 }

@@ -70,9 +70,7 @@ extern "C" ggufx_status ggufx_writer_create(ggufx_writer **out, const ggufx_runt
 extern "C" void ggufx_writer_destroy(ggufx_writer *writer) {
     const NoCancel whole;
     if (!alive(writer, Tag::writer)) return;
-    writer->tag = Tag::dead;
-    const Ref<Host> host = writer->writer.host();
-    unmake(*host, writer);
+    destroy_object(writer->writer.host(), writer);
 }
 
 extern "C" ggufx_status ggufx_writer_add_tensor(ggufx_writer *writer, const ggufx_tensor *tensor,
