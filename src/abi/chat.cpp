@@ -199,6 +199,15 @@ void put(To *out, size_t capacity, size_t *out_needed, const From &from, const c
     check_capacity(n, capacity, "the text", what);
 }
 
+chat::Output render_checked(const void *out, size_t capacity, const size_t *out_needed,
+                            const ggufx_chat_template *chat, const ggufx_chat_request *request) {
+    require(alive(chat, Tag::chat) && request, "chat and request must be set");
+    require(out_needed && (out || capacity == 0), "out and out_needed must be set");
+    chat::Output output(chat->program.host().get());
+    (void)render_request(output, *chat, request);
+    return output;
+}
+
 } // namespace
 
 extern "C" ggufx_status ggufx_chat_template_render(char *out, size_t capacity, size_t *out_needed,
@@ -206,10 +215,7 @@ extern "C" ggufx_status ggufx_chat_template_render(char *out, size_t capacity, s
                                                    const ggufx_chat_request *request,
                                                    ggufx_error *error) {
     return guard(error, [&] {
-        require(alive(chat, Tag::chat) && request, "chat and request must be set");
-        require(out_needed && (out || capacity == 0), "out and out_needed must be set");
-        chat::Output output(chat->program.host().get());
-        (void)render_request(output, *chat, request);
+        const auto output = render_checked(out, capacity, out_needed, chat, request);
         put(out, capacity, out_needed, output.text, "bytes", [](char c) { return c; });
     });
 }
@@ -220,10 +226,7 @@ extern "C" ggufx_status ggufx_chat_template_spans(ggufx_chat_span *out, size_t c
                                                   const ggufx_chat_request *request,
                                                   ggufx_error *error) {
     return guard(error, [&] {
-        require(alive(chat, Tag::chat) && request, "chat and request must be set");
-        require(out_needed && (out || capacity == 0), "out and out_needed must be set");
-        chat::Output output(chat->program.host().get());
-        (void)render_request(output, *chat, request);
+        const auto output = render_checked(out, capacity, out_needed, chat, request);
         put(out, capacity, out_needed, output.runs, "runs", [](const auto &run) {
             return ggufx_chat_span{run.end, run.user};
         });

@@ -38,6 +38,18 @@ const job::Quantization &quantization_of(const ggufx_quantizer *handle) {
     return handle->quantization;
 }
 
+// Checks the output and the index of a tensor, too.
+const job::Quantization &quantization_of(const ggufx_quantizer *handle, const void *out,
+                                         size_t index) {
+    const job::Quantization &from = quantization_of(handle);
+    require(out, "out must be set");
+    const size_t n = from.plan().tensors().size();
+    if (index >= n)
+        fail(Status::argument, {.index = index}, "tensor %zu does not exist, there are %zu", index,
+             n);
+    return from;
+}
+
 ggufx_quantizer_tensor_facts describe(const job::Quantization &job, size_t index) {
     const job::PlannedTensor &t = job.plan().tensors()[index];
     ggufx_quantizer_tensor_facts facts = {};
@@ -132,9 +144,8 @@ extern "C" ggufx_status ggufx_quantizer_create(ggufx_quantizer **out, const gguf
 extern "C" void ggufx_quantizer_destroy(ggufx_quantizer *quantizer) {
     const NoCancel whole;
     if (!alive(quantizer, Tag::job)) return;
-    quantizer->tag = Tag::dead;
     const RuntimeRef rt = quantizer->rt;
-    unmake(*rt->host, quantizer);
+    destroy_object(rt->host, quantizer);
 }
 
 extern "C" ggufx_status ggufx_quantizer_info(ggufx_quantizer_facts *out,
@@ -161,12 +172,7 @@ extern "C" ggufx_status ggufx_quantizer_tensor_at(ggufx_quantizer_tensor_facts *
                                                   const ggufx_quantizer *quantizer, size_t index,
                                                   ggufx_error *error) {
     return guard(error, [&] {
-        const job::Quantization &from = quantization_of(quantizer);
-        require(out, "out must be set");
-        const size_t n = from.plan().tensors().size();
-        if (index >= n)
-            fail(Status::argument, {.index = index}, "tensor %zu does not exist, there are %zu",
-                 index, n);
+        const job::Quantization &from = quantization_of(quantizer, out, index);
         export_struct(out, describe(from, index), "ggufx_quantizer_tensor_facts");
     });
 }
@@ -188,12 +194,7 @@ extern "C" ggufx_status ggufx_quantizer_tensor_error(double *out, const ggufx_qu
                                                      const ggufx_progress *progress,
                                                      ggufx_error *error) {
     return guard(error, [&] {
-        const job::Quantization &from = quantization_of(quantizer);
-        require(out, "out must be set");
-        const size_t n = from.plan().tensors().size();
-        if (index >= n)
-            fail(Status::argument, {.index = index}, "tensor %zu does not exist, there are %zu",
-                 index, n);
+        const job::Quantization &from = quantization_of(quantizer, out, index);
         if (!fmt::type_info(type) || !quant::encoder(type))
             fail(Status::unsupported, {}, "there is no encoder for type %" PRIu32, type);
         from.plan().require_weights(index, type);
