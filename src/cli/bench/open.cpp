@@ -4,13 +4,11 @@
 #include "bench/counting.hpp"
 #include "common/json.hpp"
 #include "common/signals.hpp"
+#include "common/temporary_file.hpp"
 #include "common/timing.hpp"
+#include "models/key_writer.hpp"
 
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace ggufx::cli {
 
@@ -24,85 +22,27 @@ struct OpenOptions {
 
 } // namespace
 
-namespace {
-
-// Writes little-endian fields of a GGUF file.
-class Bytes {
-public:
-    void number(uint64_t value, int n_bytes) {
-        for (int i = 0; i < n_bytes; i++) text_ += static_cast<char>(value >> 8 * i & 0xff);
-    }
-    void string(std::string_view text) {
-        number(text.size(), 8);
-        text_ += text;
-    }
-    void array(std::string_view key, uint32_t element_type, uint64_t n) {
-        string(key);
-        number(GGUFX_VALUE_ARRAY, 4);
-        number(element_type, 4);
-        number(n, 8);
-    }
-    const std::string &text() const { return text_; }
-
-private:
-    std::string text_ = "GGUF";
-};
-
-} // namespace
-
-// Returns a vocabulary-only file: tokens, scores and types, as converters write them.
-static std::string vocabulary_file(uint64_t n_tokens) {
-    Bytes file;
-    file.number(3, 4);
-    file.number(0, 8); // tensors
-    file.number(4, 8); // keys
-    file.string("general.architecture");
-    file.number(GGUFX_VALUE_STRING, 4);
-    file.string("llama");
-    file.array("tokenizer.ggml.tokens", GGUFX_VALUE_STRING, n_tokens);
-    for (uint64_t i = 0; i < n_tokens; i++) file.string(fmt::format("token{}", i));
-    file.array("tokenizer.ggml.scores", GGUFX_VALUE_F32, n_tokens);
-    for (uint64_t i = 0; i < n_tokens; i++) file.number(0xc0000000u, 4);
-    file.array("tokenizer.ggml.token_type", GGUFX_VALUE_I32, n_tokens);
-    for (uint64_t i = 0; i < n_tokens; i++) file.number(1, 4);
-    return file.text();
+// Writes a vocabulary-only file: tokens, scores and types, as converters write them.
+static void write_vocabulary(Globals globals, const std::string &path, uint64_t n_tokens) {
+    globals.force = globals.quiet = true; // the file exists
+    const Runtime rt = make_runtime(globals);
+    const FileWriter writer = empty_writer(rt.get());
+    std::vector<std::string> tokens;
+    for (uint64_t i = 0; i < n_tokens; i++) tokens.push_back(fmt::format("token{}", i));
+    KeyWriter keys(writer.get());
+    keys.text("general.architecture", "llama");
+    keys.texts("tokenizer.ggml.tokens", tokens);
+    keys.f32s("tokenizer.ggml.scores", std::vector<float>(tokens.size(), -2));
+    keys.i32s("tokenizer.ggml.token_type", std::vector<int32_t>(tokens.size(), 1));
+    write_model(globals, writer.get(), path, {});
 }
-
-namespace {
-
-// A generated file in the temporary folder, removed at the end.
-class TemporaryFile {
-public:
-    explicit TemporaryFile(const std::string &content) {
-        const char *folder = std::getenv("TMPDIR");
-        path_ = std::string(folder && *folder ? folder : "/tmp") + "/ggufx-bench-XXXXXX";
-        const int fd = mkstemp(path_.data());
-        if (fd < 0) throw Failure(kRuntimeError, "cannot create \"" + path_ + "\"");
-        size_t done = 0;
-        while (done < content.size()) {
-            const ssize_t n = ::write(fd, content.data() + done, content.size() - done);
-            if (n <= 0) break;
-            done += static_cast<size_t>(n);
-        }
-        close(fd);
-        if (done == content.size()) return;
-        unlink(path_.c_str());
-        throw Failure(kRuntimeError, "cannot write \"" + path_ + "\": " + std::strerror(errno));
-    }
-    ~TemporaryFile() { unlink(path_.c_str()); }
-    TemporaryFile(const TemporaryFile &) = delete;
-    TemporaryFile &operator=(const TemporaryFile &) = delete;
-    const std::string &path() const { return path_; }
-
-private:
-    std::string path_;
-};
-
-} // namespace
 
 static int bench_open(const Globals &globals, const OpenOptions &options) {
     std::optional<TemporaryFile> generated;
-    if (options.file.empty()) generated.emplace(vocabulary_file(options.tokens));
+    if (options.file.empty()) {
+        generated.emplace("bench", "");
+        write_vocabulary(globals, generated->path(), options.tokens);
+    }
     const std::string path = generated ? generated->path() : options.file;
 
     Counter counter;

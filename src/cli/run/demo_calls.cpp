@@ -3,60 +3,32 @@
 #include "run/demo_calls.hpp"
 
 #include "common/signals.hpp"
+#include "common/temporary_file.hpp"
 #include "common/text.hpp"
 #include "common/timing.hpp"
 
-#include <cstdlib>
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace ggufx::cli {
 
 namespace {
 
-// Temporary file with the embedded model for ggufx_open, deleted by the destructor; the path is
-// empty if it cannot be written.
-class TemporaryModel {
-public:
-    TemporaryModel() {
-        const char *folder = std::getenv("TMPDIR");
-        std::string path = std::string(folder && *folder ? folder : "/tmp") + "/ggufx-demo-XXXXXX";
-        const int fd = mkstemp(path.data());
-        if (fd < 0) return;
-        path_ = path;
-        const std::string_view model = demo_model();
-        size_t done = 0;
-        while (done < model.size()) {
-            const ssize_t n = ::write(fd, model.data() + done, model.size() - done);
-            if (n <= 0) break;
-            done += static_cast<size_t>(n);
-        }
-        close(fd);
-        if (done != model.size()) remove();
-    }
-    ~TemporaryModel() { remove(); }
-    TemporaryModel(const TemporaryModel &) = delete;
-    TemporaryModel &operator=(const TemporaryModel &) = delete;
-    const std::string &path() const { return path_; }
-
-private:
-    void remove() {
-        if (!path_.empty()) unlink(path_.c_str());
-        path_.clear();
-    }
-    std::string path_;
-};
+// Returns a file of the embedded model for ggufx_open; NULL if it cannot be written.
+std::unique_ptr<TemporaryFile> temporary_model() {
+    try {
+        return std::make_unique<TemporaryFile>("demo", demo_model());
+    } catch (const Failure &) { return nullptr; }
+}
 
 } // namespace
 
 File demo_open(const ggufx_runtime *rt, std::vector<DemoCall> &calls) {
-    const TemporaryModel temporary;
+    const std::unique_ptr<TemporaryFile> temporary = temporary_model();
     const std::string_view model = demo_model();
-    const bool from_file = !temporary.path().empty();
     const auto open = [&] {
         ggufx_file *file = nullptr;
         call([&](ggufx_error *error) {
-            return from_file ? ggufx_open(&file, rt, temporary.path().c_str(), nullptr, error)
+            return temporary ? ggufx_open(&file, rt, temporary->path().c_str(), nullptr, error)
                              : ggufx_open_memory(&file, rt, model.data(), model.size(), nullptr,
                                                  nullptr, nullptr, error);
         });
@@ -67,7 +39,7 @@ File demo_open(const ggufx_runtime *rt, std::vector<DemoCall> &calls) {
     const std::string what = fmt::format(
         "checked {} keys and {} tensors of a {} file", ggufx_file_meta_count(file.get()),
         ggufx_file_tensor_count(file.get()), bytes_text(model.size()));
-    calls.push_back({from_file ? "ggufx_open" : "ggufx_open_memory", what, seconds, model.size(),
+    calls.push_back({temporary ? "ggufx_open" : "ggufx_open_memory", what, seconds, model.size(),
                      fmt::format("{:.0f} files/s", 1 / seconds)});
     return file;
 }
