@@ -2,23 +2,22 @@
 #include "serve/metrics.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <fmt/format.h>
 
 namespace ggufx::cli {
 
-void Histogram::add(double seconds) {
-    const auto at = std::lower_bound(kBounds.begin(), kBounds.end(), seconds);
-    counts_[static_cast<size_t>(at - kBounds.begin())]++;
-    sum_ += seconds;
+void Histogram::add(double value) {
+    const auto at = std::lower_bound(bounds_.begin(), bounds_.end(), value);
+    counts_[static_cast<size_t>(at - bounds_.begin())]++;
+    sum_ += value;
 }
 
 std::string Histogram::text(const std::string &name, const std::string &help) const {
     std::string out = fmt::format("# HELP {} {}\n# TYPE {} histogram\n", name, help, name);
     uint64_t n = 0;
-    for (size_t i = 0; i < kBounds.size(); i++) {
+    for (size_t i = 0; i < bounds_.size(); i++) {
         n += counts_[i];
-        out += fmt::format("{}_bucket{{le=\"{}\"}} {}\n", name, kBounds[i], n);
+        out += fmt::format("{}_bucket{{le=\"{}\"}} {}\n", name, bounds_[i], n);
     }
     n += counts_.back();
     out += fmt::format("{}_bucket{{le=\"+Inf\"}} {}\n{}_sum {}\n{}_count {}\n", name, n, name, sum_,
@@ -55,9 +54,7 @@ void Metrics::step(double seconds, const SchedulerCounts &counts) {
     const std::lock_guard lock(mutex_);
     if (counts.n_steps != counts_.n_steps) {
         step_.add(seconds);
-        const auto bucket = static_cast<size_t>(std::bit_width(std::max(counts.width, 1u) - 1));
-        widths_[std::min(bucket, widths_.size() - 1)]++;
-        sum_widths_ += counts.width;
+        widths_.add(counts.width);
     }
     counts_ = counts;
 }
@@ -115,16 +112,7 @@ std::string Metrics::text() const {
     add("grammar_cache_bytes", "gauge", "Memory of the grammars in the cache, with their masks.",
         grammars_.n_bytes);
     add("access_log_lost_total", "counter", "Lines lost from the access log.", n_log_lost_);
-    out += "# HELP ggufx_step_sequences Sequences per call of the model.\n"
-           "# TYPE ggufx_step_sequences histogram\n";
-    uint64_t n = 0;
-    for (size_t i = 0; i < widths_.size(); i++) {
-        n += widths_[i];
-        const std::string bound = i + 1 < widths_.size() ? std::to_string(1u << i) : "+Inf";
-        out += fmt::format("ggufx_step_sequences_bucket{{le=\"{}\"}} {}\n", bound, n);
-    }
-    out +=
-        fmt::format("ggufx_step_sequences_sum {}\nggufx_step_sequences_count {}\n", sum_widths_, n);
+    out += widths_.text("ggufx_step_sequences", "Sequences per call of the model.");
     out += queue_.text("ggufx_queue_seconds", "Time in the queue.");
     out += first_.text("ggufx_first_token_seconds", "Time to the first token.");
     out += between_.text("ggufx_token_seconds", "Time between two tokens of a request.");

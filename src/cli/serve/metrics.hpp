@@ -5,21 +5,24 @@
 #include "serve/grammar_cache.hpp"
 #include "serve/scheduler.hpp"
 
-#include <array>
+#include <map>
 #include <mutex>
+#include <vector>
 
 namespace ggufx::cli {
 
 class Histogram {
 public:
-    // Upper bounds of the buckets in seconds; one more bucket counts longer times.
-    static constexpr std::array<double, 14> kBounds = {
-        0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0};
-    void add(double seconds);
+    // Upper bounds of the buckets; one more bucket counts larger values. Default: seconds.
+    explicit Histogram(std::vector<double> bounds = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+                                                     0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0})
+        : bounds_(std::move(bounds)), counts_(bounds_.size() + 1) {}
+    void add(double value);
     std::string text(const std::string &name, const std::string &help) const;
 
 private:
-    std::array<uint64_t, kBounds.size() + 1> counts_ = {};
+    std::vector<double> bounds_;
+    std::vector<uint64_t> counts_;
     double sum_ = 0;
 };
 
@@ -40,9 +43,7 @@ private:
     mutable std::mutex mutex_;
     std::map<int, uint64_t> requests_; // counts per status
     Histogram queue_, first_, between_, step_;
-    // Steps with up to 1, 2, 4 ... 64 sequences, and with more.
-    std::array<uint64_t, 8> widths_ = {};
-    uint64_t sum_widths_ = 0;
+    Histogram widths_{{1, 2, 4, 8, 16, 32, 64}}; // sequences of a step
     uint64_t n_log_lost_ = 0;
     SchedulerCounts counts_;
     BackendMemory memory_ = {};
