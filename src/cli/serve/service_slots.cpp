@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: MIT
 #include "serve/service.hpp"
 
-#include "serve/sequence_snapshot.hpp"
 #include "serve/slot_file.hpp"
 
 #include <algorithm>
@@ -140,7 +139,7 @@ void Service::save_slot(Call &call, uint32_t slot, const std::string &name) {
             content->fingerprint = host_->fingerprint();
             const auto held = scheduler.held(slot);
             content->codes.assign(held.begin(), held.end());
-            content->snapshot = save_sequence(backend_->session(), slot);
+            content->snapshot = backend_->save(slot);
             vectors_.add(exchange->asker(), [this, exchange, owner, file, content, slot] {
                 respond_error(*exchange, [&] {
                     require_quota(options_.slot_folder, owner, file, slot_file_bytes(*content),

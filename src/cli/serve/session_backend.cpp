@@ -4,9 +4,10 @@
 #include "common/timing.hpp"
 #include "serve/cancel_if.hpp"
 #include "serve/model_files.hpp"
-#include "serve/sequence_snapshot.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
 
 namespace ggufx::cli {
 
@@ -70,9 +71,36 @@ bool SessionBackend::copy(uint32_t from, uint32_t to, uint64_t n_tokens) {
     return status == GGUFX_OK;
 }
 
+std::string SessionBackend::save(uint32_t sequence) const {
+    std::string out;
+    const auto write = [](void *user, const void *data, size_t n) -> ggufx_status {
+        try {
+            static_cast<std::string *>(user)->append(static_cast<const char *>(data), n);
+            return GGUFX_OK;
+        } catch (const std::bad_alloc &) { return GGUFX_E_MEMORY; }
+    };
+    call([&](ggufx_error *error) {
+        return ggufx_session_save(session(), sequence, write, &out, error);
+    });
+    return out;
+}
+
 void SessionBackend::load(uint32_t sequence, std::string_view snapshot) {
-    attempt(
-        [&](ggufx_error *error) { return load_sequence(session(), sequence, snapshot, *error); });
+    const auto read = [](void *user, void *data, size_t n) -> ggufx_status {
+        auto &from = *static_cast<std::string_view *>(user);
+        if (n > from.size()) return GGUFX_E_TRUNCATED;
+        std::memcpy(data, from.data(), n);
+        from.remove_prefix(n);
+        return GGUFX_OK;
+    };
+    attempt([&](ggufx_error *error) {
+        const ggufx_status status = ggufx_session_load(session(), sequence, read, &snapshot, error);
+        if (status != GGUFX_OK || snapshot.empty()) return status;
+        *fmt::format_to_n(error->message, sizeof error->message - 1,
+                          "the snapshot has {} bytes after its end", snapshot.size())
+             .out = 0;
+        return ggufx_status{GGUFX_E_MALFORMED};
+    });
 }
 
 bool SessionBackend::holds(uint32_t sequence, std::span<const PrefixIndex::Code> codes) const {

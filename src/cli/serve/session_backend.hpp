@@ -38,6 +38,7 @@ public:
     ggufx_session *session() const { return session_.get(); } // for the engine thread
     void truncate(uint32_t sequence, uint64_t n_tokens) override;
     bool copy(uint32_t from, uint32_t to, uint64_t n_tokens) override;
+    std::string save(uint32_t sequence) const; // a snapshot; throws Failure
     void load(uint32_t sequence, std::string_view snapshot) override;
     bool holds(uint32_t sequence, std::span<const PrefixIndex::Code> codes) const override;
 
