@@ -25,7 +25,7 @@ bool CompletionWriter::is_late() noexcept {
 void CompletionWriter::create(uint32_t sequence, std::span<const int32_t> prompt) {
     const Wanted &wanted = request_->wanted;
     SamplingOptions sampling = *request_->sampling;
-    sampling.seed = request_->seed + number_;
+    sampling.seed = reply_.seed() + number_;
     const Sampler sampler = make_request_sampler(host_, sampling);
     auto options = sized<ggufx_generator_options>();
     options.flags = GGUFX_GENERATOR_SAMPLE_OUTPUT;

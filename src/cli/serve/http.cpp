@@ -367,7 +367,7 @@ void HttpServer::Hooks::check(HttpServer &server, int socket, const HttpHead &he
     request.closes = head.is_chunked();
     const bool is_preflight = request.method == "OPTIONS" && !request.origin.empty();
     if (!is_preflight) request.route = &Service::find(request.method, request.path);
-    const bool takes_body = request.route && Service::takes_body(*request.route);
+    const bool takes_body = request.route && request.route->takes_body();
     if (!takes_body && head.has_body())
         throw ApiError(400,
                        fmt::format("{} {} takes no body", request.method, escape(request.path)), "",
@@ -377,7 +377,7 @@ void HttpServer::Hooks::check(HttpServer &server, int socket, const HttpHead &he
         request.exchange->respond(204, "", "", preflight_headers(head, request.path));
         return;
     }
-    const uint64_t owner = server.guard_.check(asker, Service::needs_key(*request.route));
+    const uint64_t owner = server.guard_.check(asker, request.route->needs_key);
     if (takes_body) head.require_json(server.options_.most_body);
     request.n_expected = head.n_body_bytes();
     const uint64_t turn = owner != 0 ? owner : std::hash<std::string>()(request.address);
@@ -403,7 +403,7 @@ MHD_Result HttpServer::Hooks::begin(HttpServer &server, MHD_Connection *connecti
         request.exchange->respond(error);
     }
     request.is_taken = is_refused || !request.route;
-    const bool is_trusted = !is_refused && request.route && Service::needs_key(*request.route);
+    const bool is_trusted = !is_refused && request.route && request.route->needs_key;
     set_phase(server, connection, request.is_taken ? Phase::answering : Phase::receiving);
     {
         const std::lock_guard lock(server.mutex_);

@@ -4,8 +4,25 @@
 #include "common/random.hpp"
 
 #include <algorithm>
+#include <ctime>
 
 namespace ggufx::cli {
+
+Reply::Reply(std::shared_ptr<Exchange> exchange, ReplyShape shape, const std::string &prefix,
+             size_t n_random)
+    : shape_(std::move(shape)), id_(prefix + random_name(n_random)),
+      created_(static_cast<uint64_t>(std::time(nullptr))), exchange_(std::move(exchange)) {
+    exchange_->tell({id_, 0, 0, 0});
+}
+
+void Reply::fail(const ApiError &error) {
+    if (failed_) return;
+    failed_ = true;
+    if (shape_.stream)
+        end_stream(error);
+    else
+        exchange().respond(error);
+}
 
 std::string random_name(size_t n) {
     constexpr std::string_view letters =
@@ -48,11 +65,12 @@ static Json bytes_json(std::string_view bytes) {
     return out;
 }
 
-// Clamps a log-probability to at least -9999, the minimum that clients expect: JSON has no -inf.
+Json logprob_json(float value) {
+    return static_cast<double>(std::max(value, -9999.0f));
+}
+
 static Json token_json(std::string_view piece, float logprob) {
-    return Json{{"token", piece},
-                {"logprob", static_cast<double>(std::max(logprob, -9999.0f))},
-                {"bytes", bytes_json(piece)}};
+    return Json{{"token", piece}, {"logprob", logprob_json(logprob)}, {"bytes", bytes_json(piece)}};
 }
 
 Json logprob_list(const std::vector<TokenLogprob> &tokens) {

@@ -49,26 +49,44 @@ struct Ending {
     double mean_logprob = 0; // mean log-probability of its tokens
 };
 
+struct ReplyShape {
+    bool stream = false, logprobs = false;
+    std::string model, fingerprint;
+    uint64_t seed = 0; // seed of the first sequence
+};
+
 // Not thread-safe.
 class Reply {
 public:
-    Reply(std::shared_ptr<Exchange> exchange, uint32_t n_texts)
-        : exchange_(std::move(exchange)), n_texts_(n_texts) {}
+    // `prefix`: that of its id.
+    Reply(std::shared_ptr<Exchange> exchange, ReplyShape shape, const std::string &prefix,
+          size_t n_random);
     virtual ~Reply() = default;
 
     Exchange &exchange() { return *exchange_; }
-    uint32_t n_texts() const { return n_texts_; }
+    uint64_t seed() const { return shape_.seed; }
     Usage usage; // updated by the sequences
 
     virtual void open() = 0; // called before the sequences begin; a stream sends its headers
     virtual void put(uint32_t text, Delta delta) = 0;
     virtual void finish(uint32_t text, const Ending &ending) = 0;
     // A sequence failed, so that the whole reply is an error.
-    virtual void fail(const ApiError &error) = 0;
+    void fail(const ApiError &error);
+
+protected:
+    virtual void end_stream(const ApiError &error) = 0;
+    void tell_usage() { exchange().tell({id_, usage.n_prompt, usage.n_cached, usage.n_answer}); }
+    void respond(const Json &whole) {
+        exchange().respond(200, "application/json", whole.dump() + "\n");
+    }
+
+    const ReplyShape shape_;
+    const std::string id_;
+    const uint64_t created_;
+    bool failed_ = false;
 
 private:
     std::shared_ptr<Exchange> exchange_;
-    uint32_t n_texts_;
 };
 
 // A list of values that is kept as text: trees of many small values take twenty times as much.
@@ -82,6 +100,8 @@ private:
 };
 
 void join(Delta &all, Delta delta);
+// Clamps a log-probability to at least -9999, the minimum that clients expect: JSON has no -inf.
+Json logprob_json(float value);
 Json logprob_list(const std::vector<TokenLogprob> &tokens); // format of chat completions
 
 // Returns `n` random letters and digits that cannot be predicted.

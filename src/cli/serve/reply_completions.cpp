@@ -2,17 +2,15 @@
 #include "serve/reply_completions.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <numeric>
 
 namespace ggufx::cli {
 
-CompletionReply::CompletionReply(std::shared_ptr<Exchange> exchange, CompletionShape shape)
-    : Reply(std::move(exchange), shape.n_texts), shape_(std::move(shape)),
-      id_((shape_.is_chat ? "chatcmpl-" : "cmpl-") + random_name(24)),
-      created_(static_cast<uint64_t>(std::time(nullptr))), texts_(shape_.n_texts) {
-    this->exchange().tell({id_, 0, 0, 0});
-}
+CompletionReply::CompletionReply(std::shared_ptr<Exchange> exchange, ReplyShape shape,
+                                 const Wanted &wanted, bool is_chat, size_t n_prompts)
+    : Reply(std::move(exchange), std::move(shape), is_chat ? "chatcmpl-" : "cmpl-", 24),
+      is_chat_(is_chat), include_usage_(wanted.include_usage), n_of_(wanted.best_of),
+      n_best_(wanted.n), texts_(n_prompts * wanted.best_of) {}
 
 void CompletionReply::open() {
     if (!shape_.stream) return;
@@ -28,11 +26,6 @@ namespace {
 
 Json chat_logprobs(const std::vector<TokenLogprob> &tokens) {
     return Json{{"content", logprob_list(tokens)}, {"refusal", Json()}};
-}
-
-// Clamps a log-probability to at least -9999, the minimum that clients expect: JSON has no -inf.
-Json logprob_json(float value) {
-    return static_cast<double>(std::max(value, -9999.0f));
 }
 
 Json completion_logprobs(const std::vector<TokenLogprob> &tokens) {
@@ -74,9 +67,9 @@ Json calls_json(const std::vector<CallPart> &calls, bool indexed) {
 } // namespace
 
 Json CompletionReply::head(bool whole) const {
-    const char *const object = !shape_.is_chat ? "text_completion"
-                               : whole         ? "chat.completion"
-                                               : "chat.completion.chunk";
+    const char *const object = !is_chat_ ? "text_completion"
+                               : whole   ? "chat.completion"
+                                         : "chat.completion.chunk";
     return Json{{"id", id_},
                 {"object", object},
                 {"created", created_},
@@ -99,14 +92,14 @@ Json CompletionReply::usage_json() const {
 
 Json CompletionReply::logprobs_json(const std::vector<TokenLogprob> &tokens) const {
     if (!shape_.logprobs) return {};
-    return shape_.is_chat ? chat_logprobs(tokens) : completion_logprobs(tokens);
+    return is_chat_ ? chat_logprobs(tokens) : completion_logprobs(tokens);
 }
 
 // Choice of a reply that is not streamed.
 Json CompletionReply::choice(uint32_t of, uint32_t index) const {
     const Text &text = texts_[of];
     Json out = Json{{"index", index}};
-    if (shape_.is_chat) {
+    if (is_chat_) {
         Json message = Json{{"role", "assistant"}};
         const bool calls_alone = text.all.content.empty() && !text.all.calls.empty();
         message["content"] = calls_alone ? Json() : Json(text.all.content);
@@ -126,13 +119,13 @@ Json CompletionReply::choice(uint32_t of, uint32_t index) const {
 // Returns the n best sequences of each prompt, in the order of their seeds.
 Json CompletionReply::choices() const {
     Json out = Json::array();
-    for (uint32_t first = 0; first < texts_.size(); first += shape_.n_of) {
-        std::vector<uint32_t> order(shape_.n_of);
+    for (uint32_t first = 0; first < texts_.size(); first += n_of_) {
+        std::vector<uint32_t> order(n_of_);
         std::iota(order.begin(), order.end(), first);
         std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
             return texts_[a].ending.mean_logprob > texts_[b].ending.mean_logprob;
         });
-        order.resize(shape_.n_best);
+        order.resize(n_best_);
         std::sort(order.begin(), order.end());
         for (const uint32_t of : order)
             out.push_back(choice(of, static_cast<uint32_t>(out.size())));
@@ -150,7 +143,7 @@ void CompletionReply::put(uint32_t index, Delta delta) {
         return;
     }
     const Json logprobs = logprobs_json(delta.logprobs);
-    if (!shape_.is_chat) {
+    if (!is_chat_) {
         send(index, Json(delta.content), logprobs, {});
         return;
     }
@@ -166,11 +159,11 @@ void CompletionReply::put(uint32_t index, Delta delta) {
 void CompletionReply::send(uint32_t index, const Json &delta, const Json &logprobs,
                            const Json &reason) {
     Json one = Json{{"index", index}};
-    one[shape_.is_chat ? "delta" : "text"] = delta;
+    one[is_chat_ ? "delta" : "text"] = delta;
     one["logprobs"] = logprobs;
     one["finish_reason"] = reason;
     std::string event = "data: " + head_ + ",\"choices\":[" + one.dump() + "]";
-    if (shape_.include_usage) event += ",\"usage\":null";
+    if (include_usage_) event += ",\"usage\":null";
     exchange().write(event += "}\n\n");
 }
 
@@ -182,8 +175,8 @@ void CompletionReply::finish(uint32_t index, const Ending &ending) {
     if (failed_) return;
     texts_[index].ending = ending;
     if (shape_.stream) {
-        Json delta = shape_.is_chat ? Json::object() : Json("");
-        if (shape_.is_chat && !texts_[index].began) delta["role"] = "assistant";
+        Json delta = is_chat_ ? Json::object() : Json("");
+        if (is_chat_ && !texts_[index].began) delta["role"] = "assistant";
         send(index, delta, {}, ending.reason);
         if (!ending.note.empty())
             send_event(Json{{"error", Json{{"message", ending.note},
@@ -195,9 +188,9 @@ void CompletionReply::finish(uint32_t index, const Ending &ending) {
 }
 
 void CompletionReply::end() {
-    exchange().tell({id_, usage.n_prompt, usage.n_cached, usage.n_answer});
+    tell_usage();
     if (shape_.stream) {
-        if (shape_.include_usage) {
+        if (include_usage_) {
             Json event = head(false);
             event["choices"] = Json::array();
             event["usage"] = usage_json();
@@ -214,19 +207,13 @@ void CompletionReply::end() {
                           {"predicted_ms", usage.answer_seconds * 1e3}};
     for (const Text &text : texts_)
         if (!text.ending.note.empty()) out["warning"] = text.ending.note;
-    exchange().respond(200, "application/json", out.dump() + "\n");
+    respond(out);
 }
 
-void CompletionReply::fail(const ApiError &error) {
-    if (failed_) return;
-    failed_ = true;
-    if (shape_.stream) {
-        send_event(error.to_json());
-        exchange().write("data: [DONE]\n\n");
-        exchange().end();
-    } else {
-        exchange().respond(error);
-    }
+void CompletionReply::end_stream(const ApiError &error) {
+    send_event(error.to_json());
+    exchange().write("data: [DONE]\n\n");
+    exchange().end();
 }
 
 } // namespace ggufx::cli

@@ -3,29 +3,23 @@
 #pragma once
 
 #include "serve/reply.hpp"
+#include "serve/request.hpp"
 
 namespace ggufx::cli {
 
-struct CompletionShape {
-    bool is_chat = true;
-    bool stream = false, include_usage = false, logprobs = false;
-    uint32_t n_texts = 1; // sequences generated
-    uint32_t n_of = 1;    // sequences per prompt
-    uint32_t n_best = 1;  // sequences returned per prompt: those with the best mean log-probability
-    std::string model, fingerprint;
-    uint64_t seed = 0;
-};
-
 class CompletionReply final : public Reply {
 public:
-    CompletionReply(std::shared_ptr<Exchange> exchange, CompletionShape shape);
+    // Without `is_chat`: to completions of that many prompts.
+    CompletionReply(std::shared_ptr<Exchange> exchange, ReplyShape shape, const Wanted &wanted,
+                    bool is_chat, size_t n_prompts = 1);
 
+    size_t n_texts() const { return texts_.size(); }
     void open() override;
     void put(uint32_t text, Delta delta) override;
     void finish(uint32_t text, const Ending &ending) override;
-    void fail(const ApiError &error) override;
 
 private:
+    void end_stream(const ApiError &error) override;
     struct Text {
         Delta all; // whole output, if not streamed
         Ending ending;
@@ -40,13 +34,12 @@ private:
     void send_event(const Json &event);
     void end();
 
-    CompletionShape shape_;
-    std::string id_;
-    std::string head_; // common start of all events of a stream
-    uint64_t created_;
+    const bool is_chat_, include_usage_;
+    const uint32_t n_of_;   // sequences per prompt
+    const uint32_t n_best_; // returned per prompt: those with the best mean log-probability
+    std::string head_;      // common start of all events of a stream
     std::vector<Text> texts_;
     uint32_t n_finished_ = 0;
-    bool failed_ = false;
 };
 
 } // namespace ggufx::cli

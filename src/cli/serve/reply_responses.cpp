@@ -3,16 +3,9 @@
 
 #include "common/text.hpp"
 
-#include <ctime>
 #include <utility>
 
 namespace ggufx::cli {
-
-ResponsesReply::ResponsesReply(std::shared_ptr<Exchange> exchange, ResponsesShape shape)
-    : Reply(std::move(exchange), 1), shape_(std::move(shape)), id_("resp_" + random_name(32)),
-      created_(static_cast<uint64_t>(std::time(nullptr))) {
-    this->exchange().tell({id_, 0, 0, 0});
-}
 
 // ---- parts of objects ----
 
@@ -64,7 +57,7 @@ Json ResponsesReply::response(const char *status, const Ending &ending) const {
                     {"system_fingerprint", shape_.fingerprint},
                     {"seed", shape_.seed}};
     if (cut) out["incomplete_details"] = Json{{"reason", "max_output_tokens"}};
-    out.update(shape_.asked);
+    out.update(asked_);
     Json items = Json::array();
     if (!ending.reason.empty()) {
         for (size_t i = 0; i < items_.size(); i++)
@@ -213,10 +206,10 @@ void ResponsesReply::finish(uint32_t, const Ending &ending) {
     if (item_is_open_ && items_.back().kind == Kind::message)
         add(Kind::message, "", std::exchange(kept_, {}), nullptr);
     close_item(cut ? "incomplete" : "completed");
-    exchange().tell({id_, usage.n_prompt, usage.n_cached, usage.n_answer});
+    tell_usage();
     const char *const status = cut ? "incomplete" : "completed";
     if (!shape_.stream) {
-        exchange().respond(200, "application/json", response(status, ending).dump() + "\n");
+        respond(response(status, ending));
         return;
     }
     Json last = event(cut ? "response.incomplete" : "response.completed");
@@ -225,13 +218,7 @@ void ResponsesReply::finish(uint32_t, const Ending &ending) {
     exchange().end();
 }
 
-void ResponsesReply::fail(const ApiError &error) {
-    if (failed_) return;
-    failed_ = true;
-    if (!shape_.stream) {
-        exchange().respond(error);
-        return;
-    }
+void ResponsesReply::end_stream(const ApiError &error) {
     Json last = event("response.failed");
     Json whole = response("failed", {});
     whole["error"] = Json{{"code", error.code.empty() ? "server_error" : error.code.c_str()},

@@ -7,23 +7,18 @@
 
 namespace ggufx::cli {
 
-struct ResponsesShape {
-    bool stream = false, logprobs = false;
-    Json asked; // response members that repeat the request
-    std::string model, fingerprint;
-    uint64_t seed = 0;
-};
-
 class ResponsesReply final : public Reply {
 public:
-    ResponsesReply(std::shared_ptr<Exchange> exchange, ResponsesShape shape);
+    // `asked`: members that repeat the request.
+    ResponsesReply(std::shared_ptr<Exchange> exchange, ReplyShape shape, Json asked)
+        : Reply(std::move(exchange), std::move(shape), "resp_", 32), asked_(std::move(asked)) {}
 
     void open() override;
     void put(uint32_t text, Delta delta) override;
     void finish(uint32_t text, const Ending &ending) override;
-    void fail(const ApiError &error) override;
 
 private:
+    void end_stream(const ApiError &error) override;
     enum class Kind { reasoning, message, call };
     struct Item {
         Kind kind;
@@ -44,12 +39,10 @@ private:
     void close_item(const char *status);
     void send_item_done(const Item &item, const char *status);
 
-    ResponsesShape shape_;
-    std::string id_;
-    uint64_t created_;
+    const Json asked_;
     std::vector<Item> items_;
     std::vector<TokenLogprob> kept_; // log-probabilities of tokens whose text follows
-    bool item_is_open_ = false, failed_ = false;
+    bool item_is_open_ = false;
     uint64_t n_events_ = 0;
 };
 

@@ -73,9 +73,10 @@ void add_limits(Command &sub, ServeOptions &options) {
     sub.option(
         "--per-address", options.http.n_per_address,
         "maximum number of connections per address except local ones, 0 = no limit (default 32)");
-    sub.option("--per-key", options.n_per_key,
+    sub.option("--per-key", options.service.n_per_key,
                "maximum number of running and queued requests per key, 0 = no limit (default 0)");
-    sub.option("--queue", options.n_queue, "maximum number of queued requests (default 256)")
+    sub.option("--queue", options.service.n_queue,
+               "maximum number of queued requests (default 256)")
         .between(1, 1u << 20);
     sub.option("--max-body", options.most_body_mib,
                "maximum size of a request body in MiB (default 8)")
@@ -87,7 +88,7 @@ void add_limits(Command &sub, ServeOptions &options) {
     sub.option("--surrogates", options.surrogates,
                "lone surrogates in strings: replace = by U+FFFD; refuse (default replace)")
         .one_of({"replace", "refuse"});
-    sub.option("--request-timeout", options.request_seconds,
+    sub.option("--request-timeout", options.service.request_seconds,
                "maximum seconds per request, 0 = no limit (default 0)")
         .between(0, 86400);
     sub.option(
@@ -105,7 +106,7 @@ void add_engine(Command &sub, ServeOptions &options) {
            "--parallel", options.host.n_parallel,
            "number of requests to decode in parallel, each with a context of its own (default 4)")
         .between(1, 4096);
-    sub.option("--cache-slots", options.n_kept,
+    sub.option("--cache-slots", options.host.n_kept,
                "number of slots that keep the prefix cache of finished requests, each with memory "
                "for a context (default 0)")
         .between(0, 4096);
@@ -184,7 +185,6 @@ void complete(ServeOptions &options) {
     if (options.decode == "auto")
         options.decode = options.host.n_parallel >= kManyTexts ? "tiled" : "row-wise";
     options.host.answers = options.decode == "tiled" ? Path::tiles : Path::rows;
-    options.host.n_kept = options.n_kept;
     options.host.session.adapters.io = group.io();
     SchedulerOptions &scheduling = options.service.scheduling;
     scheduling.answers = options.host.answers;
@@ -192,9 +192,6 @@ void complete(ServeOptions &options) {
     scheduling.prompt_seconds = options.prompt_ms / 1e3;
     scheduling.patience_seconds = options.patience_seconds;
     options.service.sampling.grammar_flags = white_space_flags(options.json_whitespace).value_or(0);
-    options.service.n_queue = options.n_queue;
-    options.service.n_per_key = options.n_per_key;
-    options.service.request_seconds = options.request_seconds;
     options.service.slot_quota.n_bytes = static_cast<uint64_t>(options.slot_quota_mib) << 20;
     options.service.most_request_memory = static_cast<size_t>(options.most_memory_mib) << 20;
     options.service.replaces_surrogates = options.surrogates == "replace";

@@ -16,9 +16,7 @@ struct ServeOptions {
     unsigned port = 8080, drain_seconds = 30, most_body_mib = 8, prompt_ms = 100;
     unsigned most_memory_mib = 256; // per request
     unsigned slot_quota_mib = 16384;
-    unsigned request_seconds = 0, patience_seconds = 10;
-    uint32_t n_kept = 0;
-    uint64_t n_queue = 256, n_per_key = 0;
+    unsigned patience_seconds = 10;
     bool no_auth = false;
     // Options for which a model file may have defaults.
     std::vector<std::pair<uint32_t, Option>> sampling;

@@ -32,18 +32,6 @@ void return_memory() {
 
 } // namespace
 
-struct Service::Route {
-    const char *method, *path;
-    bool needs_key, is_prefix;
-    void (Service::*now)(Exchange &, const std::string &); // handler that answers at once, or
-    void (Service::*later)(Call &, Json);                  // handler that needs the parsed body
-
-    bool is_of(const std::string &asked) const {
-        return is_prefix ? asked.starts_with(path) : asked == path;
-    }
-    static std::span<const Route> all();
-};
-
 std::span<const Service::Route> Service::Route::all() {
     static const Route routes[] = {
         {"GET", "/", false, false, &Service::page, nullptr},
@@ -95,14 +83,6 @@ const Service::Route &Service::find(const std::string &method, const std::string
     throw ApiError(404, "there is nothing under this path", "", "unknown_path");
 }
 
-bool Service::needs_key(const Route &route) {
-    return route.needs_key;
-}
-
-bool Service::takes_body(const Route &route) {
-    return route.later && std::string_view(route.method) != "GET";
-}
-
 Service::Service(const ServiceOptions &options)
     : options_(options), tickets_(options.n_per_key),
       created_(static_cast<uint64_t>(std::time(nullptr))), vectors_(1), readers_(kReaders) {
@@ -145,20 +125,17 @@ bool Service::is_idle() {
            vectors_.is_idle();
 }
 
-// Throws if there is no memory for the response.
-static void respond_current(Exchange &exchange) {
-    try {
-        throw;
-    } catch (const ApiError &error) { exchange.respond(error); } catch (const Failure &failure) {
-        exchange.respond(ApiError(failure.exit_code == kNoMemory ? 503 : 500, failure.what()));
-    } catch (const std::bad_alloc &) {
-        exchange.respond_out_of_memory();
-    } catch (const std::exception &error) { exchange.respond(ApiError(500, error.what())); }
-}
-
 void Service::respond_current_error(Exchange &exchange) noexcept {
     try {
-        respond_current(exchange);
+        try {
+            throw;
+        } catch (const ApiError &error) {
+            exchange.respond(error);
+        } catch (const Failure &failure) {
+            exchange.respond(ApiError(failure.exit_code == kNoMemory ? 503 : 500, failure.what()));
+        } catch (const std::bad_alloc &) {
+            exchange.respond_out_of_memory();
+        } catch (const std::exception &error) { exchange.respond(ApiError(500, error.what())); }
     } catch (const std::exception &) { exchange.respond_out_of_memory(); }
 }
 
@@ -216,7 +193,7 @@ void Service::answer(Call &call) {
         const RequestMemory memory(n_body, options_.most_request_memory);
         const Preparation preparation(memory);
         Json body = Json::object();
-        if (takes_body(*call.route))
+        if (call.route->takes_body())
             body = read_body(std::exchange(call.body, {}), memory, options_.replaces_surrogates);
         (this->*call.route->later)(call, std::move(body));
     });

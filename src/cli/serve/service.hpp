@@ -17,10 +17,10 @@ struct ServiceOptions {
     // GGUFX_SAMPLING_* bits set on the command line; they override the model's defaults.
     uint32_t given_sampling = 0;
     SchedulerOptions scheduling;
-    size_t n_queue = 256;        // maximum queued requests; more get 429
-    size_t n_per_key = 0;        // maximum requests per key, queued and running; 0 = no limit
-    double request_seconds = 0;  // time limit for a whole request; 0 = no limit
-    bool share_prefixes = false; // share prefixes between keys
+    uint64_t n_queue = 256;       // maximum queued requests; more get 429
+    uint64_t n_per_key = 0;       // maximum requests per key, queued and running; 0 = no limit
+    unsigned request_seconds = 0; // time limit for a whole request; 0 = no limit
+    bool share_prefixes = false;  // share prefixes between keys
     bool lenient = false;
     bool replaces_surrogates = true; // lone surrogates become U+FFFD; otherwise they are refused
     size_t most_request_memory = 256u << 20; // see RequestMemory
@@ -30,18 +30,29 @@ struct ServiceOptions {
 };
 
 class Service {
+    struct Call;
+
 public:
     explicit Service(const ServiceOptions &options);
     ~Service();
 
     void ready(std::unique_ptr<ModelHost> host); // sets the model, once; there is none before
 
-    struct Route;
+    struct Route {
+        const char *method, *path;
+        bool needs_key, is_prefix;
+        void (Service::*now)(Exchange &, const std::string &); // handler that answers at once, or
+        void (Service::*later)(Call &, Json);                  // handler that needs the parsed body
+
+        bool is_of(const std::string &asked) const {
+            return is_prefix ? asked.starts_with(path) : asked == path;
+        }
+        bool takes_body() const { return later && std::string_view(method) != "GET"; }
+        static std::span<const Route> all();
+    };
     // Throws ApiError if there is no such path, or not with this method.
     static const Route &find(const std::string &method, const std::string &path);
     static std::string methods_of(const std::string &path); // "GET, HEAD"
-    static bool needs_key(const Route &route);
-    static bool takes_body(const Route &route);
 
     // Answers immediately or queues the request.
     void take(std::shared_ptr<Exchange> exchange, const Route &route, const std::string &path,
@@ -102,10 +113,11 @@ private:
     std::vector<int32_t> prompt_ids(const std::string &text, bool parse_special) const;
     std::vector<int32_t> completion_ids(const CompletionWanted &wanted, const TextOrIds &prompt);
     // Returns a request for text; the members after `deadline` are 0.
-    TextRequest text_request(const Call &call, const Wanted &wanted, std::shared_ptr<Reply> reply,
-                             uint64_t seed) const;
+    TextRequest text_request(const Call &call, const Wanted &wanted,
+                             std::shared_ptr<Reply> reply) const;
+    ReplyShape shape_of(const Wanted &wanted) const;
     void write_chat(Call &call, const ChatWanted &wanted, const SharedPrompt &prompt,
-                    std::shared_ptr<Reply> reply, uint64_t seed);
+                    std::shared_ptr<Reply> reply);
     void add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call,
                   const TextRequest &request, const std::vector<int32_t> &ids,
                   uint32_t prompt_index);

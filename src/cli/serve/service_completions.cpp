@@ -15,10 +15,6 @@ namespace {
 
 constexpr size_t kPrefixTokens = 1024; // prefix length for routing by a load balancer
 
-uint64_t seed_of(const Wanted &wanted) {
-    return wanted.seed.value_or(random_seed());
-}
-
 // Returns a name for the first tokens of a prompt. Load balancers route requests with equal names
 // to one server.
 std::string prefix_name(const std::vector<int32_t> &ids) {
@@ -43,12 +39,16 @@ uint64_t Service::cache_of(uint64_t owner, const std::string &conversation) cons
     return PrefixIndex::mixed(std::hash<std::string>()(conversation), owner + 1);
 }
 
+ReplyShape Service::shape_of(const Wanted &wanted) const {
+    return {wanted.stream, wanted.logprobs, host_->name(), host_->fingerprint(),
+            wanted.seed.value_or(random_seed())};
+}
+
 TextRequest Service::text_request(const Call &call, const Wanted &wanted,
-                                  std::shared_ptr<Reply> reply, uint64_t seed) const {
+                                  std::shared_ptr<Reply> reply) const {
     const double seconds = options_.request_seconds;
     return {.wanted = wanted,
             .reply = std::move(reply),
-            .seed = seed,
             .sampling = checked_sampling(*host_, wanted),
             .taken = call.taken,
             .deadline = seconds > 0 ? call.taken + seconds : 0};
@@ -96,8 +96,8 @@ void Service::start(const Call &call, Reply &reply, std::vector<std::shared_ptr<
 }
 
 void Service::write_chat(Call &call, const ChatWanted &wanted, const SharedPrompt &prompt,
-                         std::shared_ptr<Reply> reply, uint64_t seed) {
-    TextRequest request = text_request(call, wanted, reply, seed);
+                         std::shared_ptr<Reply> reply) {
+    TextRequest request = text_request(call, wanted, reply);
     request.chat = prompt;
     std::vector<std::shared_ptr<Job>> jobs;
     add_jobs(jobs, call, request, host_->ids_of(*prompt), 0);
@@ -112,17 +112,9 @@ void Service::chat(Call &call, Json body) {
         read_chat(std::exchange(body, {}), options_.sampling, options_.lenient);
     require_model(wanted.model);
     require_writing();
-    const uint64_t seed = seed_of(wanted);
-    CompletionShape shape;
-    shape.stream = wanted.stream;
-    shape.include_usage = wanted.include_usage;
-    shape.logprobs = wanted.logprobs;
-    shape.n_texts = shape.n_of = shape.n_best = wanted.n;
-    shape.model = host_->name();
-    shape.fingerprint = host_->fingerprint();
-    shape.seed = seed;
     const SharedPrompt prompt = host_->prompt_of(wanted, call.exchange->asker());
-    write_chat(call, wanted, prompt, std::make_shared<CompletionReply>(call.exchange, shape), seed);
+    write_chat(call, wanted, prompt,
+               std::make_shared<CompletionReply>(call.exchange, shape_of(wanted), wanted, true));
 }
 
 void Service::responses(Call &call, Json body) {
@@ -130,16 +122,9 @@ void Service::responses(Call &call, Json body) {
         read_responses(std::exchange(body, {}), options_.sampling, options_.lenient);
     require_model(wanted.model);
     require_writing();
-    ResponsesShape shape;
-    shape.stream = wanted.stream;
-    shape.logprobs = wanted.logprobs;
-    shape.asked = wanted.asked;
-    shape.model = host_->name();
-    shape.fingerprint = host_->fingerprint();
-    shape.seed = seed_of(wanted);
     const SharedPrompt prompt = host_->prompt_of(wanted, call.exchange->asker());
-    write_chat(call, wanted, prompt, std::make_shared<ResponsesReply>(call.exchange, shape),
-               shape.seed);
+    write_chat(call, wanted, prompt,
+               std::make_shared<ResponsesReply>(call.exchange, shape_of(wanted), wanted.asked));
 }
 
 // Tokenizes a prompt; adds no second BOS if the text begins with one.
@@ -184,20 +169,9 @@ void Service::completion(Call &call, Json body) {
     if (wanted.prompts.size() * wanted.best_of > options_.n_queue)
         throw ApiError(400, "more generations are requested than the queue holds", "prompt",
                        "invalid_value");
-    const uint64_t seed = seed_of(wanted);
-    CompletionShape shape;
-    shape.is_chat = false;
-    shape.stream = wanted.stream;
-    shape.include_usage = wanted.include_usage;
-    shape.logprobs = wanted.logprobs;
-    shape.n_of = wanted.best_of;
-    shape.n_best = wanted.n;
-    shape.n_texts = static_cast<uint32_t>(wanted.prompts.size()) * wanted.best_of;
-    shape.model = host_->name();
-    shape.fingerprint = host_->fingerprint();
-    shape.seed = seed;
-    const auto reply = std::make_shared<CompletionReply>(call.exchange, shape);
-    TextRequest request = text_request(call, wanted, reply, seed);
+    const auto reply = std::make_shared<CompletionReply>(call.exchange, shape_of(wanted), wanted,
+                                                         false, wanted.prompts.size());
+    TextRequest request = text_request(call, wanted, reply);
     request.scores = wanted.echo && wanted.logprobs;
     std::vector<std::shared_ptr<Job>> jobs;
     for (uint32_t i = 0; i < wanted.prompts.size(); i++) {

@@ -10,7 +10,6 @@ namespace ggufx::cli {
 struct TextRequest {
     Wanted wanted;
     std::shared_ptr<Reply> reply;
-    uint64_t seed; // seed of the first sequence
     std::shared_ptr<const SamplingOptions> sampling;
     double taken;                // time at which the request was accepted
     double deadline;             // time at which the request expires; 0: never
