@@ -3,6 +3,7 @@
 
 #include "common/signals.hpp"
 #include "common/timing.hpp"
+#include "models/text_model.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -16,12 +17,9 @@ EmbedRuns::EmbedRuns(const ggufx_model *model, const ModelCase &which, const Tex
     options.n_context = n_tokens;
     options.n_batch = std::max(which.batch, n_tokens);
     options.matmul_flags = which.products->flags;
-    ggufx_embedder *made = nullptr;
-    call([&](ggufx_error *error) { return ggufx_embedder_create(&made, model, &options, error); });
-    embedder_.reset(made);
-    dimensions_ = facts<ggufx_embedder_facts>([&](ggufx_embedder_facts *out, ggufx_error *error) {
-                      return ggufx_embedder_info(out, made, error);
-                  }).dimensions;
+    ggufx_embedder_facts facts;
+    embedder_ = make_embedder(model, options, facts);
+    dimensions_ = facts.dimensions;
 }
 
 Rates EmbedRuns::measure(const ModelTest &test, unsigned rounds, Progress &progress) {

@@ -291,12 +291,9 @@ void add_session_options(Command &sub, SessionOptions &options) {
 
 Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model *model,
                      const SessionOptions &options) {
-    auto session = sized<ggufx_session_options>();
-    session.n_context = options.n_context;
-    session.flags = GGUFX_SESSION_HAS_TYPE_K | GGUFX_SESSION_HAS_TYPE_V;
-    session.type_k = kv_type_from_name(options.type_k, "--ctk");
-    session.type_v = kv_type_from_name(options.type_v, "--ctv");
-    Session made = make_session(rt, file, model, session, options.making.group.n_ranks());
+    Session made =
+        make_session(rt, file, model, options.n_context, kv_type_from_name(options.type_k, "--ctk"),
+                     kv_type_from_name(options.type_v, "--ctv"), options.making.group.n_ranks());
     Adapters(rt, model, options.adapters).give_to(made.get());
     return made;
 }

@@ -13,9 +13,13 @@
 
 namespace ggufx::cli {
 
-Tokenizer make_tokenizer(const ggufx_file *file) {
+Tokenizer make_tokenizer(const ggufx_file *file, const char *advice) {
     ggufx_tokenizer *tokenizer = nullptr;
-    call([&](ggufx_error *error) { return ggufx_tokenizer_create(&tokenizer, file, error); });
+    ggufx_error error;
+    const ggufx_status status = ggufx_tokenizer_create(&tokenizer, file, &error);
+    if (status == GGUFX_E_UNSUPPORTED && *advice)
+        throw Failure(kUnsupported, std::string(error.message) + advice);
+    if (status != GGUFX_OK) throw Failure(exit_code(status), error);
     return Tokenizer(tokenizer);
 }
 
@@ -90,15 +94,9 @@ TextModel load_text_model(const Globals &globals, const TextOptions &options) {
         loaded.ids = parse_ids(text, "--ids");
         return loaded;
     }
-    ggufx_tokenizer *handle = nullptr;
-    ggufx_error error;
-    const ggufx_status status = ggufx_tokenizer_create(&handle, loaded.file.get(), &error);
-    if (status == GGUFX_E_UNSUPPORTED)
-        throw Failure(kUnsupported, std::string(error.message) + "; --ids takes a text as ids");
-    if (status != GGUFX_OK) throw Failure(exit_code(status), error);
-    const Tokenizer tokenizer(handle);
-    loaded.ids = tokenize(handle, text, GGUFX_TOKENIZE_ADD_SPECIAL);
-    loaded.first = first_id(handle);
+    const Tokenizer tokenizer = make_tokenizer(loaded.file.get(), "; --ids takes a text as ids");
+    loaded.ids = tokenize(tokenizer.get(), text, GGUFX_TOKENIZE_ADD_SPECIAL);
+    loaded.first = first_id(tokenizer.get());
     return loaded;
 }
 
@@ -118,6 +116,22 @@ uint64_t count_chunks(const TextModel &model, uint32_t n_context, uint64_t limit
                                           model.ids.size(), n_context));
     }
     return limit ? std::min(n_chunks, limit) : n_chunks;
+}
+
+Embedder make_embedder(const ggufx_model *model, ggufx_embed_options options,
+                       ggufx_embedder_facts &out_facts) {
+    for (;; options.flags &= ~GGUFX_EMBED_NORMALIZE) {
+        ggufx_embedder *made = nullptr;
+        call([&](ggufx_error *error) {
+            return ggufx_embedder_create(&made, model, &options, error);
+        });
+        Embedder embedder(made);
+        out_facts = facts<ggufx_embedder_facts>([&](ggufx_embedder_facts *out, ggufx_error *error) {
+            return ggufx_embedder_info(out, made, error);
+        });
+        const bool scores = out_facts.pooling == GGUFX_POOLING_RANK;
+        if (!scores || !(options.flags & GGUFX_EMBED_NORMALIZE)) return embedder;
+    }
 }
 
 // Throws Failure if the session needs more memory than the machine has. Each of n_ranks holds a

@@ -26,7 +26,8 @@ void add_text_options(Command &sub, TextOptions &options);
 
 TextModel load_text_model(const Globals &globals, const TextOptions &options);
 
-Tokenizer make_tokenizer(const ggufx_file *file);
+// `advice`: end of the message for a vocabulary that is not supported.
+Tokenizer make_tokenizer(const ggufx_file *file, const char *advice = "");
 // Returns the token ids of a text; flags: GGUFX_TOKENIZE_*.
 std::vector<int32_t> tokenize(const ggufx_tokenizer *tokenizer, std::string_view text,
                               uint32_t flags);
@@ -43,6 +44,10 @@ Json text_job(const TextModel &model);
 // Returns the whole chunks of the text, at most `limit` (0 = all). A text shorter than one chunk is
 // a usage error.
 uint64_t count_chunks(const TextModel &model, uint32_t n_context, uint64_t limit);
+
+// Scores of a reranker are not normalized, whatever the options are.
+Embedder make_embedder(const ggufx_model *model, ggufx_embed_options options,
+                       ggufx_embedder_facts &out_facts);
 
 // n_context 0: the default of sessions. Throws kNoMemory if a session needs more memory than the
 // machine has; otherwise the system would commit pages as long as it can, and then kill the tool.

@@ -67,28 +67,14 @@ void require_memory(uint64_t needed) {
                                          bytes_text(needed), bytes_text(there)));
 }
 
-Embedder make_embedder(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model *model,
-                       const EmbedOptions &options) {
-    ggufx_embed_options asked = library_options(options);
+Embedder open_embedder(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model *model,
+                       const EmbedOptions &options, ggufx_embedder_facts &out_facts) {
+    const ggufx_embed_options asked = library_options(options);
     uint64_t needed = 0;
     // The estimate refuses files that need overrides; the embedder accepts them.
     if (ggufx_embedder_estimate(&needed, rt, file, &asked, nullptr) == GGUFX_OK)
         require_memory(needed);
-    ggufx_embedder *made = nullptr;
-    const auto create = [&](ggufx_error *error) {
-        return ggufx_embedder_create(&made, model, &asked, error);
-    };
-    call(create);
-    Embedder owner(made);
-    const auto info = facts<ggufx_embedder_facts>([&](ggufx_embedder_facts *out, ggufx_error *e) {
-        return ggufx_embedder_info(out, made, e);
-    });
-    // A reranker's scores are not normalized.
-    if (info.pooling != GGUFX_POOLING_RANK || !(asked.flags & GGUFX_EMBED_NORMALIZE)) return owner;
-    asked.flags = 0;
-    owner.reset();
-    call(create);
-    return Embedder(made);
+    return make_embedder(model, asked, out_facts);
 }
 
 bool for_people(const Globals &globals, const EmbedOptions &options) {
@@ -111,12 +97,9 @@ Embeddings embed_all(const Globals &globals, const EmbedOptions &options) {
     const ggufx_progress cancel = cancel_hook();
     const File file = open_file(rt.get(), options.model, 0, &cancel);
     const Model model = make_model(rt.get(), file.get(), options.making);
-    const Embedder embedder = make_embedder(rt.get(), file.get(), model.get(), options);
-    Adapters(rt.get(), model.get(), options.adapters).give_to(embedder.get());
     Embeddings out;
-    out.facts = facts<ggufx_embedder_facts>([&](ggufx_embedder_facts *f, ggufx_error *error) {
-        return ggufx_embedder_info(f, embedder.get(), error);
-    });
+    const Embedder embedder = open_embedder(rt.get(), file.get(), model.get(), options, out.facts);
+    Adapters(rt.get(), model.get(), options.adapters).give_to(embedder.get());
     out.texts = read_texts(rt.get(), file.get(), options.text, out.facts.n_context);
     if (out.texts.size() == 0) throw Failure(kUsage, "no text: give TEXT, or --file FILE");
     if (for_people(globals, options)) check_table(out);

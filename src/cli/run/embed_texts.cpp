@@ -24,13 +24,7 @@ public:
             if (!options.query.empty()) query_ = parse_ids(options.query, "--rerank");
             return;
         }
-        ggufx_tokenizer *handle = nullptr;
-        ggufx_error error;
-        const ggufx_status status = ggufx_tokenizer_create(&handle, file, &error);
-        if (status == GGUFX_E_UNSUPPORTED)
-            throw Failure(kUnsupported, std::string(error.message) + "; --ids takes texts as ids");
-        if (status != GGUFX_OK) throw Failure(exit_code(status), error);
-        tokenizer_ = Tokenizer(handle);
+        tokenizer_ = make_tokenizer(file, "; --ids takes texts as ids");
         pairs_ = std::make_unique<PairMaker>(rt, file, tokenizer_.get());
     }
 

@@ -155,20 +155,10 @@ void ModelHost::find_longest_token() {
 void ModelHost::make_embedder(const HostOptions &options) {
     auto of = sized<ggufx_embed_options>();
     of.n_context = options.session.n_context;
+    of.flags = GGUFX_EMBED_NORMALIZE;
     ggufx_embedder_facts info;
-    for (const uint32_t flags : {0u, GGUFX_EMBED_NORMALIZE}) { // reranker scores are not normalized
-        of.flags = flags;
-        ggufx_embedder *embedder = nullptr;
-        call([&](ggufx_error *error) {
-            return ggufx_embedder_create(&embedder, model_.get(), &of, error);
-        });
-        embedder_.reset(embedder);
-        adapters_.give_to(embedder);
-        info = cli::facts<ggufx_embedder_facts>([&](ggufx_embedder_facts *out, ggufx_error *error) {
-            return ggufx_embedder_info(out, embedder, error);
-        });
-        if (info.pooling == GGUFX_POOLING_RANK) break;
-    }
+    embedder_ = cli::make_embedder(model_.get(), of, info);
+    adapters_.give_to(embedder_.get());
     dimensions_ = info.dimensions;
     ranks_ = info.pooling == GGUFX_POOLING_RANK;
     n_embed_context_ = info.n_context;
