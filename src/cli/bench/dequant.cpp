@@ -138,7 +138,7 @@ static int bench_dequant(const Globals &globals, const ProductOptions &options) 
     DequantReport report = {globals, options, out,
                             Table({"type", "isa", ">t", ">GB/s of f32", ">read", "bits equal"})};
     bool all_equal = true;
-    for (const std::string &type : product_types(options.types)) {
+    for (const std::string &type : types_with(GGUFX_TYPE_HAS_MATVEC, options.types)) {
         all_equal = bench_type(report, runners, type, buffer) && all_equal;
     }
     return finish_products(globals, out, report.table, options.markdown, all_equal);

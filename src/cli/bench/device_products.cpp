@@ -203,7 +203,7 @@ int bench_device_products(const Globals &globals, const ProductOptions &options)
     table.dispensable({"open ms", "memcpy", "of memcpy", "upload", "read"});
     ColdBuffer buffer(kColdBytes);
     bool all_equal = true;
-    for (const std::string &type : product_types(options.types)) {
+    for (const std::string &type : types_with(GGUFX_TYPE_HAS_MATVEC, options.types)) {
         const Weights weights = make_weights(rt.get(), type, options, buffer);
         DeviceBench bench(options, rt.get(), device, weights);
         Progress progress(globals, "bench " + type);

@@ -39,7 +39,7 @@ bool measure_types(const Globals &globals, const ProductOptions &options, const 
     for (const Runner &runner : runners) threads = std::max(threads, runner.threads());
     ColdBuffer buffer(options.cache == "memory" ? kColdBytes : kL2Bytes * threads);
     bool all_equal = true;
-    for (const std::string &type : product_types(options.types)) {
+    for (const std::string &type : types_with(GGUFX_TYPE_HAS_MATVEC, options.types)) {
         const Weights w = make_weights(runners[0].runtime(), type, options, buffer);
         const std::vector<ProductFigures> figures =
             measure_products(globals, options, runners, w, buffer);

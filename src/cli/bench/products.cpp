@@ -34,11 +34,7 @@ std::vector<Runner> make_runners(const Globals &globals, const std::vector<uint6
                 if (!rt) {
                     throw Failure(kUnsupported, fmt::format("this machine has no {}", isa.name));
                 }
-                const auto info =
-                    facts<ggufx_runtime_facts>([&](ggufx_runtime_facts *out, ggufx_error *error) {
-                        return ggufx_runtime_info(out, rt.get(), error);
-                    });
-                runners.emplace_back(std::move(rt), info.threads, columns);
+                runners.emplace_back(std::move(rt), columns);
             }
         }
     }
@@ -53,11 +49,11 @@ void add_clock(Command &sub, Clock &clock) {
         "(default wall)");
 }
 
-std::vector<std::string> product_types(const std::vector<std::string> &names) {
+std::vector<std::string> types_with(uint32_t flag, const std::vector<std::string> &names) {
     if (names != std::vector<std::string>{"all"}) return names;
     std::vector<std::string> all;
     for (const ggufx_type_facts &type : all_types()) {
-        if (type.flags & GGUFX_TYPE_HAS_MATVEC) all.emplace_back(type.name);
+        if (type.flags & flag) all.emplace_back(type.name);
     }
     return all;
 }
@@ -114,11 +110,9 @@ Weights make_weights(const ggufx_runtime *rt, const std::string &type_text,
     return w;
 }
 
-Runner::Runner(Runtime rt, unsigned threads, uint64_t n)
-    : rt_(std::move(rt)), threads_(threads), n_(n) {
-    const auto info = facts<ggufx_runtime_facts>([&](ggufx_runtime_facts *out, ggufx_error *error) {
-        return ggufx_runtime_info(out, rt_.get(), error);
-    });
+Runner::Runner(Runtime rt, uint64_t n) : rt_(std::move(rt)), n_(n) {
+    const ggufx_runtime_facts info = runtime_facts(rt_.get());
+    threads_ = info.threads;
     isa_ = info.isa;
     isa_name_ = info.isa_name;
 }

@@ -49,7 +49,7 @@ Weights make_weights(const ggufx_runtime *rt, const std::string &type,
 
 class Runner {
 public:
-    Runner(Runtime rt, unsigned threads, uint64_t n);
+    Runner(Runtime rt, uint64_t n);
 
     const ggufx_runtime *runtime() const { return rt_.get(); }
     int32_t isa() const { return isa_; }
@@ -89,8 +89,8 @@ void add_clock(Command &sub, Clock &clock);
 // Returns a runner per instruction set (--isa: names, or all), number of threads and n.
 std::vector<Runner> make_runners(const Globals &globals, const std::vector<uint64_t> &n);
 
-// Returns the requested types; "all" = all types with products.
-std::vector<std::string> product_types(const std::vector<std::string> &names);
+// Returns the requested types; "all" = all types with a GGUFX_TYPE_* flag.
+std::vector<std::string> types_with(uint32_t flag, const std::vector<std::string> &names);
 
 // Ends a benchmark: prints its table, unless JSON was printed. Returns the exit code.
 int finish_products(const Globals &globals, Output &out, const Table &table, bool markdown,

@@ -15,12 +15,8 @@ namespace ggufx::cli {
 
 namespace {
 
-struct QuantizeOptions {
-    std::vector<std::string> types = {"q4_K"};
-    uint64_t m = 512, k = 4096;
-    unsigned rounds = 5;
-    bool imatrix = false, markdown = false;
-    Clock clock = Clock::wall;
+struct QuantizeOptions : ProductOptions {
+    bool imatrix = false;
 };
 
 // Rows of one type, shared by all instruction sets and numbers of threads.
@@ -120,14 +116,6 @@ static std::vector<uint8_t> bell_pattern(size_t n, Random &random) {
     return bytes;
 }
 
-static std::vector<std::string> quantize_types(const std::vector<std::string> &names) {
-    if (names != std::vector<std::string>{"all"}) return names;
-    std::vector<std::string> all;
-    for (const ggufx_type_facts &type : all_types())
-        if (type.flags & GGUFX_TYPE_HAS_QUANTIZE) all.emplace_back(type.name);
-    return all;
-}
-
 static int bench_quantize(const Globals &globals, const QuantizeOptions &options) {
     const std::vector<Runner> runners = make_runners(globals, {1});
     const uint64_t row_bytes = options.k * sizeof(float);
@@ -139,7 +127,7 @@ static int bench_quantize(const Globals &globals, const QuantizeOptions &options
     Output out(globals);
     Table table({"type", "imatrix", "isa", ">t", ">MB/s of f32", "bytes equal"});
     bool all_equal = true;
-    for (const std::string &name : quantize_types(options.types)) {
+    for (const std::string &name : types_with(GGUFX_TYPE_HAS_QUANTIZE, options.types)) {
         QuantizeCase c = {options, type_facts(type_from_name(name, "--type")),
                           reinterpret_cast<const float *>(buffer.data()), buffer.size() / row_bytes,
                           weights};
@@ -164,6 +152,8 @@ static int bench_quantize(const Globals &globals, const QuantizeOptions &options
 
 void add_bench_quantize(Tool &tool, Command &bench) {
     auto options = std::make_shared<QuantizeOptions>();
+    options->m = 512;
+    options->rounds = 5;
     Command sub = bench.add_command("quantize", "quantize f32 to blocks, per instruction set");
     sub.option("--type", options->types, "tensor types, or all (default q4_K)")
         .value("TYPES")
