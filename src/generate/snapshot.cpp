@@ -2,6 +2,7 @@
 // follows from the tokens. docs/file-formats.md describes the bytes.
 // SPDX-License-Identifier: MIT
 #include "base/crc64.hpp"
+#include "base/utf8.hpp"
 #include "generate/generator.hpp"
 #include "generate/step.hpp"
 
@@ -153,11 +154,7 @@ public:
     Vector<char> text() {
         const Vector<char> out = any_text();
         const std::string_view view(out.data(), out.size());
-        for (size_t i = 0; i < view.size();) {
-            const Character c = first_character(view.substr(i));
-            check(c.code != kBadByte, "a text is not UTF-8");
-            i += c.length;
-        }
+        check(first_invalid(view) == view.size(), "a text is not UTF-8");
         return out;
     }
     int32_t id(uint64_t n_vocab) {

@@ -25,6 +25,7 @@ extern "C" {
 }
 
 using namespace ggufx::cli;
+using ggufx::Json;
 
 namespace {
 

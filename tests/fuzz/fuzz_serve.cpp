@@ -13,6 +13,7 @@
 #include <cstdlib>
 
 using namespace ggufx::cli;
+using ggufx::Json;
 
 static long g_read = 0; // valid requests
 
@@ -39,21 +40,21 @@ static void check(const Wanted &wanted) {
 static void check(const ChatWanted &wanted) {
     check(static_cast<const Wanted &>(wanted));
     if (wanted.max_tokens && *wanted.max_tokens == 0) abort();
-    const Json messages = Json::parse(wanted.messages, "messages");
+    const Json messages = parse_json(wanted.messages, "messages");
     if (!messages.is_array() || messages.size() == 0) abort();
     for (const Json &message : messages.elements()) {
         const Json *const content = message.find("content"); // string, list of parts, or null
         if (!message.find("role")->text() || !content) abort();
         if (!content->text() && !content->is_array() && !content->is_null()) abort();
     }
-    if (!wanted.tools.empty() && !Json::parse(wanted.tools, "tools").is_array()) abort();
+    if (!wanted.tools.empty() && !parse_json(wanted.tools, "tools").is_array()) abort();
     if ((wanted.form == AnswerForm::text) != wanted.schema.empty()) abort();
     for (const Callable &function : wanted.forced) {
         if (wanted.tools.empty() || !wanted.stop.empty() || wanted.form != AnswerForm::text)
             abort();
         if (function.name.empty() || function.name.find_first_of("\"\\") != std::string::npos)
             abort();
-        if (!Json::parse(function.schema, "schema").is_object()) abort();
+        if (!parse_json(function.schema, "schema").is_object()) abort();
     }
 }
 

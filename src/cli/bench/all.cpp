@@ -37,7 +37,7 @@ PeerFigure peer_of(const Json &entry, const std::string &what, size_t index) {
 }
 
 std::vector<PeerFigure> read_peers(const std::string &path) {
-    const Json all = Json::parse(InputFile(path).read_all(kPeerBytes), path);
+    const Json all = parse_json(InputFile(path).read_all(kPeerBytes), path);
     if (!all.is_array()) throw Failure(kInvalidFile, path + ": is not an array");
     if (all.size() > kMostPeers)
         throw Failure(kInvalidFile,

@@ -22,7 +22,7 @@ std::string text_of(const Json &message, const char *key) {
 
 Json parsed_or_text(const std::string &arguments) {
     try {
-        return Json::parse(arguments, "arguments");
+        return parse_json(arguments, "arguments");
     } catch (const Failure &) {
         return arguments; // invalid JSON from the model stays unchanged
     }
@@ -192,7 +192,7 @@ void save_conversation(const Conversation &conversation, const std::string &path
 Conversation load_conversation(const std::string &path) {
     const std::string what = in_quotes(path), text = read_utf8(path);
     return path.ends_with(".md") ? Conversation::from_markdown(text, what)
-                                 : Conversation::from_json(Json::parse(text, what), what);
+                                 : Conversation::from_json(parse_json(text, what), what);
 }
 
 } // namespace ggufx::cli

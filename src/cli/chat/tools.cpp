@@ -43,7 +43,7 @@ ToolProgram program_of(const Json &tool, const std::string &what) {
 } // namespace
 
 Tools::Tools(const std::string &path) {
-    const Json list = Json::parse(read_utf8(path), "--tools");
+    const Json list = parse_json(read_utf8(path), "--tools");
     if (!list.is_array()) throw Failure(kUsage, "--tools: the file is not a list of functions");
     Json shown = Json::array();
     for (const Json &tool : list.elements()) {
@@ -72,7 +72,7 @@ const ToolProgram *Tools::find(const std::string &name) const {
 std::vector<std::string> command_of(const ToolProgram &program, const std::string &arguments) {
     Json given;
     try {
-        given = Json::parse(arguments, "the arguments of the call");
+        given = parse_json(arguments, "the arguments of the call");
     } catch (const Failure &) {}
     if (!given.is_object())
         throw Failure(kInvalidFile, "the arguments of the call are not a JSON object");

@@ -139,7 +139,7 @@ Conversation Conversation::from_markdown(const std::string &text, const std::str
         message["content"] = unescaped(body);
         if (!reasoning.empty()) message["reasoning_content"] = reasoning;
         Json list = Json::array();
-        for (const std::string &call : calls) list.push_back(Json::parse(call, what + ": a call"));
+        for (const std::string &call : calls) list.push_back(parse_json(call, what + ": a call"));
         if (!calls.empty()) message["tool_calls"] = list;
         messages.push_back(message);
     }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "common/output.hpp"
 
+#include "base/utf8.hpp"
 #include "common/help.hpp"
 #include "common/interrupts.hpp"
 #include "common/part_file.hpp"
@@ -181,18 +182,9 @@ std::string read_text(const std::string &path) {
                   name_of(path) + " has more than " + std::to_string(kMostText) + " bytes");
 }
 
-static size_t first_bad_byte(std::string_view text) {
-    for (size_t at = 0; at < text.size();) {
-        const size_t n = utf8_length(text.substr(at));
-        if (n == 0) return at;
-        at += n;
-    }
-    return std::string_view::npos;
-}
-
 void require_utf8(std::string_view text, const std::string &what, int exit_code) {
-    const size_t at = first_bad_byte(text);
-    if (at == std::string_view::npos) return;
+    const size_t at = first_invalid(text);
+    if (at == text.size()) return;
     throw Failure(exit_code, what + ": byte " + std::to_string(at) + " (0x" +
                                  hex(text.substr(at, 1)) + ") begins no character of UTF-8");
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "common/text.hpp"
 
+#include "base/utf8.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
@@ -14,50 +16,12 @@ static uint32_t byte_at(std::string_view text, size_t i) {
 
 size_t utf8_length(std::string_view text) {
     if (text.empty()) return 0;
-    const uint32_t lead = byte_at(text, 0);
-    if (lead < 0x80) return 1;
-    const size_t n = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    if (lead < 0xc2 || lead > 0xf4 || text.size() < n) return 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((byte_at(text, i) & 0xc0) != 0x80) return 0;
-    }
-    const uint32_t second = byte_at(text, 1);
-    const bool overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
-    const bool outside = (lead == 0xed && second > 0x9f) || (lead == 0xf4 && second > 0x8f);
-    return overlong || outside ? 0 : n;
-}
-
-size_t valid_length(std::string_view text) {
-    size_t at = 0;
-    while (at < text.size()) {
-        const size_t n = utf8_length(text.substr(at));
-        if (n == 0) break;
-        at += n;
-    }
-    return at;
+    const Character c = first_character(text);
+    return c.code == kBadByte ? 0 : c.length;
 }
 
 bool is_utf8(std::string_view text) {
-    return valid_length(text) == text.size();
-}
-
-void append_utf8(std::string &out, uint32_t code) {
-    const auto more = [&](unsigned shift) {
-        out += static_cast<char>(0x80 | (code >> shift & 0x3f));
-    };
-    if (code < 0x80) {
-        out += static_cast<char>(code);
-    } else if (code < 0x800) {
-        out += static_cast<char>(0xc0 | code >> 6);
-    } else if (code < 0x10000) {
-        out += static_cast<char>(0xe0 | code >> 12);
-        more(6);
-    } else {
-        out += static_cast<char>(0xf0 | code >> 18);
-        more(12);
-        more(6);
-    }
-    if (code >= 0x80) more(0);
+    return first_invalid(text) == text.size();
 }
 
 size_t count_characters(std::string_view text) {
@@ -65,32 +29,12 @@ size_t count_characters(std::string_view text) {
     for (; !text.empty(); count++) {
         size_t n = utf8_length(text);
         if (n == 0) {
-            const uint32_t lead = byte_at(text, 0);
-            const size_t most = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-            for (n = 1; n < std::min(most, text.size()) && (byte_at(text, n) & 0xc0) == 0x80;) n++;
+            const size_t most = std::min<size_t>(lead_length(text[0]), text.size());
+            for (n = 1; n < most && (text[n] & 0xc0) == 0x80;) n++;
         }
         text.remove_prefix(n);
     }
     return count;
-}
-
-static uint32_t code_point(std::string_view text, size_t n) {
-    static constexpr uint32_t kLeadMask[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-    uint32_t point = byte_at(text, 0) & kLeadMask[n];
-    for (size_t i = 1; i < n; i++) point = point << 6 | (byte_at(text, i) & 0x3f);
-    return point;
-}
-
-// Returns whether a character can move the cursor, change colours or reorder a line.
-static bool is_unsafe_point(uint32_t point) {
-    return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x200e || point == 0x200f ||
-           (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069) ||
-           point == 0xfeff;
-}
-
-uint32_t unsafe_code(std::string_view character) {
-    const uint32_t point = code_point(character, character.size());
-    return is_unsafe_point(point) ? point : 0;
 }
 
 static std::string escape_point(uint32_t point) {
@@ -110,20 +54,16 @@ static std::string escape_text(std::string_view text, bool keep_layout, size_t l
     std::string out;
     for (size_t shown = 0; !text.empty(); shown++) {
         if (shown == limit) return out + "…";
-        const size_t n = utf8_length(text);
-        if (n == 0) {
+        const Character c = first_character(text);
+        const bool kept = keep_layout && (c.code == '\n' || c.code == '\t');
+        if (c.code == kBadByte) {
             out += fmt::format("\\x{:02x}", byte_at(text, 0));
-            text.remove_prefix(1);
-            continue;
-        }
-        const uint32_t point = code_point(text, n);
-        const bool kept = keep_layout && (point == '\n' || point == '\t');
-        if (is_unsafe_point(point) && !kept) {
-            out += escape_point(point);
+        } else if (is_unsafe_to_show(c.code) && !kept) {
+            out += escape_point(c.code);
         } else {
-            out += text.substr(0, n);
+            out += text.substr(0, c.length);
         }
-        text.remove_prefix(n);
+        text.remove_prefix(c.length);
     }
     return out;
 }
@@ -164,11 +104,11 @@ static size_t columns_of_point(uint32_t point) {
 static size_t fitting(std::string_view text, size_t &columns) {
     size_t at = 0, taken = 0;
     while (at < text.size()) {
-        const size_t n = utf8_length(text.substr(at));
-        const size_t next = n ? columns_of_point(code_point(text.substr(at), n)) : 1;
+        const Character c = first_character(text.substr(at));
+        const size_t next = c.code == kBadByte ? 1 : columns_of_point(c.code);
         if (taken + next > columns) break;
         taken += next;
-        at += n ? n : 1;
+        at += c.length;
     }
     columns = taken;
     return at;

@@ -11,11 +11,7 @@ namespace ggufx::cli {
 
 // Returns the length of the well-formed UTF-8 character at the start of `text`, or 0.
 size_t utf8_length(std::string_view text);
-size_t valid_length(std::string_view text); // bytes before the first that is not UTF-8
 bool is_utf8(std::string_view text);
-void append_utf8(std::string &out, uint32_t code);
-// Returns the code point of a well-formed character that escape() replaces, 0 for all others.
-uint32_t unsafe_code(std::string_view character);
 // Returns the number of characters; the bytes of a truncated one count as one.
 size_t count_characters(std::string_view text);
 

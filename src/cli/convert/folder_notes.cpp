@@ -76,7 +76,7 @@ void set_pooling(KeyWriter &keys, ModelFolder &folder, const std::string &arch,
 
 // Reads [{"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}].
 void read_modules(KeyWriter &keys, ModelFolder &folder, const std::string &arch) {
-    const Json list = Json::parse(folder.text(kModulesFile), folder.quoted(kModulesFile));
+    const Json list = parse_json(folder.text(kModulesFile), folder.quoted(kModulesFile));
     for (size_t i = 0; list.is_array() && i < list.size(); i++) {
         const Json *type = list.elements()[i].find("type"), *path = list.elements()[i].find("path");
         const std::string name = type && type->text() ? *type->text() : "";

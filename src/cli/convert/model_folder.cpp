@@ -17,7 +17,7 @@ std::string ModelFolder::text(const std::string &name) const {
 const Json &ModelFolder::json(const std::string &name) {
     const auto known = json_.find(name);
     if (known != json_.end()) return known->second;
-    Json value = has(name) ? Json::parse(text(name), quoted(name)) : Json::object();
+    Json value = has(name) ? parse_json(text(name), quoted(name)) : Json::object();
     if (!value.is_object()) throw Failure(kInvalidFile, quoted(name) + ": it is not a JSON object");
     return json_.emplace(name, std::move(value)).first->second;
 }

@@ -121,7 +121,7 @@ const char *st_type_name(uint32_t type) {
 }
 
 StHeader parse_st_header(std::string_view text, uint64_t n_data, const std::string &what) {
-    const Json json = Json::parse(text, what + ": header");
+    const Json json = parse_json(text, what + ": header");
     if (!json.is_object()) throw Failure(kInvalidFile, what + ": the header is not a JSON object");
     StHeader header;
     for (size_t i = 0; i < json.keys().size(); i++) {
@@ -193,7 +193,7 @@ void StModel::add_file(const std::string &path) {
 void StModel::add_shards(const std::string &index_path) {
     constexpr uint64_t kMaxIndex = 256u << 20;
     const std::string what = "\"" + index_path + "\"";
-    const Json json = Json::parse(InputFile(index_path).read_all(kMaxIndex), what);
+    const Json json = parse_json(InputFile(index_path).read_all(kMaxIndex), what);
     const Json *map = json.find("weight_map");
     if (!map || !map->is_object()) throw Failure(kInvalidFile, what + ": it has no weight_map");
     std::set<std::string> shards;

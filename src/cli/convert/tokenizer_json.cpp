@@ -157,7 +157,7 @@ struct VocabularyReader {
 } // namespace
 
 Vocabulary parse_tokenizer_json(std::string_view text, const std::string &what) {
-    return vocabulary_of_json(Json::parse(text, what), what);
+    return vocabulary_of_json(parse_json(text, what), what);
 }
 
 Vocabulary vocabulary_of_json(const Json &json, const std::string &what) {

@@ -120,7 +120,7 @@ void Parts::write(Json result) const {
 // Reads the result of a part; refuses a part of another job.
 Json Parts::read_part(const Share &share) const {
     const std::string name = path(share), text = InputFile(name).read_all(kMostPart);
-    const Json part = Json::parse(text, escape(name));
+    const Json part = parse_json(text, escape(name));
     const PartReader reader = {part, escape(name)};
     if (reader.text("part_of") != verb_)
         throw Failure(kInvalidFile, fmt::format("{} is a part of {}, not of {}", escape(name),

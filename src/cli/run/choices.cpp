@@ -150,7 +150,7 @@ std::vector<Question> parse_questions(std::string_view text, const std::string &
         number++;
         if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
         const std::string place = fmt::format("{}: line {}", escape(path), number);
-        out.push_back(parse_question(Json::parse(line, place), place));
+        out.push_back(parse_question(parse_json(line, place), place));
     }
     if (out.empty()) throw Failure(kInvalidFile, escape(path) + ": the file has no questions");
     return out;

@@ -120,7 +120,7 @@ bool is_object_text(const std::string &text, const std::string &path) {
     try {
         JsonReading reading;
         if (memory) reading.most_bytes = memory->of_values();
-        return Json::parse(text, path, reading).is_object();
+        return parse_json(text, path, reading).is_object();
     } catch (const Failure &failure) {
         if (failure.exit_code == kNoMemory)
             throw ApiError(400, failure.what(), path, "too_complex");

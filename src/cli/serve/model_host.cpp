@@ -340,7 +340,7 @@ namespace {
 std::string tools_of(const std::vector<Callable> &functions) {
     Json out = Json::array();
     for (const Callable &one : functions)
-        out.push_back(Json{{"name", one.name}, {"parameters", Json::parse(one.schema, "tools")}});
+        out.push_back(Json{{"name", one.name}, {"parameters", parse_json(one.schema, "tools")}});
     return out.dump();
 }
 

@@ -165,8 +165,7 @@ Json read_body(const std::string &bytes, const RequestMemory &memory, bool repla
     if (!is_utf8(bytes)) throw ApiError(400, "the body is not UTF-8", "", "invalid_utf8");
     static constexpr std::string_view long_lists[] = {"input", "prompt", "tokens"};
     try {
-        return Json::parse(bytes, "the body",
-                           {replaces_surrogates, memory.of_values(), long_lists});
+        return parse_json(bytes, "the body", {replaces_surrogates, memory.of_values(), long_lists});
     } catch (const Failure &failure) {
         throw ApiError(400, failure.what(), "",
                        failure.exit_code == kNoMemory ? "too_complex" : "invalid_json");
