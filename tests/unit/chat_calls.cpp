@@ -19,8 +19,6 @@
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 const char kTools[] = R"([
 {"type":"function","function":{"name":"get_weather","description":"d","parameters":{"type":"object",
 "properties":{"city":{"type":"string","description":"d"},"days":{"type":"integer","description":"d"},
@@ -46,8 +44,8 @@ std::vector<Scenario> scenarios() {
     const Json nested = {{"city", "42"},
                          {"days", 12},
                          {"exact", true},
-                         {"list", {"a", "b \"c\""}},
-                         {"more", {{"k", "v"}, {"l", {1, nullptr}}}}};
+                         {"list", std::vector<std::string>{"a", "b \"c\""}},
+                         {"more", Json{{"k", "v"}, {"l", std::vector<Json>{1, Json()}}}}};
     const Json markers = {{"city", "a < b {c} [d] 'e' \"f\"\nline"}};
     return {
         {"no arguments", "", "", {{"call00001", "now", Json::object()}}},
@@ -55,7 +53,8 @@ std::vector<Scenario> scenarios() {
         {"two calls",
          "",
          "",
-         {{"call00001", "get_weather", paris}, {"call00002", "get_weather", {{"city", "Rome"}}}}},
+         {{"call00001", "get_weather", paris},
+          {"call00002", "get_weather", Json{{"city", "Rome"}}}}},
         {"text before", "Sure.", "", {{"call00001", "get_weather", paris}}},
         {"reasoning before", "", "I need it.", {{"call00001", "get_weather", paris}}},
         {"signs in a value", "", "", {{"call00001", "get_weather", markers}}},
@@ -120,7 +119,7 @@ void note(Parsed &out, const ggufx_event &event) {
     if (event.kind == GGUFX_EVENT_TEXT) out.content += piece;
     if (event.kind == GGUFX_EVENT_REASONING) out.reasoning += piece;
     if (event.kind == GGUFX_EVENT_TOOL_CALL) {
-        out.calls.push_back({"", piece, nullptr});
+        out.calls.push_back({"", piece, Json()});
         out.arguments.emplace_back();
     }
     if (event.kind == GGUFX_EVENT_TOOL_ID) out.calls.back().id = piece;
@@ -148,7 +147,7 @@ Parsed parse(const Chat &chat, const std::string &prompt, const std::string &tex
     for (ggufx_event event; next_event(&event, parser);) note(out, event);
     ggufx_chat_parser_destroy(parser);
     for (size_t i = 0; i < out.calls.size(); i++)
-        out.calls[i].arguments = Json::parse(out.arguments[i], nullptr, false);
+        out.calls[i].arguments = json_or_null(out.arguments[i]);
     return out;
 }
 
@@ -164,13 +163,13 @@ Json message_of(const Scenario &of, const std::vector<Call> &calls, bool text) {
         for (const char *const key : {"reasoning_content", "reasoning", "thinking"})
             message[key] = of.reasoning;
     Json list = Json::array();
-    for (const Call &call : calls)
-        list.push_back({{"id", call.id},
-                        {"type", "function"},
-                        {"function",
-                         {{"name", call.name},
-                          {"arguments", text ? Json(call.arguments.dump()) : call.arguments}}}});
-    if (!list.empty()) message["tool_calls"] = list;
+    for (const Call &call : calls) {
+        const Json arguments = text ? Json(call.arguments.dump()) : call.arguments;
+        list.push_back(Json{{"id", call.id},
+                            {"type", "function"},
+                            {"function", Json{{"name", call.name}, {"arguments", arguments}}}});
+    }
+    if (list.size() > 0) message["tool_calls"] = list;
     return message;
 }
 
@@ -180,9 +179,9 @@ const Json kUser = {{"role", "user"}, {"content", "zzuserzz"}};
 bool answer_text(const Chat &chat, const Json &message, std::string &out, std::string &prompt) {
     std::string plain, whole;
     const Json answer = {{"role", "assistant"}, {"content", "zzplainzz"}};
-    if (!chat.render(plain, Json::array({kUser, answer}), false) ||
-        !chat.render(whole, Json::array({kUser, message}), false) ||
-        !chat.render(prompt, Json::array({kUser}), true))
+    if (!chat.render(plain, std::vector<Json>{kUser, answer}, false) ||
+        !chat.render(whole, std::vector<Json>{kUser, message}, false) ||
+        !chat.render(prompt, std::vector<Json>{kUser}, true))
         return false;
     // The template's fallback may change the text before the user's message.
     for (std::string *const text : {&plain, &whole, &prompt})
@@ -239,7 +238,7 @@ void check_same(const std::string &what, const Parsed &got, const Scenario &want
           got.calls.size(), text.c_str(), got.log.c_str());
     for (size_t i = 0; i < want.calls.size() && i < got.calls.size(); i++) {
         CHECK(got.calls[i].name == want.calls[i].name &&
-                  got.calls[i].arguments == want.calls[i].arguments,
+                  got.calls[i].arguments.dump() == want.calls[i].arguments.dump(),
               "%s: call %zu is %s %s in\n%s", what.c_str(), i, got.calls[i].name.c_str(),
               got.arguments[i].c_str(), text.c_str());
     }
@@ -308,15 +307,17 @@ int check_template(const std::string &name, const std::string &text, bool shows_
 
 // Checks answers that templates do not render, in the form that models of these templates write.
 void check_written(const std::string &name, const Chat &chat, const Json &row) {
-    const std::string text = row["output"];
-    const Scenario want = {"written", row.value("content", ""), row.value("reasoning", ""), {}};
+    const std::string text = text_at(row, "output"), prompt = text_or_empty(row, "prompt");
+    const Scenario want = {
+        "written", text_or_empty(row, "content"), text_or_empty(row, "reasoning"), {}};
+    const auto &calls = row.at("calls").elements();
     for (const size_t step : {text.size(), size_t{1}, size_t{0}}) {
-        const Parsed got = parse(chat, row.value("prompt", ""), text, step);
-        CHECK(got.calls.size() == row["calls"].size(), "%s: %zu calls in %s:%s", name.c_str(),
+        const Parsed got = parse(chat, prompt, text, step);
+        CHECK(got.calls.size() == calls.size(), "%s: %zu calls in %s:%s", name.c_str(),
               got.calls.size(), text.c_str(), got.log.c_str());
-        for (size_t i = 0; i < got.calls.size() && i < row["calls"].size(); i++)
-            CHECK(got.calls[i].name == row["calls"][i][0] &&
-                      got.calls[i].arguments == row["calls"][i][1],
+        for (size_t i = 0; i < got.calls.size() && i < calls.size(); i++)
+            CHECK(got.calls[i].name == *calls[i].elements()[0].text() &&
+                      got.calls[i].arguments.dump() == calls[i].elements()[1].dump(),
                   "%s: %s:%s", name.c_str(), text.c_str(), got.log.c_str());
         CHECK(trimmed(got.content) == want.content && trimmed(got.reasoning) == want.reasoning,
               "%s: %s:%s", name.c_str(), text.c_str(), got.log.c_str());
@@ -325,14 +326,14 @@ void check_written(const std::string &name, const Chat &chat, const Json &row) {
 
 int run_own(const std::string &path) {
     int n = 0;
-    std::ifstream in(path);
-    const Json all = Json::parse(in);
-    for (const auto &[name, row] : all.items()) {
-        const std::string text = row["template"];
+    const Json all = json_file(path);
+    for (const std::string &name : all.keys()) {
+        const Json &row = all.at(name);
+        const std::string text = text_at(row, "template");
         n += check_template(name, text, true);
-        if (!row.contains("written")) continue;
+        if (!row.find("written")) continue;
         const Chat chat(text);
-        for (const Json &one : row["written"]) check_written(name, chat, one);
+        for (const Json &one : row.at("written").elements()) check_written(name, chat, one);
     }
     return n;
 }

@@ -4,10 +4,11 @@
 // whole output of formats.
 // usage: chat_oracles TEMPLATES.json [FORMATS.txt]; without the latter it prints the hashes.
 // SPDX-License-Identifier: MIT
+#include "stored_json.hpp"
+
 #include <ggufx/ggufx.h>
 
 #include <inttypes.h>
-#include <nlohmann/json.hpp>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,8 +16,6 @@
 #include <sstream>
 #include <string>
 #include <vector>
-
-using json = nlohmann::ordered_json;
 
 namespace {
 
@@ -95,14 +94,14 @@ std::string bytes_of(const std::string &path) {
 }
 
 int test_small(const std::string &path) {
-    const json all = json::parse(bytes_of(path));
+    const Json all = json_file(path);
     int n = 0;
-    for (const json &row : all["templates"]) {
+    for (const Json &row : all.at("templates").elements()) {
         Case c;
-        c.text = row["template"];
-        c.variables = all["variables"].dump();
-        c.clock = all["clock"];
-        check(c.text, render(c), row.contains("error"), row.value("text", ""));
+        c.text = text_at(row, "template");
+        c.variables = all.at("variables").dump();
+        c.clock = static_cast<int64_t>(all.at("clock").natural());
+        check(c.text, render(c), row.find("error"), text_or_empty(row, "text"));
         n++;
     }
     return n;
@@ -163,16 +162,18 @@ bool check_fitted(const std::string &name, const std::string &conversation, cons
 }
 
 int test_models(const std::string &root) {
-    const json all = json::parse(bytes_of(root + "/jinja-rendered.json"));
+    const Json all = json_file(root + "/jinja-rendered.json");
     int n = 0;
-    for (const auto &[name, row] : all["templates"].items()) {
-        for (const auto &[conversation, want] : row["rendered"].items()) {
-            const json &with = all["conversations"][conversation];
-            const std::string text = want;
+    const Json &templates = all.at("templates");
+    for (const std::string &name : templates.keys()) {
+        const Json &rendered = templates.at(name).at("rendered");
+        for (const std::string &conversation : rendered.keys()) {
+            const Json &with = all.at("conversations").at(conversation);
+            const std::string text = text_at(rendered, conversation);
             Case c;
             c.text = bytes_of(root + "/templates/" + name);
-            c.messages = with["messages"].dump();
-            if (with.contains("tools")) c.tools = with["tools"].dump();
+            c.messages = with.at("messages").dump();
+            if (with.find("tools")) c.tools = with.at("tools").dump();
             c.generate = true;
             c.clock = 1732233600; // 2024-11-22
             c.bos = "<BOS>";
@@ -190,15 +191,17 @@ int test_models(const std::string &root) {
 }
 
 int test_formats(const std::string &root) {
-    const json all = json::parse(bytes_of(root + "/formats.json"));
+    const Json all = json_file(root + "/formats.json");
     int n = 0;
-    for (const auto &[name, rows] : all["formats"].items()) {
-        for (const auto &[key, want] : rows.items()) {
+    const Json &formats = all.at("formats");
+    for (const std::string &name : formats.keys()) {
+        const Json &rows = formats.at(name);
+        for (const std::string &key : rows.keys()) {
             Case c;
             c.format = name;
             c.generate = key.find("+gen") != std::string::npos;
-            c.messages = all["conversations"][key.substr(0, key.find('+'))].dump();
-            check("format " + name + " " + key, render(c), false, want);
+            c.messages = all.at("conversations").at(key.substr(0, key.find('+'))).dump();
+            check("format " + name + " " + key, render(c), false, text_at(rows, key));
             n++;
         }
     }

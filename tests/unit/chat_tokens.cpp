@@ -6,20 +6,18 @@
 // SPDX-License-Identifier: MIT
 #include "../text_of.h"
 #include "made_vocab.hpp"
+#include "stored_json.hpp"
 
 extern "C" {
 #include "fault.h"
 }
 
-#include <nlohmann/json.hpp>
 #include <stdlib.h>
 #include <string.h>
 
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-
-using nlohmann::json;
 
 namespace {
 
@@ -521,12 +519,10 @@ int test_marks(const std::string &path) {
 int test_plain(const std::string &path, const std::string &cases) {
     const Made made(path);
     const Chat chat(kContent);
-    std::ifstream in(cases);
-    CHECK(in.good(), "cannot read %s", cases.c_str());
-    const json oracle = json::parse(in);
+    const Json oracle = json_file(cases);
     int n = 0;
-    for (const json &c : oracle["cases"]) {
-        const std::string text = from_hex(c["text_hex"]);
+    for (const Json &c : oracle.at("cases").elements()) {
+        const std::string text_hex = text_at(c, "text_hex"), text = from_hex(text_hex);
         const Ids want = made.plain(text, 0);
         const auto bad = [&](int32_t id) { // its text occurs
             return steers(made, id) &&
@@ -537,8 +533,8 @@ int test_plain(const std::string &path, const std::string &cases) {
         const Said said = tokens_of(chat, made, text);
         if (said.status == GGUFX_E_MALFORMED) continue; // invalid UTF-8
         n++;
-        CHECK(said.ids == want, "%s: %s: %s, not %s", cases.c_str(),
-              c["text_hex"].get<std::string>().c_str(), show(said.ids).c_str(), show(want).c_str());
+        CHECK(said.ids == want, "%s: %s: %s, not %s", cases.c_str(), text_hex.c_str(),
+              show(said.ids).c_str(), show(want).c_str());
     }
     return n;
 }
@@ -574,13 +570,12 @@ void test_vocabularies(const std::string &root) {
 }
 
 void test_made_vocabularies(const std::string &index) {
-    std::ifstream in(index);
-    CHECK(in.good(), "cannot read %s", index.c_str());
     const std::string folder = index.substr(0, index.rfind('/') + 1);
     int n_marks = 0;
-    const json made = json::parse(in);
-    for (const std::string name : made["names"])
-        n_marks += test_vocabulary(folder + name + ".gguf", folder + name + ".json");
+    const Json made = json_file(index);
+    for (const Json &name : made.at("names").elements())
+        n_marks +=
+            test_vocabulary(folder + *name.text() + ".gguf", folder + *name.text() + ".json");
     CHECK(n_marks >= 38, "only %d user-defined tokens", n_marks);
 }
 

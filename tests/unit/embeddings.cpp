@@ -60,7 +60,7 @@ void test_oracles(const TinyFile &file) {
     opened.with_model();
     Embedder embedder(opened.model, {});
     for (const std::string &name : file.embeddings) {
-        const Ids ids = read_json(name + ".json")["prompt_tokens"].get<Ids>();
+        const Ids ids = numbers_of(read_json(name + ".json").at("prompt_tokens"));
         const Floats want = read_floats(exact_or_stored(name)), got = embedder.embed({ids});
         const double far = distance(got, want);
         CHECK(far <= kTolerance, "%s: off by %.3g", name.c_str(), far);

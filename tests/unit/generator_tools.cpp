@@ -16,8 +16,6 @@
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr uint32_t kContext = 1024;
 
 DemoModel g;
@@ -164,13 +162,14 @@ Found parse(const Template &chat, const Wanted &wanted, const std::string &text)
 
 // Whether arguments are those that the schema of kTools allows.
 bool fit(const Json &arguments) {
-    if (arguments.size() != 4) return false;
-    const std::string city = arguments.at("city"), note = arguments.at("note");
-    const Json &days = arguments.at("days"), &list = arguments.at("list");
+    if (!arguments.is_object() || arguments.size() != 4) return false;
+    const std::string city = text_at(arguments, "city"), note = text_at(arguments, "note");
+    const uint64_t days = arguments.at("days").natural();
+    const std::string list = arguments.at("list").dump();
     const auto n =
         std::count_if(note.begin(), note.end(), [](char c) { return (c & 0xc0) != 0x80; });
     return (city == "Rome" || city == "Oslo") && n <= 6 && (days == 1 || days == 2 || days == 30) &&
-           (list == Json({"x"}) || list == Json({"x", "x"}));
+           (list == R"(["x"])" || list == R"(["x","x"])");
 }
 
 size_t g_weather = 0, g_now = 0;
@@ -181,12 +180,12 @@ void check_call(const std::string &form, const Template &chat, const Wanted &wan
     const std::string told = gen.text(GGUFX_EVENT_TOOL_ARGUMENTS);
     CHECK(gen.end() == GGUFX_END_TOOL_CALL && gen.text().empty(), "%s: end %u, text \"%s\": %s",
           form.c_str(), gen.end(), gen.text().c_str(), gen.told().c_str());
-    const Json arguments = Json::parse(told, nullptr, false);
+    const Json arguments = json_or_null(told);
     const bool is_weather = name == "weather";
     (is_weather ? g_weather : g_now)++;
     CHECK(gen.text(GGUFX_EVENT_TOOL_ID) == wanted.call_id, "%s: id %s", form.c_str(),
           gen.text(GGUFX_EVENT_TOOL_ID).c_str());
-    CHECK(is_weather ? fit(arguments) : name == "now" && arguments == Json::object(), "%s: %s(%s)",
+    CHECK(is_weather ? fit(arguments) : name == "now" && arguments.dump() == "{}", "%s: %s(%s)",
           form.c_str(), name.c_str(), told.c_str());
     // The template's end of a call is not generated after an object.
     const Ids all = gen.tokens();
@@ -202,13 +201,11 @@ void check_call(const std::string &form, const Template &chat, const Wanted &wan
         if (found.n_calls) break;
     }
     // Tokens may go on after the longest string.
-    Json in_text = Json::parse(found.arguments, nullptr, false);
-    if (in_text.contains("note") && arguments.contains("note")) {
-        const std::string note = arguments.at("note");
-        std::string &longer = in_text.at("note").get_ref<std::string &>();
-        if (longer.starts_with(note)) longer = note;
-    }
-    CHECK(found.n_calls == 1 && found.name == name && in_text == arguments,
+    Json in_text = json_or_null(found.arguments);
+    if (in_text.find("note") && arguments.find("note") &&
+        text_at(in_text, "note").starts_with(text_at(arguments, "note")))
+        in_text["note"] = arguments.at("note");
+    CHECK(found.n_calls == 1 && found.name == name && in_text.dump() == arguments.dump(),
           "%s: told %s(%s), in the text %s(%s):\n%s", form.c_str(), name.c_str(), told.c_str(),
           found.name.c_str(), found.arguments.c_str(), text.c_str());
 }
@@ -225,8 +222,8 @@ Ids rendered(const Template &chat, const Wanted &wanted) {
 
 void test_forms(const Json &forms) {
     size_t n = 0;
-    for (const auto &[name, form] : forms.items()) {
-        const std::string text = form.at("template");
+    for (const std::string &name : forms.keys()) {
+        const std::string text = text_at(forms.at(name), "template");
         if (text.find("<|bot|>") == std::string::npos) continue;
         const Template chat(text);
         n++;
@@ -252,7 +249,7 @@ void test_forms(const Json &forms) {
 // Suspension after every token, and forks at every token, change nothing.
 void test_same_bits(const Json &forms) {
     for (const char *const name : {"object", "tagged", "keys and values in tags", "Python"}) {
-        const Template chat(forms.at(name).at("template").get<std::string>());
+        const Template chat(text_at(forms.at(name), "template"));
         Wanted wanted;
         wanted.tool_name = "weather";
         const Ready ready(chat, wanted);
@@ -363,9 +360,9 @@ void test_reasoning() {
                           gen.text(GGUFX_EVENT_TOOL_ARGUMENTS) == "{}" && gen.text().empty(),
                       "end %u: %s", gen.end(), gen.told().c_str());
             } else {
-                const Json answer = Json::parse(gen.text(), nullptr, false);
+                const std::string answer = json_or_null(gen.text()).dump();
                 CHECK(gen.end() == GGUFX_END_EOG &&
-                          (answer == Json({{"a", 1}}) || answer == Json({{"a", 2}})),
+                          (answer == R"({"a":1})" || answer == R"({"a":2})"),
                       "end %u: %s", gen.end(), gen.told().c_str());
             }
             CHECK(gen.facts().n_reasoning > 3 && gen.facts().n_reasoning < gen.facts().n_tokens,
@@ -394,13 +391,13 @@ void test_budget() {
     Gen gen(handle);
     ready.give_to(gen);
     (void)gen.run();
-    CHECK(given.at == 3 && Json::parse(gen.text(), nullptr, false).size() == 1,
-          "%zu tokens of reasoning: %s", given.at, gen.told().c_str());
+    CHECK(given.at == 3 && Json::parse(gen.text()).size() == 1, "%zu tokens of reasoning: %s",
+          given.at, gen.told().c_str());
 }
 
 // With a schema and tools the model chooses between them by its first token.
 void test_schema_or_call(const Json &forms) {
-    const Template chat(forms.at("object").at("template").get<std::string>());
+    const Template chat(text_at(forms.at("object"), "template"));
     Wanted wanted = {.choice = GGUFX_TOOL_CHOICE_AUTO};
     wanted.schema = kSchema;
     const Ready ready(chat, wanted);
@@ -423,13 +420,12 @@ void test_schema_or_call(const Json &forms) {
         (void)gen.run();
         CHECK(gen.text(GGUFX_EVENT_TOOL_CALL) == (calls ? "now" : "") && gen.end() == GGUFX_END_EOG,
               "end %u: %s", gen.end(), gen.told().c_str());
-        CHECK(calls || Json::parse(gen.text(), nullptr, false) == Json({{"a", 2}}), "%s",
-              gen.text().c_str());
+        CHECK(calls || json_or_null(gen.text()).dump() == R"({"a":2})", "%s", gen.text().c_str());
     }
 }
 
 void test_one_call(const Json &forms) {
-    const Template chat(forms.at("object").at("template").get<std::string>());
+    const Template chat(text_at(forms.at("object"), "template"));
     const std::string call = R"(<tool_call>{"name": "now", "arguments": {}}</tool_call>)";
     for (const uint32_t flags : {0u, uint32_t{GGUFX_CHAT_PROMPT_ONE_CALL}}) {
         Wanted wanted = {.choice = GGUFX_TOOL_CHOICE_AUTO, .flags = flags};
@@ -482,7 +478,7 @@ struct Cache {
 };
 
 void test_grammars_of_the_host(const Json &forms) {
-    const Template chat(forms.at("object").at("template").get<std::string>());
+    const Template chat(text_at(forms.at("object"), "template"));
     Cache cache;
     Wanted wanted;
     ggufx_grammar_source source = {};
@@ -531,7 +527,7 @@ void test_grammars_of_the_host(const Json &forms) {
 }
 
 void test_errors(const Json &forms) {
-    const Template chat(forms.at("object").at("template").get<std::string>());
+    const Template chat(text_at(forms.at("object"), "template"));
     const Template plain("{% for m in messages %}{{ m.content }}{% endfor %}");
     const auto refused = [&](const Template &of, const Wanted &wanted, ggufx_status status,
                              const char *word) {
@@ -590,8 +586,7 @@ int main(int argc, char **argv) {
     CrowdMode mode = {.n_sequences = 2, .n_context = kContext};
     mode.matmul_flags = 0;
     g.session = make_session(g.model, mode, &error);
-    std::ifstream file(argv[2]);
-    const Json forms = Json::parse(file);
+    const Json forms = json_file(argv[2]);
     test_forms(forms);
     test_same_bits(forms);
     test_reasoning();

@@ -26,9 +26,10 @@ int32_t argmax(const float *logits, size_t n) {
 // Decodes the prompt with all logits, then greedily token by token; compares with the stored rows
 // and ids.
 void test_model_case(const Opened &opened, const std::string &folder, const std::string &name) {
-    const json c = read_json(folder + name + ".json");
-    const Ids prompt = c["prompt_tokens"], want = c["generated_tokens"];
-    const size_t n_vocab = c["n_vocab"], n_rows = c["logits_rows"];
+    const Json c = read_json(folder + name + ".json");
+    const Ids prompt = numbers_of(c.at("prompt_tokens")),
+              want = numbers_of(c.at("generated_tokens"));
+    const size_t n_vocab = c.at("n_vocab").natural(), n_rows = c.at("logits_rows").natural();
     const std::string raw = read_bytes(folder + name + ".logits.f32");
     std::vector<float> stored(raw.size() / 4);
     for (size_t i = 0; i < stored.size(); i++) { // little-endian
@@ -72,10 +73,10 @@ void test_stories(const char *file) {
     for (const char *name : {"bos_only", "empty", "lily_park", "long_prompt", "newlines",
                              "one_day_dog", "tell_once", "unicode_fallback"}) {
         test_model_case(opened, "/data/stories260K/oracle-public/", name);
-        const json c = read_json(std::string("/data/stories260K/oracle-public/") + name + ".json");
+        const Json c = read_json(std::string("/data/stories260K/oracle-public/") + name + ".json");
         if (strcmp(name, "bos_only") == 0) continue; // its prompt is a single token
-        CHECK(tokenize(opened.tokenizer, from_hex(c["prompt_hex"]), GGUFX_TOKENIZE_ADD_SPECIAL) ==
-                  c["prompt_tokens"].get<Ids>(),
+        CHECK(tokenize(opened.tokenizer, from_hex(text_at(c, "prompt_hex")),
+                       GGUFX_TOKENIZE_ADD_SPECIAL) == numbers_of(c.at("prompt_tokens")),
               "%s: prompt tokens", name);
     }
 }
@@ -103,13 +104,15 @@ Ids greedy(const Opened &opened, const Ids &prompt, size_t n, std::vector<float>
 void test_tiny_stories_greedy_ids() {
     Opened opened("/data/tinymodel/tiny-stories-f32.gguf");
     opened.with_model().with_tokenizer();
-    const json oracle = read_json("/data/tinymodel/greedy-public.json");
-    for (const json &p : oracle["prompts"]) {
-        const std::string name = p["name"];
-        const Ids prompt = p["prompt_tokens"], want = p["generated_tokens"];
+    const Json oracle = read_json("/data/tinymodel/greedy-public.json");
+    for (const Json &p : oracle.at("prompts").elements()) {
+        const std::string name = text_at(p, "name");
+        const Ids prompt = numbers_of(p.at("prompt_tokens"));
+        const Ids want = numbers_of(p.at("generated_tokens"));
         const Ids got = greedy(opened, prompt, want.size());
         CHECK(got == want, "%s: %s, not %s", name.c_str(), show(got).c_str(), show(want).c_str());
-        CHECK(tokenize(opened.tokenizer, p["prompt"], GGUFX_TOKENIZE_ADD_SPECIAL) == prompt,
+        CHECK(tokenize(opened.tokenizer, text_at(p, "prompt"), GGUFX_TOKENIZE_ADD_SPECIAL) ==
+                  prompt,
               "%s: prompt tokens", name.c_str());
     }
 }

@@ -2,11 +2,11 @@
 // must be as close to an F32 cache's. Reads ${GGUFX_TEST_DATA}/data; exits with 77 if it is absent.
 // SPDX-License-Identifier: MIT
 #include "decode_ids.h"
+#include "stored_json.hpp"
 
 #include <ggufx/ggufx.h>
 
 #include <math.h>
-#include <nlohmann/json.hpp>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,9 +55,8 @@ struct Oracle {
 };
 
 Oracle read_oracle(const std::string &folder) {
-    std::ifstream text(folder + "/kv_long.json");
-    const nlohmann::json facts = nlohmann::json::parse(text);
-    Oracle oracle = {facts["prompt_tokens"], facts["n_vocab"], {}};
+    const Json facts = json_file(folder + "/kv_long.json");
+    Oracle oracle = {numbers_of(facts.at("prompt_tokens")), facts.at("n_vocab").natural(), {}};
     oracle.logits.resize(oracle.prompt.size() * oracle.n_vocab);
     std::ifstream in(folder + "/kv_long.logits.f32", std::ios::binary);
     for (float &value : oracle.logits) { // little-endian

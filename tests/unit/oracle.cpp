@@ -51,13 +51,8 @@ void must(ggufx_status status, const ggufx_error &error, const char *what) {
     exit(1);
 }
 
-json read_json(const std::string &path) {
-    std::ifstream in(g_root + path);
-    if (!in) {
-        fprintf(stderr, "cannot read %s\n", path.c_str());
-        exit(1);
-    }
-    return json::parse(in);
+Json read_json(const std::string &path) {
+    return json_file(g_root + path);
 }
 
 std::string read_bytes(const std::string &path) {

@@ -3,16 +3,15 @@
 #pragma once
 
 #include "decode_ids.h"
+#include "stored_json.hpp"
 
 #include <ggufx/ggufx.h>
 
-#include <nlohmann/json.hpp>
 #include <stdint.h>
 
 #include <string>
 #include <vector>
 
-using nlohmann::json;
 using Ids = std::vector<int32_t>;
 
 extern std::string g_root; // parent of the data/ that is read
@@ -39,7 +38,7 @@ void begin_in(const std::string &root);
 int end(); // returns the exit code
 
 void must(ggufx_status status, const ggufx_error &error, const char *what);
-json read_json(const std::string &path);
+Json read_json(const std::string &path);
 std::string read_bytes(const std::string &path);
 std::string from_hex(const std::string &hex);
 std::string show(const Ids &ids);

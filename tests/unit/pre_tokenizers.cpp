@@ -4,9 +4,9 @@
 // usage: pre_tokenizers MADE/index.json
 // SPDX-License-Identifier: MIT
 #include "slow.h"
+#include "stored_json.hpp"
 #include "tokenizer/pre_tokenizer.hpp"
 
-#include <nlohmann/json.hpp>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -15,7 +15,6 @@
 #include <string>
 
 using namespace ggufx;
-using nlohmann::json;
 namespace pre = ggufx::model::pre;
 
 namespace {
@@ -62,17 +61,20 @@ std::string show(const Lengths &lengths) {
 
 // Every name in the file is known, and splits each text like the published patterns. Stored pieces
 // may be older than some names.
-void test_splits(const Host *host, const json &stored, bool has_all) {
+void test_splits(const Host *host, const Json &stored, bool has_all) {
     size_t n_names = 0;
-    for (const auto &[group, of] : stored["types"].items()) {
-        for (const std::string name : of["names"]) {
+    const auto &texts_hex = stored.at("texts_hex").elements();
+    for (const Json &of : stored.at("types").elements()) {
+        for (const Json &listed : of.at("names").elements()) {
+            const std::string &name = *listed.text();
             n_names++;
             const pre::Name *found = pre::find(name);
             CHECK(found, "%s is not known", name.c_str());
             if (!found) continue;
-            const json flags = of["flags"].value(name, json::object());
+            const Json *const flags = of.at("flags").find(name);
             const auto flag = [&](const char *key, bool absent) {
-                return flags.value(key, absent);
+                const Json *const value = flags ? flags->find(key) : nullptr;
+                return value ? value->truth().value() : absent;
             };
             CHECK(((found->flags & pre::kAddBos) != 0) == flag("add_bos", false) &&
                       ((found->flags & pre::kIgnoreMerges) != 0) == flag("ignore_merges", false) &&
@@ -80,9 +82,9 @@ void test_splits(const Host *host, const json &stored, bool has_all) {
                       ((found->flags & pre::kKeepSpaces) == 0) == flag("clean_spaces", true),
                   "%s: flags 0x%x", name.c_str(), static_cast<unsigned>(found->flags));
             const pre::PreTokenizer tokenizer(host, *found->rules);
-            for (size_t i = 0; i < stored["texts_hex"].size(); i++) {
-                const Lengths want = of["lengths"][i];
-                const Lengths got = split(host, tokenizer, from_hex(stored["texts_hex"][i]));
+            for (size_t i = 0; i < texts_hex.size(); i++) {
+                const Lengths want = numbers_of<size_t>(of.at("lengths").elements()[i]);
+                const Lengths got = split(host, tokenizer, from_hex(*texts_hex[i].text()));
                 CHECK(got == want, "%s: text %zu: %s, not %s", name.c_str(), i, show(got).c_str(),
                       show(want).c_str());
             }
@@ -167,11 +169,10 @@ int main(int n_arguments, char **arguments) {
     const Ref<Host> host = Host::create(HostOptions{});
     test_rules_fit_their_tables();
     test_cost_is_linear(host.get());
-    std::ifstream made(index.substr(0, index.rfind('/') + 1) + "pre-splits.json");
-    CHECK(made, "no pieces beside %s", index.c_str());
-    if (made) test_splits(host.get(), json::parse(made), true);
-    std::ifstream in(stored);
-    if (in) test_splits(host.get(), json::parse(in), false);
+    test_splits(host.get(), json_file(index.substr(0, index.rfind('/') + 1) + "pre-splits.json"),
+                true);
+    const std::ifstream in(stored);
+    if (in) test_splits(host.get(), json_file(stored), false);
     printf("%d checks, %d failed\n", g_checks, g_failed);
     if (!in) printf("stored pieces: skipped, no %s (GGUFX_TEST_DATA)\n", stored.c_str());
     return g_failed > 0;

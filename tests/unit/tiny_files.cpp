@@ -98,13 +98,14 @@ Ids TinyCase::tokens() const {
 }
 
 TinyCase TinyFile::read(size_t i) const {
-    const json facts = read_json(cases[i] + ".json");
+    const Json facts = read_json(cases[i] + ".json");
     TinyCase out;
     out.name = name + "/" + cases[i].substr(cases[i].rfind('/') + 1);
-    out.prompt = facts["prompt_tokens"].get<Ids>();
-    out.generated = facts["generated_tokens"].get<Ids>();
-    out.n_context = facts.value("n_ctx", 0u);
-    out.n_vocab = facts["n_vocab"];
+    out.prompt = numbers_of(facts.at("prompt_tokens"));
+    out.generated = numbers_of(facts.at("generated_tokens"));
+    if (const Json *const n = facts.find("n_ctx"))
+        out.n_context = static_cast<uint32_t>(n->natural());
+    out.n_vocab = facts.at("n_vocab").natural();
     out.exact = fs::exists(g_root + cases[i] + ".ref64.f32");
     out.logits = read_floats(cases[i] + (out.exact ? ".ref64.f32" : ".logits.f32"));
     return out;

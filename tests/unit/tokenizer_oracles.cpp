@@ -72,9 +72,9 @@ const Apart *find_apart(const std::string &vocab, const std::string &text_hex) {
 void test_tokenizer_cases(const std::string &vocab, const std::string &cases) {
     Opened opened(vocab);
     opened.with_tokenizer();
-    const json oracle = read_json(cases);
-    for (const json &c : oracle["cases"]) {
-        const std::string text = from_hex(c["text_hex"]);
+    const Json oracle = read_json(cases);
+    for (const Json &c : oracle.at("cases").elements()) {
+        const std::string text_hex = text_at(c, "text_hex"), text = from_hex(text_hex);
         const struct {
             uint32_t flags;
             const char *key;
@@ -85,18 +85,19 @@ void test_tokenizer_cases(const std::string &vocab, const std::string &cases) {
         };
         for (const auto &mode : modes) {
             const Ids got = tokenize(opened.tokenizer, text, mode.flags);
-            Ids want = c[mode.key];
-            if (const Apart *apart = find_apart(vocab, c["text_hex"])) {
+            Ids want = numbers_of(c.at(mode.key));
+            if (const Apart *apart = find_apart(vocab, text_hex)) {
                 want = apart->ids;
                 if (mode.flags) want.insert(want.begin(), 101);
                 if (mode.flags) want.push_back(102);
             }
             CHECK(got == want, "%s: %s of %s: %s, not %s", cases.c_str(), mode.key,
-                  c["text_hex"].get<std::string>().c_str(), show(got).c_str(), show(want).c_str());
+                  text_hex.c_str(), show(got).c_str(), show(want).c_str());
         }
-        const std::string got = detokenize_as_field(opened.tokenizer, c["ids"].get<Ids>());
-        CHECK(got == from_hex(c["detok_hex"]), "%s: text of %s is \"%s\"", cases.c_str(),
-              show(c["ids"].get<Ids>()).c_str(), got.c_str());
+        const Ids ids = numbers_of(c.at("ids"));
+        const std::string got = detokenize_as_field(opened.tokenizer, ids);
+        CHECK(got == from_hex(text_at(c, "detok_hex")), "%s: text of %s is \"%s\"", cases.c_str(),
+              show(ids).c_str(), got.c_str());
     }
 }
 
@@ -130,8 +131,8 @@ void test_tokenizer_on_a_long_text() {
     Opened opened("/data/stories260K/stories260K-f32.gguf");
     opened.with_tokenizer();
     const std::string text = read_bytes("/data/corpus/tinystories-valid-public.txt");
-    const json stored = read_json("/data/stories260K/tokens-tinystories-valid-public.json");
-    const Ids want = stored.is_array() ? stored.get<Ids>() : stored["tokens"].get<Ids>();
+    const Json stored = read_json("/data/stories260K/tokens-tinystories-valid-public.json");
+    const Ids want = numbers_of(stored.is_array() ? stored : stored.at("tokens"));
     const Ids got = tokenize(opened.tokenizer, text, GGUFX_TOKENIZE_ADD_SPECIAL);
     CHECK(got == want, "%zu ids, not %zu", got.size(), want.size());
     CHECK(detokenize(opened.tokenizer, got) == text, "the text does not come back");
@@ -139,13 +140,14 @@ void test_tokenizer_on_a_long_text() {
 
 // Every vocabulary that tests/vocabularies/make.py wrote next to its index.
 void test_made_vocabularies(const std::string &index) {
-    const json made = read_json(index.substr(g_root.size()));
+    const Json made = read_json(index.substr(g_root.size()));
     const int before = g_checks;
-    for (const std::string name : made["names"])
-        test_tokenizer_cases("/" + name + ".gguf", "/" + name + ".json");
-    const size_t n_texts = made["n_texts"];
-    CHECK(made["names"].size() >= 38 && n_texts >= 200, "%zu vocabularies, %zu texts",
-          made["names"].size(), n_texts);
+    const Json &names = made.at("names");
+    for (const Json &name : names.elements())
+        test_tokenizer_cases("/" + *name.text() + ".gguf", "/" + *name.text() + ".json");
+    const size_t n_texts = made.at("n_texts").natural();
+    CHECK(names.size() >= 38 && n_texts >= 200, "%zu vocabularies, %zu texts", names.size(),
+          n_texts);
     printf("made vocabularies: %d checks\n", g_checks - before);
 }
 
