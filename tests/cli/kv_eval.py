@@ -1,4 +1,4 @@
-# kv-eval: its figures against those of perplexity and of the types, its heat map, its failures.
+# kv-eval: its figures against those of perplexity and of the types, its failures.
 # SPDX-License-Identifier: MIT
 import json
 import os
@@ -6,13 +6,11 @@ import signal
 import subprocess
 import time
 import unittest
-import xml.etree.ElementTree
 
 import tool
 from tool import MODEL, TOOL, WRAPPER, environment, run
 
 TEXT = b"Once there was a little fox. It had a red ball. The fox liked to play with the ball. " * 40
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 class KvEval(tool.Case):
@@ -110,46 +108,6 @@ class KvEval(tool.Case):
                          [["k", "v"], ["f16", "gx4"], ["q4_0", "gx4"]])
         self.assertRegex(lines[-1], r"^perplexity \d+\.\d+ with an F32 cache \(1 chunks of 256")
 
-    def test_the_heat_map_shows_layers_and_pairs(self):
-        target = self.path("kv.svg")
-        args = self.args("--k", "f16,gx4,gx2", "--heatmap", target, chunks=1)
-        result = self.json(*args)
-        self.assertEqual(self.others(), ["kv.svg"])
-        svg = xml.etree.ElementTree.parse(target).getroot()
-        self.assertEqual(svg.tag, SVG + "svg")
-        self.assertEqual(len(svg.findall(SVG + "rect")), 1 + 3 * (4 + 1))  # with the row "all"
-        texts = [text.text for text in svg.findall(SVG + "text")]
-        for pair in result["pairs"]:
-            self.assertIn(pair["k"], texts)
-            for error in [pair["error"]] + [layer["error"] for layer in pair["layers"]]:
-                self.assertIn("%.1e" % error, texts)
-        legend, = svg.findall(SVG + "g")
-        ends = [float(text.text) for text in legend.findall(SVG + "text")[1:]]
-        errors = [e for p in result["pairs"] for e in [p["error"]] + [layer["error"] for layer in p["layers"]]]
-        self.assertEqual([ends[0], ends[-1]], [float("%.2g" % min(errors)), float("%.2g" % max(errors))])
-        self.assertEqual([text for text in texts if text.startswith("layer")],
-                         ["layer %d" % i for i in range(4)])
-        fills = [rect.get("fill") for rect in svg.findall(SVG + "rect")]
-        greens = [int(fill[3:5], 16) for fill in fills[5::5]]  # row "all": darker with the error
-        self.assertEqual(greens, sorted(greens, reverse=True))
-        self.assertEqual(len(set(greens)), 3)
-        with open(target, encoding="utf-8") as file:
-            source = file.read()
-        self.assertEqual(source.count("http"), 1)  # the namespace: nothing is fetched
-        self.assertNotIn("<script", source)
-        self.assertIn("--force", self.fails(1, *args))
-        self.ok(*args, "--force")
-
-    def test_names_in_the_heat_map_are_escaped(self):
-        model = self.path("a<b>&c.gguf")
-        os.symlink(MODEL, model)
-        target = self.path("kv.svg")
-        self.ok("kv-eval", model, "-f", self.text, "--ctx", 64, "--chunks", 1, "--k", "f16",
-                "--heatmap", target)
-        texts = [text.text for text in xml.etree.ElementTree.parse(target).getroot()]
-        self.assertTrue(any(text and os.path.basename(model) in text for text in texts), texts)
-        self.assertFalse(any(text and self.folder in text for text in texts), texts)
-
     def test_progress_names_the_pair_and_ends(self):
         result = run(*self.args("--k", "f16,gx4", chunks=1), "--progress", "json")
         lines = [json.loads(line) for line in result.stderr.splitlines()]
@@ -190,7 +148,6 @@ class KvEval(tool.Case):
             self.skipTest("no /dev/full")
         args = ("kv-eval", MODEL, "-f", self.text, "--ctx", "64", "--chunks", "1", "--k", "f16")
         self.assertIn("No space left", self.fails(1, *args, "-o", "/dev/full"))
-        self.assertIn("No space left", self.fails(1, *args, "--heatmap", "/dev/full"))
         with open("/dev/full", "wb") as full:
             result = subprocess.run([*WRAPPER, TOOL, *args], stdout=full, stderr=subprocess.PIPE,
                                     env=environment())
@@ -211,14 +168,14 @@ class KvEval(tool.Case):
         with open(self.text, "wb") as file:
             file.write(TEXT * 60)
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
-            args = map(str, self.args("--k", "gx4,gx3,gx2", "--heatmap", self.path("kv.svg"),
+            args = map(str, self.args("--k", "gx4,gx3,gx2", "-o", self.path("kv.txt"),
                                       chunks=10000))
             process = subprocess.Popen([*WRAPPER, TOOL, *args], stdout=subprocess.PIPE,
                                        stderr=subprocess.PIPE, env=environment())
             deadline = time.monotonic() + 60
             while not self.others() and time.monotonic() < deadline:
                 time.sleep(0.01)
-            self.assertEqual(self.others(), ["kv.svg.part"])
+            self.assertEqual(self.others(), ["kv.txt.part"])
             time.sleep(0.3)
             process.send_signal(number)
             out, err = process.communicate(timeout=60)

@@ -131,10 +131,9 @@ class Report(tool.Case):
         self.assertNotIn("url(", text)
         self.assertGreaterEqual(page.tags.count("svg"), 3)
         self.assertEqual(page.tags.count("tr"), 21)
-        self.assertEqual(len(re.findall(r"<g><rect", text)), 36)  # nine kinds in four layers
-        self.assertIn("Error by layer and kind", "".join(page.texts))
+        self.assertIn("Largest errors", "".join(page.texts))
         _, alone = self.page(MODEL)
-        self.assertIn("Weights by layer and kind", "".join(alone.texts))
+        self.assertIn("Largest weights", "".join(alone.texts))
 
     def heads(self, text):
         return re.findall(r"<th[^>]*>([^<]*)</th>", text)
@@ -145,12 +144,6 @@ class Report(tool.Case):
         self.assertNotIn("<td class=\"n\"></td>", text)
         text, _ = self.page(MODEL, MODEL)
         self.assertEqual(self.heads(text)[5:], ["relative rmse", "largest error"])
-        # For a reference that has one kind only, one column of the map and one row exist.
-        some = self.model("some", ("blk.3.ffn_up.weight", (256, 768), 0, floats(*[0.5] * (256 * 768))))
-        text, _ = self.page(MODEL, some)
-        self.assertEqual(len(re.findall(r"<g><rect", text)), 1)
-        self.assertEqual(re.findall(r">(layer \d+)<", text), ["layer 3"])
-        self.assertEqual(len(re.findall(r"rotate\(-35\)", text)), 1)
 
     def test_no_folder_of_the_machine_is_in_it(self):
         with open(MODEL, "rb") as file:
@@ -160,20 +153,6 @@ class Report(tool.Case):
             self.assertNotIn(self.folder, text)
             self.assertIn("model.gguf", "".join(page.texts))
         self.assertEqual(self.json("report", model)["file"], model)  # for programs
-
-    def test_colours_fit_the_values(self):
-        a = self.model("a", *((f"blk.{i}.w.weight", (4,), 0, floats(*[v] * 4))
-                              for i, v in enumerate((0.25, 0.5, 1, 0, 3, math.inf))))
-        text, _ = self.page(a)
-        legend = text[text.index('<g class="legend"'):text.index("</g>")]
-        self.assertEqual(re.findall(r">([^<>\n]+)</text>", legend), ["rms", "0.25", "0.87", "3", "0"])
-        fills = re.findall(r'<g><rect[^>]*fill="#(..)(..)(..)"', text)
-        light = [sum(int(part, 16) for part in fill) for fill in fills]
-        self.assertEqual(light[:3] + light[4:5], sorted(light[:3] + light[4:5], reverse=True))
-        self.assertEqual((fills[0], fills[4]), (("ff", "f7", "dc"), ("7a", "08", "18")))
-        # Readable text: dark on light cells, light on dark ones.
-        inks = re.findall(r'style="fill:(#\w+)"', text)
-        self.assertEqual((inks[0], inks[4]), ("#222", "#fff"))
 
     def test_light_and_dark(self):
         text, _ = self.page(MODEL)

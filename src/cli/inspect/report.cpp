@@ -39,8 +39,8 @@ struct Files {
 
 } // namespace
 
-// Splits "blk.3.ffn_up.weight" into layer 3 and kind "ffn_up".
-void name_parts(TensorReport &tensor) {
+// The kind of "blk.3.ffn_up.weight" is "ffn_up".
+void set_kind(TensorReport &tensor) {
     std::string_view rest = tensor.name;
     if (rest.starts_with("blk.")) {
         size_t layer = 0;
@@ -48,7 +48,6 @@ void name_parts(TensorReport &tensor) {
             std::from_chars(rest.data() + 4, rest.data() + rest.size(), layer);
         if (error == std::errc() && end != rest.data() + rest.size() && *end == '.' &&
             layer < 65536) {
-            tensor.layer = layer;
             rest.remove_prefix(static_cast<size_t>(end - rest.data()) + 1);
         }
     }
@@ -141,7 +140,7 @@ static void look_at(ModelReport &report, const Files &files, size_t index) {
     out.type = type_name(info.type);
     out.n_values = info.n_rows * info.ne[0];
     out.n_bytes = info.n_bytes;
-    name_parts(out);
+    set_kind(out);
     if (out.n_values > 0) {
         measure(out, report.weights[out.kind], files.rt.get(), tensor, info);
         count_codes(report, tensor, info);

@@ -11,11 +11,9 @@
 namespace ggufx::cli {
 
 constexpr size_t kWeightBins = 64; // -4 .. 4 times the rms of the tensor
-constexpr size_t kNoLayer = SIZE_MAX;
 
 struct TensorReport {
     std::string name, kind, type; // kind: without layer and ".weight"
-    size_t layer = kNoLayer;
     uint64_t n_values = 0, n_bytes = 0;
     double rms = 0, largest = 0;
     uint64_t n_invalid = 0; // NaN or infinite
@@ -40,7 +38,7 @@ struct ModelReport {
     std::vector<size_t> worst; // up to twenty, largest error (without reference: rms) first
 };
 
-void name_parts(TensorReport &tensor); // sets kind and layer from the name
+void set_kind(TensorReport &tensor); // from the name
 // Converts a shard's results to JSON for its part file, and adds results that another run measured.
 Json report_part_json(const ModelReport &report);
 void add_report_part(ModelReport &report, const PartReader &part);
@@ -50,6 +48,5 @@ void count_codes(ModelReport &report, const ggufx_tensor *tensor, const ggufx_te
 
 // Returns a self-contained page: no scripts, no external resources, all text from files escaped.
 std::string report_html(const ModelReport &report);
-std::string report_heatmap(const ModelReport &report); // SVG
 
 } // namespace ggufx::cli

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "inspect/report.hpp"
 
-#include "common/heat_scale.hpp"
 #include "common/input_file.hpp"
 #include "common/markup.hpp"
 #include "common/text.hpp"
@@ -138,82 +137,9 @@ std::string head(const ModelReport &report) {
 
 } // namespace
 
-namespace {
-
-// A tensor in the heat map and its value: the error, or the rms without a reference.
-struct Cell {
-    const TensorReport *tensor;
-    size_t column;
-    double value;
-};
-
-// Returns the cells of the heat map. `kinds` gets the columns, in the order of the file.
-std::vector<Cell> heat_cells(const ModelReport &report, std::vector<std::string> &kinds) {
-    const bool errors = !report.reference.empty();
-    std::vector<Cell> cells;
-    for (const TensorReport &t : report.tensors) {
-        if (t.layer == kNoLayer || (errors && !t.compared)) continue;
-        const auto found = std::find(kinds.begin(), kinds.end(), t.kind);
-        const auto column = static_cast<size_t>(found - kinds.begin());
-        if (found == kinds.end()) kinds.push_back(t.kind);
-        cells.push_back({&t, column, errors ? t.error : t.rms});
-    }
-    return cells;
-}
-
-std::string heat_cell(const HeatScale &scale, const Cell &cell, size_t row) {
-    const TensorReport &t = *cell.tensor;
-    return fmt::format("<g><rect x=\"{}\" y=\"{}\" width=\"65\" height=\"17\" fill=\"{}\"/><text "
-                       "x=\"{}\" y=\"{}\" "
-                       "text-anchor=\"middle\" style=\"fill:{}\">{:.2g}</text><title>{} ({}): "
-                       "{:.6g}</title></g>\n",
-                       64 + 66 * cell.column, 154 + 18 * row, scale.fill(cell.value),
-                       96 + 66 * cell.column, 167 + 18 * row, scale.text(cell.value), cell.value,
-                       markup(t.name), markup(t.type), cell.value);
-}
-
-} // namespace
-
-// Draws the heat map: a row per layer, a column per kind, the legend above.
-std::string report_heatmap(const ModelReport &report) {
-    std::vector<std::string> kinds;
-    const std::vector<Cell> cells = heat_cells(report, kinds);
-    if (cells.empty()) return "<p>No tensor of a layer has a value to show.</p>\n";
-    HeatScale scale;
-    std::map<size_t, size_t> rows; // layer -> row
-    for (const Cell &cell : cells) {
-        scale.add(cell.value);
-        rows[cell.tensor->layer] = 0;
-    }
-    size_t n_rows = 0;
-    for (auto &[layer, row] : rows) row = n_rows++;
-    const size_t width = std::max<size_t>(400, 110 + 66 * kinds.size()), height = 160 + 18 * n_rows;
-    std::string svg =
-        fmt::format("<svg viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" font-size=\"11\" "
-                    "role=\"img\" aria-label=\"layers and kinds\">\n",
-                    width, height);
-    svg += scale.legend(64, 0, report.reference.empty() ? "rms" : "relative rmse");
-    for (size_t k = 0; k < kinds.size(); k++) {
-        svg += fmt::format("<text transform=\"translate({},146) rotate(-35)\">{}</text>\n",
-                           84 + 66 * k, markup(kinds[k]));
-    }
-    for (const auto &[layer, row] : rows) {
-        svg += fmt::format("<text x=\"56\" y=\"{}\" text-anchor=\"end\">layer {}</text>\n",
-                           167 + 18 * row, layer);
-    }
-    for (const Cell &cell : cells) svg += heat_cell(scale, cell, rows[cell.tensor->layer]);
-    return svg + "</svg>\n";
-}
-
 std::string report_html(const ModelReport &report) {
     const bool errors = !report.reference.empty();
     std::string page = head(report) + "<h2>Size by type</h2>\n" + size_pie(report);
-    page += errors
-                ? "<h2>Error by layer and kind</h2>\n<p>Root mean square error relative to the rms "
-                  "of the "
-                  "reference.</p>\n"
-                : "<h2>Weights by layer and kind</h2>\n<p>Root mean square of the weights.</p>\n";
-    page += report_heatmap(report);
     page += errors ? "<h2>Largest errors</h2>\n" : "<h2>Largest weights</h2>\n";
     page += worst_table(report) +
             "<h2>Weights</h2>\n<p>How they lie around 0, in units of the rms of their "

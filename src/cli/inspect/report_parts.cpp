@@ -40,7 +40,7 @@ static std::string bytes_of(const PartReader &from, std::string_view key) {
 static TensorReport read_tensor(const PartReader &from) {
     TensorReport t;
     t.name = bytes_of(from, "name");
-    name_parts(t);
+    set_kind(t);
     t.type = from.text("type");
     t.n_values = from.whole("n");
     t.n_bytes = from.whole("bytes");

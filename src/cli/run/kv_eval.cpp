@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "run/kv_eval.hpp"
 
-#include "common/input_file.hpp"
 #include "common/json.hpp"
 #include "common/table.hpp"
 
@@ -120,15 +119,7 @@ static int kv_eval(const Globals &globals, KvEvalOptions &options) {
     }
     if (options.shards.merge && !merge(report, parts)) return kCheckFailed;
     Output out(globals);
-    std::optional<Output> heatmap;
-    if (!options.heatmap.empty()) heatmap.emplace(options.heatmap, globals.force);
     if (!options.shards.merge) evaluate_kv(report, globals, options, model, 0, report.n_chunks);
-    if (heatmap) {
-        const std::string title = fmt::format("{}, {} tokens of context",
-                                              base_name(options.input.model), options.n_context);
-        heatmap->write(kv_heatmap(report, title));
-        heatmap->finish();
-    }
     if (globals.json) {
         print_json(out, report_json(report, options, model));
     } else {
@@ -155,12 +146,10 @@ void add_kv_eval(Tool &tool) {
     sub.option("--layers", options->layers,
                "compare the attention of these layers only (default all)")
         .list();
-    sub.option("--heatmap", options->heatmap, "write the errors of layers and types as SVG")
-        .value("FILE");
     add_shard_options(sub, options->shards);
     sub.examples(
         "  ggufx kv-eval model.gguf -f text.txt --k f16,q8_0,gx4\n"
-        "  ggufx kv-eval model.gguf -f text.txt --k q8_0,gx4 --v gx4,gx3 --heatmap kv.svg");
+        "  ggufx kv-eval model.gguf -f text.txt --k q8_0,gx4 --v gx4,gx3");
     tool.verbs.emplace_back(sub, [&tool, options] { return kv_eval(tool.globals, *options); });
 }
 

@@ -10,7 +10,6 @@ namespace ggufx::cli {
 
 struct KvEvalOptions {
     TextOptions input;
-    std::string heatmap;
     std::vector<std::string> types_k = {"f16", "q8_0", "q4_0", "gx4", "gx3"};
     std::vector<std::string> types_v; // empty: the same type as the keys
     std::vector<unsigned> layers;     // layers whose attention is compared; empty: all
@@ -85,8 +84,5 @@ void evaluate_kv(KvReport &report, const Globals &globals, const KvEvalOptions &
 // Converts the chunks of a shard to the JSON of its part file, and adds chunks from one.
 Json kv_part_json(const KvReport &report);
 void add_kv_part(KvReport &report, const PartReader &part);
-
-// Returns an SVG heat map, layers x pairs, coloured by error, without external references.
-std::string kv_heatmap(const KvReport &report, const std::string &title);
 
 } // namespace ggufx::cli
