@@ -1,12 +1,10 @@
-# convert: GGUF to safetensors and back, NumPy files, the other byte order.
+# convert: GGUF to safetensors and back, the other byte order.
 # SPDX-License-Identifier: MIT
 import json
 import os
 import struct
-import zipfile
 
 import tool
-from compare import read_npy
 from convert_case import Convert, LLAMA, TINY, bf16, llama_tensors, read_safetensors, safetensors
 from tool import MODEL, gguf, run, stepped, string, tiny
 
@@ -101,34 +99,7 @@ class RoundTrip(Convert):
         self.ok("convert", os.path.join(parts, "model.safetensors.index.json"), "-o", self.path("i.gguf"))
 
 
-class Arrays(Convert):
-    def test_npz_and_npy(self):
-        path = self.path("m.gguf", gguf([tool.ARCHITECTURE], [("w", (32, 2), 8, 0), ("b", (3,), 30, 96),
-                                                              ("i", (2, 2), 26, 128)],
-                         struct.pack("<e32b", 2, *range(32)) * 2 + bytes(28) +
-                         struct.pack("<3H", 0x3f80, 0x4000, 0xc040) + bytes(26) + struct.pack("<4i", 1, 2, 3, 4) +
-                         bytes(16)))
-        expected = {"w.npy": ("<f4", (2, 32), struct.pack("<32f", *[2.0 * i for i in range(32)]) * 2),
-                    "b.npy": ("<f4", (3,), struct.pack("<3f", 1, 2, -3)),
-                    "i.npy": ("<i4", (2, 2), struct.pack("<4i", 1, 2, 3, 4))}
-        zipped, folder = self.path("m.npz"), self.path("arrays")
-        self.ok("convert", path, "-o", zipped)
-        with zipfile.ZipFile(zipped) as archive:
-            self.assertIsNone(archive.testzip())
-            self.assertEqual({n: read_npy(archive.read(n)) for n in archive.namelist()}, expected)
-        self.ok("convert", path, "--to", "npy", "-o", folder)
-        for name, value in expected.items():
-            with open(os.path.join(folder, name), "rb") as file:
-                self.assertEqual(read_npy(file.read()), value)
-        self.ok("convert", path, "-o", self.path("h.npz"), "--outtype", "f16")
-        with zipfile.ZipFile(self.path("h.npz")) as archive:
-            self.assertEqual(read_npy(archive.read("b.npy")), ("<f2", (3,), struct.pack("<3e", 1, 2, -3)))
-        self.fails(2, "convert", path, "-o", self.path("x.npz"), "--outtype", "bf16")
-        self.assertIn("exists", self.fails(1, "convert", path, "--to", "npy", "-o", folder))
-        bad = self.path("bad.gguf", gguf([tool.ARCHITECTURE], [("../x", (2,), 0, 0)], bytes(32)))
-        self.assertIn("name of a file", self.fails(4, "convert", bad, "--to", "npy", "-o", self.path("y")))
-        self.assertEqual([n for n in os.listdir(self.folder) if n.endswith(".part")], [])
-
+class CommandLine(Convert):
     def test_byte_order(self):
         big, back = self.path("b.gguf"), self.path("l.gguf")
         self.ok("convert", MODEL, "-o", big, "--endian", "big")
@@ -142,9 +113,8 @@ class Arrays(Convert):
         self.fails(2, "convert", MODEL)
         self.fails(2, "convert", MODEL, "--to", "safetensors", "--outtype", "q8_0", "-o", self.path("x"))
         self.fails(2, "convert", self.path("odd.txt", b"text"), "-o", self.path("y"))
-        for target, *option in (("x.npz", "--max-shard", "1G"), ("x.npz", "--endian", "big"),
-                                ("x", "--name", "n"), ("x", "--pre", "p"),
-                                ("x", "--tokenizer", self.path("t", b""))):
+        for target, *option in (("x.gguf", "--max-shard", "1G"), ("x", "--endian", "big"), ("x", "--name", "n"),
+                                ("x", "--pre", "p")):
             message = self.fails(2, "convert", MODEL, "-o", self.path(target), *option)
             self.assertIn(option[0] + " is for ", message)
         self.fails(1, "convert", self.path("absent"), "-o", self.path("y"))

@@ -137,8 +137,7 @@ class Hostile(Convert):
     def test_malformed_gguf_files(self):
         for i, path in enumerate(tool.stepped(tool.hostile_files(), 1)):
             name, out = os.path.basename(path), self.path("m%d" % i)
-            result = run("convert", path, "--from", "gguf", "--to",
-                         ("safetensors", "npz")[i % 2], "-o", out)
+            result = run("convert", path, "--from", "gguf", "--to", "safetensors", "-o", out)
             self.assertIn(result.returncode, (0, 3, 4, 5), (name, result.stderr))
             if result.returncode:
                 self.assertTrue(result.stderr.startswith(b"ggufx: "), name)

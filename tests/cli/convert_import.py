@@ -1,4 +1,4 @@
-# convert: models of other formats to GGUF: heads, norms, vocabularies, llama2.c.
+# convert: models of other formats to GGUF: heads, norms, vocabularies.
 # SPDX-License-Identifier: MIT
 import json
 import math
@@ -7,101 +7,6 @@ import struct
 
 import tool
 from convert_case import Convert, LLAMA, field, floats, llama_tensors, piece, varint
-from tool import MODEL, gguf, run, shared
-
-
-class Llama2c(Convert):
-    def checkpoint_of(self, model):
-        """Returns llama2.c files with the weights and the vocabulary of a tied llama model."""
-        keys = {k: v[1] for k, v in self.keys(model).items()}
-        weights = {t["name"]: self.ok("dequant", model, t["name"], "--raw") for t in self.json("info", model)["tensors"]}
-        n_layers, context = keys["llama.block_count"], keys["llama.context_length"]
-        head = keys["llama.rope.dimension_count"]
-        data = struct.pack("<7i", keys["llama.embedding_length"], keys["llama.feed_forward_length"], n_layers,
-                           keys["llama.attention.head_count"], keys["llama.attention.head_count_kv"],
-                           keys["tokenizer.ggml.tokens"]["n"], context)
-        data += weights["token_embd.weight"]
-        for name in ("attn_norm", "attn_q", "attn_k", "attn_v", "attn_output", "ffn_norm", "ffn_gate", "ffn_down", "ffn_up"):
-            data += b"".join(weights[f"blk.{i}.{name}.weight"] for i in range(n_layers))
-        data += weights["output_norm.weight"] + bytes(4 * context * head)  # cosines and sines, which are not used
-        pieces = [t.replace("\u2581", " ").encode() for t in keys["tokenizer.ggml.tokens"]["values"]]
-        pieces[1], pieces[2] = b"\n<s>\n", b"\n</s>\n"
-        table = struct.pack("<i", max(map(len, pieces)))
-        for text, score in zip(pieces, keys["tokenizer.ggml.scores"]["values"]):
-            table += struct.pack("<fi", float(score["v"]), len(text)) + text
-        return self.path("demo.bin", data), self.path("demo-tokens.bin", table)
-
-    def test_the_demo_as_a_checkpoint_is_the_demo(self):
-        checkpoint, table = self.checkpoint_of(MODEL)
-        out, exact = self.path("back.gguf"), self.path("exact.gguf")
-        result = self.json("convert", checkpoint, "--tokenizer", table, "-o", out)
-        self.assertEqual((result["architecture"], result["n_tensors"]), ("llama", 4 * 9 + 2))
-        self.ok("quantize", MODEL, exact, "-q", "--type", "F32", "--allow-requantize")
-        self.assertEqual(sorted(self.raw(out)), sorted(self.raw(exact)))
-        keys, expected = self.keys(out), self.keys(exact)
-        for key in ("tokens", "scores", "token_type", "bos_token_id", "eos_token_id", "model"):
-            self.assertEqual(keys["tokenizer.ggml." + key], expected["tokenizer.ggml." + key], key)
-        for key in ("embedding_length", "feed_forward_length", "block_count", "attention.head_count", "attention.head_count_kv",
-                    "context_length", "rope.dimension_count"):
-            self.assertEqual(keys["llama." + key], expected["llama." + key], key)
-        args = ["-p", "Once upon a time", "-n", "30", "--temp", "0"]
-        self.assertEqual(self.lines("run", out, *args), self.lines("run", exact, *args))
-
-    def test_stories260k_is_the_shared_model(self):
-        folder = lambda name: shared("data", "stories260K", name)
-        out = self.path("s.gguf")
-        result = self.json("convert", folder("stories260K.bin"), "--tokenizer", folder("tok512.bin"),
-                           "-o", out)
-        self.assertEqual((result["architecture"], result["n_tensors"]), ("llama", 47))
-        self.assertEqual(result["bytes"], os.path.getsize(out))
-        reference = folder("stories260K-f32.gguf")
-        self.assertEqual(self.raw(out), self.raw(reference))
-        keys, expected = self.keys(out), self.keys(reference)
-        keys.pop("general.type")
-        expected.pop("general.license")
-        self.assertEqual(keys, expected)
-        ids = ["run", "-p", "Once upon a time", "-n", "40", "--temp", "0", "--json"]
-        self.assertEqual(self.lines(ids[0], out, *ids[1:]), self.lines(ids[0], reference, *ids[1:]))
-
-    def checkpoint(self, name="c.bin", shape=(4, 6, 1, 2, 1, 5, 3), cut=0, more=b"", untied=False):
-        dim, ffn, layers, heads, kv, vocab, ctx = shape
-        head = dim // heads
-        n = vocab * dim + layers * (2 * dim + 2 * dim * dim + 2 * dim * kv * head + 3 * dim * ffn) + \
-            dim + ctx * head + untied * vocab * dim
-        data = struct.pack("<7i", dim, ffn, layers, heads, kv, -vocab if untied else vocab, ctx) + floats(n, 1)
-        return self.path(name, data[:len(data) - cut] + more), data
-
-    def test_untied_output_and_types(self):
-        path, data = self.checkpoint(untied=True)
-        out = self.path("c.gguf")
-        self.ok("convert", path, "-o", out, "--outtype", "f16", "--name", "n")
-        tensors = {t[0]: t for t in self.raw(out)}
-        self.assertEqual(tensors["output.weight"][1:3], ("f16", [4, 5]))
-        values = struct.unpack("<20f", data[-80:])
-        self.assertEqual(tensors["output.weight"][3], struct.pack("<20e", *values))
-        self.assertEqual(tensors["blk.0.attn_norm.weight"][1], "f32")
-        self.assertEqual(tensors["blk.0.ffn_down.weight"][2], [6, 4])
-        keys = self.keys(out)
-        self.assertEqual((keys["general.name"][1], keys["general.file_type"][1]), ("n", 1))
-        self.assertIn("exists", self.fails(1, "convert", path, "-o", out))
-
-    def test_faults(self):
-        out = self.path("o.gguf")
-        for arguments, text in (({"cut": 1}, "a checkpoint of this shape"), ({"more": b"x"}, "this shape"),
-                                ({"shape": (5, 6, 1, 2, 1, 5, 3)}, "divide"),
-                                ({"shape": (4, 0, 1, 2, 1, 5, 3)}, "hidden_dim is 0")):
-            path, _ = self.checkpoint("f.bin", **arguments)
-            self.assertIn(text, self.fails(3, "convert", path, "-o", out))
-        huge = self.path("h.bin", struct.pack("<7i", *[1 << 24] * 7) + bytes(100))
-        self.fails(3, "convert", huge, "-o", out)
-        self.fails(3, "convert", self.path("e.bin", b""), "-o", out)
-        self.fails(4, "convert", self.path("n.bin", b"24ka" + bytes(300)), "-o", out)
-        path, _ = self.checkpoint()
-        token = struct.pack("<fi", 0, 1) + b"a"
-        for content in (b"", bytes(4) + token * 4, bytes(4) + token * 5 + b"x",
-                        bytes(4) + struct.pack("<fi", 0, -1) + token * 4):
-            self.fails(3, "convert", path, "--tokenizer", self.path("t.bin", content), "-o", out)
-        self.assertFalse(os.path.exists(out))
 
 
 class Heads(Convert):

@@ -27,12 +27,6 @@ class Oracles(OracleCase, Convert):
         self.assertGreater(len(logits[0]), 8 * 4096)
         self.assertTrue(logits[0] == logits[1])
 
-    def test_llama2c_checkpoint(self):
-        out = self.path("s.gguf")
-        self.ok("convert", shared("data", "stories260K", "stories260K.bin"), "--tokenizer",
-                shared("data", "stories260K", "tok512.bin"), "-o", out)
-        self.check_stories(out)
-
     def test_stories_through_safetensors_of_another_type(self):
         model = shared("data", "stories260K", "stories260K-f32.gguf")
         self.check_stories(self.there_and_back(model, "--outtype", "f32"))

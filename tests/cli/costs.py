@@ -95,7 +95,7 @@ class Costs(Convert):
 
     def test_many_tensors(self):
         self.linear(20000, lambda n: ["info", self.many_tensors(n), "--json", "--tensors"])
-        self.linear(10000, lambda n: ["convert", self.many_tensors(n), "--force", "-q", "-o", self.path("o.npz")])
+        self.linear(10000, lambda n: ["convert", self.many_tensors(n), "--endian", "big", "--force", "-q", "-o", self.path("o.gguf")])
 
     def test_patterns_over_a_long_key(self):
         for pattern in ("re:(a|aa)+$", "re:.*.*.*=b", "glob:*a*a*a*b"):

@@ -267,7 +267,6 @@ class Faults(tool.Case):
         self.other("d.txt", "diff", source, source)
         self.other("r.html", "report", source, "-q")
         self.other("x.npy", "extract", source, "blk.0.ffn_up.weight")
-        self.other("z.npz", "convert", source, "-q")
         self.other("m.safetensors", "convert", MODEL, "-q")
 
     def test_an_importance_matrix(self):
@@ -307,24 +306,20 @@ class Faults(tool.Case):
         self.assertGreater(len(seen), 1)
 
     def test_imports(self):
-        """Models of other programs become GGUF: a safetensors folder, a llama2.c checkpoint."""
-        from convert_case import LLAMA, floats, llama_tensors, safetensors
+        """Models of other programs become GGUF: a safetensors folder."""
+        from convert_case import LLAMA, llama_tensors, safetensors
         folder = self.path("hf")
         os.mkdir(folder)
         self.path("hf/config.json", json.dumps(LLAMA).encode())
         self.path("hf/model.safetensors", safetensors(llama_tensors()))
-        checkpoint = self.path("c.bin", struct.pack("<7i", 4, 6, 1, 2, 1, 5, 3) + floats(20 + 8 + 32 + 16 + 72 + 4 + 6, 1))
-        for name, source in (("from-hf.gguf", folder), ("from-c.gguf", checkpoint)):
-            path = self.path(name)
-            self.replaces(self.tool("convert", source, "-o", path, "--force", "-q"), [path],
-                          lambda name=name: self.path(name, tiny("old")))
+        path = self.path("from-hf.gguf")
+        self.replaces(self.tool("convert", folder, "-o", path, "--force", "-q"), [path],
+                      lambda: self.path("from-hf.gguf", tiny("old")))
 
     def test_folders(self):
-        for target, source, suffix in (("safetensors", MODEL, ("--max-shard", "4M")),
-                                       ("npy", self.path("in.gguf", tiny()), ())):
-            path = self.path("folder-" + target)
-            self.replaces(self.tool("convert", source, "--to", target, *suffix, "-o", path, "-q"), [path],
-                          lambda: shutil.rmtree(path, ignore_errors=True), lambda: self.state([path]))
+        path = self.path("folder")
+        self.replaces(self.tool("convert", MODEL, "--to", "safetensors", "--max-shard", "4M", "-o", path, "-q"), [path],
+                      lambda: shutil.rmtree(path, ignore_errors=True), lambda: self.state([path]))
 
     def test_the_demo_model(self):
         path = self.path("demo.gguf")
@@ -343,7 +338,7 @@ class Beside(tool.Case):
                              ("d.gguf", ["demo", "--export", "OUT"]), ("i.json", ["info", source, "--json", "-o", "OUT"]),
                              ("s.gguf", ["set", source, "general.name=x", "-o", "OUT"]),
                              ("x.npy", ["extract", source, "blk.0.ffn_up.weight", "-o", "OUT"]),
-                             ("z.npz", ["convert", source, "-o", "OUT"]), ("r.html", ["report", source, "-o", "OUT"])):
+                             ("r.html", ["report", source, "-o", "OUT"])):
             path = self.path(out)
             yield path, [path if a == "OUT" else a for a in command]
 
@@ -387,7 +382,7 @@ class Beside(tool.Case):
     def test_a_full_disk_is_reported_first(self):
         source = self.path("in.gguf", tiny())
         outputs = [*self.commands(), *((self.path(out), [*command, "-o", self.path(out)]) for out, command in (
-            ("m.safetensors", ["convert", MODEL]), ("n", ["convert", source, "--to", "npy"]),
+            ("m.safetensors", ["convert", MODEL]),
             ("f", ["convert", MODEL, "--to", "safetensors", "--max-shard", "200K"]),
             ("raw", ["dequant", source, "blk.0.ffn_up.weight", "--raw"])))]
         for path, command in outputs:

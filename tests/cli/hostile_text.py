@@ -55,8 +55,7 @@ class HostileText(Convert):
                      ["quantize", path, "--dry-run", "--type", "Q8_0"], ["split", path, self.path("s"), "--dry-run"],
                      ["run", path, "-p", "x"], ["perplexity", path, path], ["fit", path], ["imatrix", "show", path],
                      ["convert", path, "--to", "safetensors", "-o", self.path("out")],
-                     ["convert", path, "-o", self.path("out.npz")], ["extract", path, "absent"],
-                     ["dequant", path, "absent"], ["set", path, "general.name=x", "--dry-run"],
+                     ["extract", path, "absent"], ["dequant", path, "absent"], ["set", path, "general.name=x", "--dry-run"],
                      ["unset", path, "absent"], ["kv-eval", path, path])
             for json_too in ((), ("--json",)):
                 for verb in tool.stepped(verbs, 2 * i + len(json_too)):  # others in each iteration

@@ -533,11 +533,6 @@ int run_rerank(const std::string &text) {
 int run_embeddings(const std::string &text) {
     return told([&] { read_embeddings(body_of(text), false); });
 }
-int run_llama2c(const std::string &text) {
-    uint32_t n = 0;
-    memcpy(&n, text.data(), 4); // made by this test; a real file has its longest piece here
-    return told([&] { parse_llama2c_tokens(text, n, "tokens"); });
-}
 int run_safetensors(const std::string &text) {
     const uint64_t n_data = std::stoull(text.substr(text.rfind(',') + 1)); // end of the last tensor
     return told([&] { parse_st_header(text, n_data, "header"); });
@@ -602,19 +597,6 @@ std::string items(size_t n) { // calls and their results
 std::string documents(size_t n) {
     return R"({"query":"q","documents":[)" +
            list(n, ",", [](size_t i) { return "\"d" + number(i) + "\""; }) + "]}";
-}
-
-std::string llama2c(size_t n) {
-    std::string out;
-    const auto put = [&](uint32_t v) { out.append(reinterpret_cast<const char *>(&v), 4); };
-    put(static_cast<uint32_t>(n));
-    for (size_t i = 0; i < n; i++) {
-        const std::string piece = " w" + number(i);
-        put(0);
-        put(static_cast<uint32_t>(piece.size()));
-        out += piece;
-    }
-    return out;
 }
 
 std::string safetensors(size_t n) {
@@ -800,7 +782,6 @@ const Case kCases[] = {
     {"safetensors", 500, safetensors, run_safetensors},
     {"tokenizer.json", 1000, tokenizer_of, run_tokenizer_json},
     {"SentencePiece", 2000, spm, run_spm},
-    {"llama2.c", 2000, llama2c, run_llama2c},
 };
 
 bool holds(const Case &c) {

@@ -1,5 +1,4 @@
-// ggufx convert: safetensors and llama2.c models to GGUF; GGUF to safetensors, npz, npy, and to the
-// other byte order.
+// ggufx convert: safetensors models to GGUF; GGUF to safetensors, and to the other byte order.
 // SPDX-License-Identifier: MIT
 #include "convert/convert.hpp"
 
@@ -16,14 +15,12 @@ static std::string format_of(const std::string &path) {
     const InputFile file(path);
     if (file.size() >= 4) file.read_at(0, magic, 4);
     if (std::string_view(magic, 4) == "GGUF" || path.ends_with(".gguf")) return "gguf";
-    if (path.ends_with(".bin")) return "llama2c";
-    throw Failure(kUsage,
-                  "\"" + escape(path) +
-                      "\": the format is not known; use --from safetensors, llama2c or gguf");
+    throw Failure(kUsage, "\"" + escape(path) +
+                              "\": the format is not known; use --from safetensors or gguf");
 }
 
 static std::string target_of(const std::string &path, const std::string &from) {
-    for (const char *name : {"npz", "npy", "safetensors", "gguf"}) {
+    for (const char *name : {"safetensors", "gguf"}) {
         if (path.ends_with(std::string(".") + name)) return name;
     }
     return from == "gguf" ? "safetensors" : "gguf";
@@ -47,9 +44,8 @@ static void check_use(const ConvertOptions &options, const std::string &from,
         bool is_used;
         const char *where;
     } list[] = {
-        {"--tokenizer", options.tokenizer, from == "llama2c", "llama2.c to GGUF"},
         {"--pre", options.pre, from == "safetensors", "safetensors to GGUF"},
-        {"--name", options.name, from != "gguf", "safetensors or llama2.c to GGUF"},
+        {"--name", options.name, from != "gguf", "safetensors to GGUF"},
         {"--endian", options.endian, from == "gguf" && to == "gguf", "GGUF to GGUF"},
         {"--max-shard", options.max_shard, to == "safetensors", "GGUF to safetensors"},
     };
@@ -65,14 +61,12 @@ static Conversion convert_to(const Globals &globals, const ConvertOptions &optio
     if (to == "gguf") {
         require_free(globals, globals.output);
         if (from == "safetensors") return import_safetensors(globals, options);
-        if (from == "llama2c") return import_llama2c(globals, options);
         return copy_gguf(globals, options);
     }
     if (from != "gguf") {
         throw Failure(kUsage, "from " + from + " to " + to + ": convert to gguf first");
     }
-    return to == "safetensors" ? export_safetensors(globals, options)
-                               : export_numpy(globals, options);
+    return export_safetensors(globals, options);
 }
 
 static Json json_texts(const std::vector<std::string> &texts) {
@@ -117,18 +111,16 @@ void add_convert(Tool &tool) {
     Command sub =
         tool.app.add_command("convert", "convert models of other formats to GGUF, and back");
     sub.option("INPUT", options->input,
-               "folder of a safetensors model, its file or index, a llama2.c .bin, or a GGUF file")
+               "folder of a safetensors model, its file or index, or a GGUF file")
         .required();
     sub.option("--from", options->from, "format of INPUT, if its name does not tell")
-        .one_of({"safetensors", "llama2c", "gguf"});
+        .one_of({"safetensors", "gguf"});
     sub.option("--to", options->to, "format of OUT, if its name does not tell")
-        .one_of({"gguf", "safetensors", "npz", "npy"});
+        .one_of({"gguf", "safetensors"});
     sub.option("--outtype", options->outtype,
                "type of matrices: auto (unchanged; quantized ones become f16), f32, f16, bf16, "
                "q8_0 (default auto)")
         .value("OUTTYPE");
-    sub.option("--tokenizer", options->tokenizer, "tokenizer.bin of a llama2.c model")
-        .value("FILE");
     sub.option("--pre", options->pre,
                "name of the pre-tokenizer (tokenizer.ggml.pre), if its pattern is not known");
     sub.option("--name", options->name, "general.name of the new file");
@@ -138,9 +130,7 @@ void add_convert(Tool &tool) {
                "maximum size of safetensors shards (4G), written with an index")
         .value("SIZE");
     sub.examples("  ggufx convert ./Qwen2.5-7B -o qwen.gguf --outtype bf16\n"
-                 "  ggufx convert stories260K.bin --tokenizer tok512.bin -o stories.gguf\n"
-                 "  ggufx convert model.gguf --to safetensors -o ./model-folder\n"
-                 "  ggufx convert model.gguf -o weights.npz");
+                 "  ggufx convert model.gguf --to safetensors -o ./model-folder");
     tool.verbs.emplace_back(sub, [&tool, options] { return convert(tool.globals, *options); });
 }
 

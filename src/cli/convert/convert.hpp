@@ -16,7 +16,6 @@ struct ConvertOptions {
     std::string from;
     std::string to;
     std::string outtype = "auto";
-    std::string tokenizer; // llama2.c: tokenizer.bin
     std::string pre;
     std::string name;
     std::string endian;
@@ -61,10 +60,8 @@ struct Conversion {
 };
 
 Conversion import_safetensors(const Globals &globals, const ConvertOptions &options);
-Conversion import_llama2c(const Globals &globals, const ConvertOptions &options);
 Conversion export_safetensors(const Globals &globals, const ConvertOptions &options);
-Conversion export_numpy(const Globals &globals, const ConvertOptions &options); // npy and npz
-Conversion copy_gguf(const Globals &globals, const ConvertOptions &options);    // byte order
+Conversion copy_gguf(const Globals &globals, const ConvertOptions &options); // byte order
 
 // Returns a GGUF tensor as rows; the file must outlive them.
 RowSource rows_of_tensor(const ggufx_tensor *tensor);

@@ -90,9 +90,6 @@ constexpr TextFlag kTextFlags[] = {
 Vocabulary parse_spm(std::string_view bytes, const std::string &what);
 std::string spm_bytes(const Vocabulary &vocabulary);
 
-// Parses llama2.c's tokenizer.bin with `n_tokens` pieces.
-Vocabulary parse_llama2c_tokens(std::string_view bytes, uint64_t n_tokens, const std::string &what);
-
 // Parses tokenizer.json with a BPE model (byte-level: "gpt2", converted SentencePiece: "llama") or
 // a WordPiece model ("bert"). `pre` is empty if the pre-tokenizer has no known name
 // (pre_tokenizer.hpp).
