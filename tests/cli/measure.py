@@ -7,7 +7,6 @@ import os
 import resource
 import sqlite3
 import unittest
-import xml.etree.ElementTree
 
 import tool
 from tool import environment, run
@@ -34,47 +33,12 @@ class Bench(tool.Case):
         self.fails(2, "bench", "matvec", "--type", "q4_z")
         self.fails(3, "bench", "matvec", "--type", "q4_K", "-k", "100")
 
-    QUICK = ("bench", "all", "--type", "q4_0,f16", "--n", "1,8", "-m", "64", "-k", "512", "-r", "1",
-             "--cache", "l2", "-t", "1", "--isa", "scalar")
-
-    def test_all_writes_a_page_with_every_figure_and_those_of_others(self):
-        peer = '<b>"fast" & loose'
-        peers = self.path("peers.json", json.dumps([{"peer": peer, "type": "q4_0", "n": 8, "gbps": 2.5},
-                                                    {"peer": peer, "type": "q9", "n": 3, "gbps": 1e6}]).encode())
-        page = self.path("page.html")
-        lines = self.lines(*self.QUICK, "--html", page, "--peers", peers)
+    def test_all_prints_every_type_and_count(self):
+        lines = self.lines("bench", "all", "--type", "q4_0,f16", "--n", "1,8", "-m", "64", "-k", "512", "-r", "1",
+                           "--cache", "l2", "-t", "1", "--isa", "scalar")
         self.assertEqual(sorted((line["type"], line["n"], line["isa"]) for line in lines),
                          sorted((t, n, "scalar") for t in ("q4_0", "f16") for n in (1, 8)))
         self.assertEqual({(line["bench"], line["bits_equal"]) for line in lines}, {("all", True)})
-        with open(page, encoding="utf-8") as file:
-            text = file.read()
-        for word in ("http", "<script", "<b>", "nan", "inf\""):
-            self.assertNotIn(word, text.lower())
-        svg = xml.etree.ElementTree.fromstring(text[text.index("<svg"):text.index("</svg>") + 6])
-        circles = [c for c in svg if c.tag == "circle"]
-        self.assertEqual(len(circles), len(lines) + 1)  # the other program's, with coordinates near ours
-        for circle in circles:
-            self.assertTrue(60 <= float(circle.get("cx")) <= 880 and 20 <= float(circle.get("cy")) <= 420,
-                            circle.attrib)
-        titles = [c.findtext("title") for c in circles]
-        self.assertIn(peer + " q4_0 n = 8: 2.5 GB/s", titles)
-        for line in lines:
-            self.assertIn(f'{line["type"]} scalar n = {line["n"]}: {line["gbps"]:.1f} GB/s, {line["gops"]:.0f} Gop/s', titles)
-            self.assertIn(f'{line["gbps"]:.1f} GB/s, {max(line["ratio"], line["peak_ratio"]):.2f} of', text)
-        self.assertIn("2.5 GB/s, ours", text)
-        self.assertIn("exists", self.fails(1, *self.QUICK, "--html", page))
-
-    def test_all_refuses_other_figures_by_their_position_and_leaves_no_page(self):
-        good = {"peer": "p", "type": "q4_0", "n": 1, "gbps": 1}
-        for wrong, why in ({"n": 0}, "entry 1: needs \"n\""), ({"n": 4097}, "\"n\""), ({"gbps": 0}, "\"gbps\""), \
-                          ({"gbps": 2e6}, "\"gbps\""), ({"gbps": "1"}, "\"gbps\""), ({"type": 3}, "\"type\""), ({"peer": None}, "\"peer\""):
-            peers = self.path("peers.json", json.dumps([good, {**good, **wrong}]).encode())
-            self.assertIn(why, self.fails(3, *self.QUICK, "--html", self.path("page.html"), "--peers", peers))
-        for content, why in (b"{}", "is not an array"), (b"[3]", "entry 0: is not an object"), (b"[", "peers.json"), \
-                            (json.dumps([good] * 1001).encode(), "1001 entries, 1000 at most"):
-            peers = self.path("peers.json", content)
-            self.assertIn(why, self.fails(3, *self.QUICK, "--html", self.path("page.html"), "--peers", peers))
-        self.assertEqual(os.listdir(self.folder), ["peers.json"])
 
     def test_quantize_prints_one_line_per_type_and_set(self):
         types = ("q8_0", "q4_K", "iq2_xs")

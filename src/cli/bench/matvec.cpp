@@ -11,13 +11,7 @@ namespace ggufx::cli {
 
 static int bench_products(const Globals &globals, const ProductOptions &options) {
     if (options.device.any()) return bench_device_products(globals, options);
-    Output out(globals);
-    Table table = product_table();
-    const bool all_equal =
-        measure_types(globals, options, [&](const std::vector<ProductFigures> &figures) {
-            report(globals, options, figures, out, table);
-        });
-    return finish_products(globals, out, table, options.markdown, all_equal);
+    return measure_types(globals, options);
 }
 
 static void add_verb(Tool &tool, Command &bench, const char *name, const char *text,

@@ -51,9 +51,10 @@ static ProductFigures figures_of(const ProductOptions &options, const Runner &ru
             runner.bits_equal()};
 }
 
-std::vector<ProductFigures> measure_products(const Globals &globals, const ProductOptions &options,
-                                             std::vector<Runner> &runners, const Weights &w,
-                                             const ColdBuffer &buffer) {
+static std::vector<ProductFigures> measure_products(const Globals &globals,
+                                                    const ProductOptions &options,
+                                                    std::vector<Runner> &runners, const Weights &w,
+                                                    const ColdBuffer &buffer) {
     constexpr double kBudget = 14; // seconds, without rooflines and preparation
     const Runtime scalar = try_runtime(GGUFX_ISA_SCALAR, 0);
     const bool f32 = options.f32 || w.is_float();
@@ -109,7 +110,7 @@ static void add_row(Table &table, const ProductFigures &f) {
                f.bits_equal ? "yes" : "NO"});
 }
 
-Table product_table() {
+static Table product_table() {
     Table table({"type", "isa", "mode", ">n", ">t", ">GB/s", ">read", ">of read", ">Gop/s", ">peak",
                  ">of peak", "bits equal"});
     table.essential({"type", "GB/s", "bits equal"});
@@ -117,14 +118,26 @@ Table product_table() {
     return table;
 }
 
-void report(const Globals &globals, const ProductOptions &options,
-            const std::vector<ProductFigures> &figures, Output &out, Table &table) {
-    for (const ProductFigures &f : figures) {
-        if (globals.json)
-            print_json_line(out, json_of(f, options));
-        else
-            add_row(table, f);
+int measure_types(const Globals &globals, const ProductOptions &options) {
+    constexpr size_t kL2Bytes = size_t{1} << 20; // per thread
+    Output out(globals);
+    Table table = product_table();
+    std::vector<Runner> runners = make_runners(globals, options.n);
+    unsigned threads = 1;
+    for (const Runner &runner : runners) threads = std::max(threads, runner.threads());
+    ColdBuffer buffer(options.cache == "memory" ? kColdBytes : kL2Bytes * threads);
+    bool all_equal = true;
+    for (const std::string &type : types_with(GGUFX_TYPE_HAS_MATVEC, options.types)) {
+        const Weights w = make_weights(runners[0].runtime(), type, options, buffer);
+        for (const ProductFigures &f : measure_products(globals, options, runners, w, buffer)) {
+            all_equal = all_equal && f.bits_equal;
+            if (globals.json)
+                print_json_line(out, json_of(f, options));
+            else
+                add_row(table, f);
+        }
     }
+    return finish_products(globals, out, table, options.markdown, all_equal);
 }
 
 } // namespace ggufx::cli
