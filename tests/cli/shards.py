@@ -10,7 +10,6 @@ from tool import MODEL, environment, run
 
 TEXT = (b"Once there was a little fox. It had a red ball. The fox liked to play with the ball. "
         b"One day it rained, and Tim saw a big green frog near the pond. ") * 40
-TIMES = ("attend_us", "tps")
 
 
 def read(path):
@@ -136,7 +135,7 @@ class Perplexity(Shards):
         self.assertIn("losses", damaged(lambda v: v["result"].pop("losses")))
         self.assertIn("not a number", damaged(lambda v: v["result"].update(losses=["x"] * n)))
         self.assertIn("holds part 1/2", damaged(lambda v: v.update(shard=1)))
-        self.assertIn("part of kv-eval", damaged(lambda v: v.update(part_of="kv-eval")))
+        self.assertIn("part of choices", damaged(lambda v: v.update(part_of="choices")))
         self.assertIn("result", damaged(lambda v: v.pop("result")))
         for size in tool.stepped(range(0, len(whole) - 1, max(1, len(whole) // 40))):
             self.path("p.2-of-2", whole[:size])
@@ -160,26 +159,6 @@ class Perplexity(Shards):
         one = self.same(3, *args)
         self.assertEqual(one["questions"], 7)
         self.same(9, *args)
-
-
-class KvEval(Shards):
-    def test_shards_have_the_figures_of_one_run(self):
-        args = ("kv-eval", MODEL, "-f", self.text, "--ctx", 160, "--k", "q8_0,gx3", "--chunks", 5)
-        svg = self.path("a.svg"), self.path("b.svg")
-        one = self.json(*args, "--heatmap", svg[0])
-        self.all(3, *args)
-        several = self.json(*args, "--parts", self.parts, "--merge", "--heatmap", svg[1])
-        for value in (one, several):
-            for pair in value["pairs"]:
-                for name in TIMES:
-                    self.assertGreater(pair.pop(name), 0)
-        self.assertEqual(several, one)
-        self.assertEqual(read(svg[1]), read(svg[0]))
-        path = self.parts + ".3-of-3"
-        part = json.loads(read(path))
-        part["result"]["chunks"][0]["pairs"][0]["noise"].pop()
-        self.path("p.3-of-3", json.dumps(part).encode())
-        self.assertIn("number of layers", self.fails(3, *args, "--parts", self.parts, "--merge"))
 
 
 class Imatrix(Shards):
@@ -235,20 +214,6 @@ class Imatrix(Shards):
         self.assertFalse(os.path.exists(self.path("b.gguf")))
 
 
-class Report(Shards):
-    def test_shards_make_the_page_of_one_run(self):
-        small = self.path("small.gguf")
-        self.ok("quantize", MODEL, small, "--type", "Q4_0", "--allow-requantize", "-q")
-        pages = self.path("a.html"), self.path("b.html")
-        one = self.json("report", small, MODEL, "--html", pages[0])
-        self.all(3, "report", small, MODEL)
-        several = self.json("report", small, MODEL, "--html", pages[1], "--parts", self.parts, "--merge")
-        self.assertEqual(several, one)
-        self.assertEqual(read(pages[1]), read(pages[0]))
-        self.remove_parts()
-        self.same(50, "report", small)  # more than tensors
-
-
 class Examples(Shards):
     """Jobs of examples/jobs, three processes at a time."""
 
@@ -282,21 +247,6 @@ class Examples(Shards):
         script = os.path.join(self.jobs, "parallel.sh")
         self.together([([script, MODEL, self.text, self.parts, "--jobs", "3"], {})])
         self.assertEqual(read(self.parts + ".gguf"), read(one))
-
-    def test_kubernetes(self):
-        with open(os.path.join(self.jobs, "kubernetes.yaml")) as file:
-            line = [line for line in file if " command: " in line][0]
-        shell, option, command = line.split("[", 1)[1].rsplit("]", 1)[0].split(", ", 2)
-        self.assertEqual((shell, option, command[0], command[-1]), ("sh", "-c", "'", "'"))
-        command = command[1:-1].replace("/16", "/3").replace("/data/model.gguf", MODEL)
-        command = command.replace("/data/text.txt", self.text).replace("/data/kv", self.parts)
-        self.together([(["sh", "-c", command + " --k q8_0"], {"JOB_COMPLETION_INDEX": str(i)}) for i in range(3)])
-        args = ("kv-eval", MODEL, "-f", self.text, "--k", "q8_0")
-        one, several = self.json(*args), self.merged(*args)
-        for value in (one, several):
-            for name in TIMES:
-                value["pairs"][0].pop(name)
-        self.assertEqual(several, one)
 
 
 if __name__ == "__main__":

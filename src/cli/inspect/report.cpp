@@ -19,7 +19,6 @@ struct ReportOptions {
     std::string file;
     std::string reference;
     std::string html;
-    ShardOptions shards;
 };
 
 struct Files {
@@ -40,7 +39,7 @@ struct Files {
 } // namespace
 
 // The kind of "blk.3.ffn_up.weight" is "ffn_up".
-void set_kind(TensorReport &tensor) {
+static void set_kind(TensorReport &tensor) {
     std::string_view rest = tensor.name;
     if (rest.starts_with("blk.")) {
         size_t layer = 0;
@@ -149,22 +148,16 @@ static void look_at(ModelReport &report, const Files &files, size_t index) {
     report.tensors.push_back(out);
 }
 
-// Measures the tensors of a shard, whose first byte lies in the byte range of the shard.
-static void look_at_share(ModelReport &report, const Globals &globals, const Files &files,
-                          const Share &share) {
+static void look_at_all(ModelReport &report, const Globals &globals, const Files &files) {
     Progress progress(globals, "look");
-    std::vector<uint64_t> starts = {0};
+    uint64_t done = 0, total = 0;
+    for (size_t i = 0; i < files.n_tensors(); i++)
+        total += tensor_facts(ggufx_file_tensor(files.file.get(), i)).n_bytes;
     for (size_t i = 0; i < files.n_tensors(); i++) {
         const auto info = tensor_facts(ggufx_file_tensor(files.file.get(), i));
-        starts.push_back(starts.back() + info.n_bytes);
-    }
-    const uint64_t first = share.first(starts.back()), end = share.end(starts.back());
-    for (size_t i = 0; i < files.n_tensors(); i++) {
-        const bool is_last = share.whole() || share.number == share.n; // for an empty last tensor
-        if (starts[i] < first || (starts[i] >= end && !is_last)) continue;
-        const auto info = tensor_facts(ggufx_file_tensor(files.file.get(), i));
-        progress.update(starts[i] - first, end - first, escape(tensor_name(info)));
+        progress.update(done, total, escape(tensor_name(info)));
         look_at(report, files, i);
+        done += info.n_bytes;
     }
 }
 
@@ -174,33 +167,6 @@ static void finish(ModelReport &report) {
         report.n_bytes += tensor.n_bytes;
     }
     rank(report);
-}
-
-// Returns the parameters that the runs of all shards share.
-static Json job_of(const Files &files) {
-    const auto facts_of = [](const ggufx_file *file) -> Json {
-        if (!file) return {};
-        std::string names;
-        for (size_t i = 0; i < ggufx_file_tensor_count(file); i++) {
-            const ggufx_tensor_facts info = tensor_facts(ggufx_file_tensor(file, i));
-            names += fmt::format("{} {} {}\n", tensor_name(info), info.type, info.n_bytes);
-        }
-        return {{"bytes", file_facts(file).n_bytes}, {"tensors", fingerprint(names)}};
-    };
-    return {{"file", facts_of(files.file.get())}, {"reference", facts_of(files.reference.get())}};
-}
-
-// Merges the parts of all shards; returns false if some are missing.
-static bool merge(ModelReport &report, const Files &files, const Parts &parts) {
-    const std::optional<std::vector<Json>> results = parts.read();
-    if (!results) return false;
-    for (uint32_t i = 0; i < results->size(); i++) {
-        const Share share = {i + 1, static_cast<uint32_t>(results->size())};
-        add_report_part(report, {(*results)[i], escape(parts.path(share))});
-    }
-    if (report.tensors.size() == files.n_tensors()) return true;
-    throw Failure(kInvalidFile, fmt::format("the parts have {} tensors, the file {}",
-                                            report.tensors.size(), files.n_tensors()));
 }
 
 static Json reported_json(const TensorReport &tensor) {
@@ -234,26 +200,16 @@ static Json report_json(const ModelReport &report) {
     return out;
 }
 
-static int report(const Globals &globals, ReportOptions &options) {
-    complete_options(options.shards);
-    const Share &share = options.shards.share;
-    if (share.whole() && options.html.empty() && !globals.json && globals.output.empty()) {
+static int report(const Globals &globals, const ReportOptions &options) {
+    if (options.html.empty() && !globals.json && globals.output.empty()) {
         throw Failure(kUsage, "report needs --html FILE or --json");
     }
     const Files files(globals, options);
-    const Parts parts(globals, options.shards, "report", job_of(files));
     ModelReport made = begin_report(options, files);
-    if (!share.whole()) {
-        if (parts.is_done()) return kOk;
-        look_at_share(made, globals, files, share);
-        parts.write(report_part_json(made));
-        return kOk;
-    }
-    if (options.shards.merge && !merge(made, files, parts)) return kCheckFailed;
     std::optional<Output> page, out;
     if (!options.html.empty()) page.emplace(options.html, globals.force);
     if (globals.json || !globals.output.empty()) out.emplace(globals);
-    if (!options.shards.merge) look_at_share(made, globals, files, share);
+    look_at_all(made, globals, files);
     finish(made);
     if (page) {
         page->write(report_html(made));
@@ -273,7 +229,6 @@ void add_report(Tool &tool) {
     sub.option("FILE", options->file, "GGUF file").required();
     sub.option("REF", options->reference, "model before quantization, for errors");
     sub.option("--html", options->html, "write one self-contained page").value("FILE");
-    add_shard_options(sub, options->shards);
     sub.examples("  ggufx report model-Q4_K_M.gguf model-f16.gguf --html report.html\n"
                  "  ggufx report model.gguf --json");
     tool.verbs.emplace_back(sub, [&tool, options] { return report(tool.globals, *options); });

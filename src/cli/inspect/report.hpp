@@ -3,7 +3,6 @@
 #pragma once
 
 #include "inspect/tensor_diff.hpp"
-#include "models/shards.hpp"
 
 #include <array>
 #include <map>
@@ -37,11 +36,6 @@ struct ModelReport {
     std::vector<std::pair<std::string, uint64_t>> sizes; // bytes by type, largest first
     std::vector<size_t> worst; // up to twenty, largest error (without reference: rms) first
 };
-
-void set_kind(TensorReport &tensor); // from the name
-// Converts a shard's results to JSON for its part file, and adds results that another run measured.
-Json report_part_json(const ModelReport &report);
-void add_report_part(ModelReport &report, const PartReader &part);
 
 // Counts the codes of a tensor in memory; does nothing for types without integer codes.
 void count_codes(ModelReport &report, const ggufx_tensor *tensor, const ggufx_tensor_facts &info);

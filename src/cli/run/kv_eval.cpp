@@ -80,46 +80,12 @@ static void print_table(Output &out, const Globals &globals, const KvReport &rep
                           report.reference.perplexity(), report.n_chunks, options.n_context));
 }
 
-// Returns the parameters that all shards of an evaluation share.
-static Json job_of(const KvReport &report, const KvEvalOptions &options, const TextModel &model) {
-    Json pairs = Json::array();
-    for (const KvResult &r : report.results) pairs.push_back(r.pair.name());
-    Json job = text_job(model);
-    job.update(Json{{"ctx", options.n_context},
-                    {"chunks", report.n_chunks},
-                    {"pairs", pairs},
-                    {"layers", report.layers}});
-    return job;
-}
-
-// Returns false if parts are missing.
-static bool merge(KvReport &report, const Parts &parts) {
-    const std::optional<std::vector<Json>> results = parts.read();
-    if (!results) return false;
-    for (uint32_t i = 0; i < results->size(); i++) {
-        const Share share = {i + 1, static_cast<uint32_t>(results->size())};
-        add_kv_part(report, {(*results)[i], escape(parts.path(share))});
-    }
-    return true;
-}
-
-static int kv_eval(const Globals &globals, KvEvalOptions &options) {
+static int kv_eval(const Globals &globals, const KvEvalOptions &options) {
     (void)kv_pairs(options); // reports a wrong type name before any file is read
-    complete_options(options.shards);
     const TextModel model = load_text_model(globals, options.input);
-    const Share &share = options.shards.share;
     KvReport report = begin_kv_report(options, model);
-    const Parts parts(globals, options.shards, "kv-eval", job_of(report, options, model));
-    if (!share.whole()) {
-        if (parts.is_done()) return kOk;
-        evaluate_kv(report, globals, options, model, share.first(report.n_chunks),
-                    share.end(report.n_chunks));
-        parts.write(kv_part_json(report));
-        return kOk;
-    }
-    if (options.shards.merge && !merge(report, parts)) return kCheckFailed;
     Output out(globals);
-    if (!options.shards.merge) evaluate_kv(report, globals, options, model, 0, report.n_chunks);
+    evaluate_kv(report, globals, options, model);
     if (globals.json) {
         print_json(out, report_json(report, options, model));
     } else {
@@ -146,10 +112,8 @@ void add_kv_eval(Tool &tool) {
     sub.option("--layers", options->layers,
                "compare the attention of these layers only (default all)")
         .list();
-    add_shard_options(sub, options->shards);
-    sub.examples(
-        "  ggufx kv-eval model.gguf -f text.txt --k f16,q8_0,gx4\n"
-        "  ggufx kv-eval model.gguf -f text.txt --k q8_0,gx4 --v gx4,gx3");
+    sub.examples("  ggufx kv-eval model.gguf -f text.txt --k f16,q8_0,gx4\n"
+                 "  ggufx kv-eval model.gguf -f text.txt --k q8_0,gx4 --v gx4,gx3");
     tool.verbs.emplace_back(sub, [&tool, options] { return kv_eval(tool.globals, *options); });
 }
 

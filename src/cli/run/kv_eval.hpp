@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "models/shards.hpp"
 #include "models/text_model.hpp"
 
 namespace ggufx::cli {
@@ -15,7 +14,6 @@ struct KvEvalOptions {
     std::vector<unsigned> layers;     // layers whose attention is compared; empty: all
     uint32_t n_context = 512;
     uint64_t chunks = 0; // 0 = all
-    ShardOptions shards;
 };
 
 struct KvPair {
@@ -24,8 +22,7 @@ struct KvPair {
     std::string name() const { return k == v ? k : k + "/" + v; }
 };
 
-// Sums over the scored predictions. Each chunk is summed first, then chunks are added in order, so
-// that shards give the figures of a single run.
+// Sums over the scored predictions. Each chunk is summed first, then chunks are added in order.
 struct LogitSums {
     uint64_t n = 0, same_top = 0;
     double loss = 0, squares = 0, divergence = 0;
@@ -69,7 +66,6 @@ struct KvReport {
     std::vector<unsigned> layers; // compared layers
     LogitSums reference;
     std::vector<KvResult> results;
-    std::vector<KvChunk> chunks; // evaluated chunks in order
 
     void add(const KvChunk &chunk);
 };
@@ -77,12 +73,7 @@ struct KvReport {
 std::vector<KvPair> kv_pairs(const KvEvalOptions &options);
 // Prepares the report, before any chunk is evaluated.
 KvReport begin_kv_report(const KvEvalOptions &options, const TextModel &model);
-// Evaluates chunks first .. end - 1.
 void evaluate_kv(KvReport &report, const Globals &globals, const KvEvalOptions &options,
-                 const TextModel &model, uint64_t first, uint64_t end);
-
-// Converts the chunks of a shard to the JSON of its part file, and adds chunks from one.
-Json kv_part_json(const KvReport &report);
-void add_kv_part(KvReport &report, const PartReader &part);
+                 const TextModel &model);
 
 } // namespace ggufx::cli

@@ -28,7 +28,6 @@ void KvSums::add(const KvSums &other) {
 void KvReport::add(const KvChunk &chunk) {
     reference.add(chunk.reference);
     for (size_t i = 0; i < results.size(); i++) results[i].sums.add(chunk.sums[i]);
-    chunks.push_back(chunk);
 }
 
 double KvSums::error(size_t layer) const {
@@ -275,14 +274,13 @@ public:
         reference_ = session(GGUFX_TYPE_F32, GGUFX_TYPE_F32);
     }
 
-    void run(uint64_t first, uint64_t end) {
-        n_chunks_ = end - first;
-        for (uint64_t i = first; i < end; i++) chunk(i, i - first);
+    void run() {
+        for (uint64_t i = 0; i < report_.n_chunks; i++) chunk(i);
         for (Shadow &shadow : observer_.shadows) {
             check_interrupt();
             shadow.measure(observer_.queries);
         }
-        const uint64_t steps = n_chunks_ * (report_.results.size() + 1);
+        const uint64_t steps = report_.n_chunks * (report_.results.size() + 1);
         progress_.update(steps, steps);
     }
 
@@ -292,7 +290,7 @@ private:
                             options_.n_context, type_k, type_v);
     }
 
-    void chunk(uint64_t index, uint64_t n_done) {
+    void chunk(uint64_t index) {
         const auto begin = model_.ids.begin() + static_cast<ptrdiff_t>(index * options_.n_context);
         std::vector<int32_t> ids(begin, begin + options_.n_context);
         if (model_.first >= 0) ids[0] = model_.first;
@@ -302,7 +300,7 @@ private:
         chunk.sums.resize(report_.results.size());
         for (size_t i = 0; i < chunk.sums.size(); i++) observer_.shadows[i].begin(chunk.sums[i]);
         const ggufx_attention_hook hook = observer_.hook();
-        step(n_done, 0, "f32");
+        step(index, 0, "f32");
         try {
             decode(model_, reference_.get(), fed, true_logits_, &hook);
         } catch (const Failure &) {
@@ -311,7 +309,7 @@ private:
         }
         chunk.reference.add(true_logits_, true_logits_, ids, n_vocab);
         for (size_t i = 0; i < chunk.sums.size(); i++) {
-            step(n_done, i + 1, report_.results[i].pair.name());
+            step(index, i + 1, report_.results[i].pair.name());
             chunk.sums[i].decode_seconds =
                 seconds_of([&] { decode(model_, sessions_[i].get(), fed, logits_, nullptr); });
             chunk.sums[i].logits.add(logits_, true_logits_, ids, n_vocab);
@@ -322,15 +320,14 @@ private:
     void step(uint64_t chunk, size_t pair, const std::string &name) {
         check_interrupt();
         const uint64_t per_chunk = report_.results.size() + 1;
-        progress_.update(chunk * per_chunk + pair, n_chunks_ * per_chunk,
-                         fmt::format("chunk {} of {}, {}", chunk + 1, n_chunks_, name));
+        progress_.update(chunk * per_chunk + pair, report_.n_chunks * per_chunk,
+                         fmt::format("chunk {} of {}, {}", chunk + 1, report_.n_chunks, name));
     }
 
     KvReport &report_;
     const KvEvalOptions &options_;
     const TextModel &model_;
     Progress progress_;
-    uint64_t n_chunks_ = 0;
     Observer observer_;
     Session reference_;
     std::vector<Session> sessions_; // one session per pair for all chunks
@@ -353,8 +350,8 @@ KvReport begin_kv_report(const KvEvalOptions &options, const TextModel &model) {
 }
 
 void evaluate_kv(KvReport &report, const Globals &globals, const KvEvalOptions &options,
-                 const TextModel &model, uint64_t first, uint64_t end) {
-    if (first < end) Evaluation(report, globals, options, model).run(first, end);
+                 const TextModel &model) {
+    Evaluation(report, globals, options, model).run();
 }
 
 } // namespace ggufx::cli
