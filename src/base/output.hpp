@@ -7,13 +7,11 @@
 
 namespace ggufx::io {
 
-class OutputFile {
+class OutputFile : private PartFile {
 public:
     OutputFile(const Ref<Host> &host, std::string_view path, const PartOptions &options = {})
-        : part_(host, path, options) {}
-    ~OutputFile() { part_.remove(); }
-    OutputFile(const OutputFile &) = delete;
-    OutputFile &operator=(const OutputFile &) = delete;
+        : PartFile(host, path, options) {}
+    ~OutputFile() { remove(); }
 
     // All throw io (with the path) and the errors named here. open() discards the temporary file of
     // a killed process and checks the free disk space for `n_bytes`. It throws state if another
@@ -21,14 +19,12 @@ public:
     void open(uint64_t n_bytes = 0);
     void write(const void *data, size_t n);
     void sync();
-    void publish();          // renames; replaces an existing file unless keep_old
-    void retract() noexcept; // deletes a published file
-    void sync_folder() noexcept { part_.sync_folder(); }
-
-    const char *path() const { return part_.path(); }
+    using PartFile::path;
+    using PartFile::publish;
+    using PartFile::retract;
+    using PartFile::sync_folder;
 
 private:
-    PartFile part_;
     uint64_t n_written_ = 0;
 };
 

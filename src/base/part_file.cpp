@@ -135,6 +135,11 @@ void PartFile::publish() {
         options_.keep_old ? name_file(part(), path()) : replace_file(part(), path());
     if (error) fail_io("rename to", error);
     published_ = true;
+    file_.close(); // on Windows a deleted file keeps its name while it is open
+}
+
+void PartFile::retract() noexcept {
+    if (published_) remove_file(path());
 }
 
 void PartFile::remove() noexcept {

@@ -36,9 +36,9 @@ public:
     void open(Open how, bool shared);
     // Throws io if the disk has less free space: before hours of work, not after them.
     void require_space(uint64_t n_bytes) const;
-    void publish(); // throws io; the lock is kept until close()
-    void close() { file_.close(); }
-    void remove() noexcept; // only if open and not published
+    void publish();          // renames; replaces an existing file unless keep_old. Throws io
+    void retract() noexcept; // deletes a published file
+    void remove() noexcept;  // only if open and not published
 
     const char *path() const { return path_.data(); }
     const char *part() const { return part_.data(); }

@@ -8,7 +8,7 @@
 
 namespace ggufx::io {
 
-class ResumableFile {
+class ResumableFile : private PartFile {
 public:
     enum class Mode {
         fresh,  // starts over; overwrites the files of an earlier run
@@ -19,8 +19,6 @@ public:
 
     ResumableFile(const Ref<Host> &host, std::string_view path, const PartOptions &options = {});
     ~ResumableFile(); // closes; removes both files after discard_on_close()
-    ResumableFile(const ResumableFile &) = delete;
-    ResumableFile &operator=(const ResumableFile &) = delete;
 
     // All throw io (with the path) and the errors named here. open() also checks the free disk
     // space for the missing bytes and `n_more`. It throws state if another process holds the file,
@@ -36,20 +34,18 @@ public:
     size_t read_log(uint64_t offset, void *data, size_t n); // returns the bytes read
     void cut_log(uint64_t n);
 
-    void sync();             // extends the file to n_bytes and syncs it
-    void publish();          // renames PATH.part to PATH, deletes the log
-    void retract() noexcept; // deletes a published file
-    void sync_folder() noexcept { part_.sync_folder(); }
+    void sync();    // extends the file to n_bytes and syncs it
+    void publish(); // renames PATH.part to PATH, deletes the log
+    using PartFile::path;
+    using PartFile::retract;
+    using PartFile::sync_folder;
     void discard_on_close() { discard_ = true; }
-
-    const char *path() const { return part_.path(); }
 
 private:
     void check(const char *what, int32_t error) const {
-        if (error) part_.fail_io(what, error);
+        if (error) fail_io(what, error);
     }
 
-    PartFile part_;
     Vector<char> log_name_;
     FileHandle log_;
     uint64_t n_bytes_ = 0, n_begun_ = 0;
