@@ -8,6 +8,7 @@
 #include "../unit/tiny_adapter.h"
 #include "../unit/tiny_model.h"
 #include "replay.h"
+#include "target.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,33 +19,12 @@ long measure_n_taken(void);
 enum { CONTEXT = 8 };
 
 static const ggufx_model *model;
-static const ggufx_file *model_file;
+static ggufx_file *model_file;
 static ggufx_runtime *rt;
 static long n_taken;
 
 long measure_n_taken(void) {
     return n_taken;
-}
-
-static void must_be(int condition, const char *what) {
-    if (condition) return;
-    fprintf(stderr, "not so: %s\n", what);
-    abort();
-}
-
-static void make_model(void) {
-    ggufx_runtime_options options = {.struct_size = sizeof options};
-    ggufx_file *file = NULL;
-    ggufx_model *made = NULL;
-    size_t size = 0;
-    unsigned char *data = tiny_model(&size, NULL);
-    options.threads = 1;
-    must_be(ggufx_runtime_create(&rt, &options, NULL) == GGUFX_OK &&
-                ggufx_open_memory(&file, rt, data, size, free, data, NULL, NULL) == GGUFX_OK &&
-                ggufx_model_create(&made, rt, file, NULL, NULL) == GGUFX_OK,
-            "the tiny model");
-    model = made;
-    model_file = file;
 }
 
 /* Decodes a prompt and a token; numbers may overflow, which is status VALUE. */
@@ -94,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     ggufx_adapter *adapter = NULL;
     ggufx_adapter_options options = {.struct_size = sizeof options};
     ggufx_error error;
-    if (!model) make_model();
+    if (!model) model = target_model(&rt, &model_file);
     (size && data[0] & 1 ? tiny_control : tiny_lora)(&b, NULL);
     options.last_layer = size ? data[0] >> 1 & 1 : 0;
     for (; size >= 4; data += 4, size -= 4) {

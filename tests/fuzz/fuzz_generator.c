@@ -7,6 +7,7 @@
 #include "../unit/tiny_model.h"
 #include "replay.h"
 #include "snapshot_seeds.h"
+#include "target.h"
 
 #include <ggufx/generator.h>
 
@@ -15,16 +16,6 @@
 #include <string.h>
 
 enum { SEQUENCES = 3, kMostBytes = 1 << 16 };
-
-typedef struct bytes {
-    const uint8_t *data;
-    size_t n;
-} bytes;
-
-typedef struct snapshot_file {
-    uint8_t data[kMostBytes];
-    size_t n, at;
-} snapshot_file;
 
 static const ggufx_model *model;
 static ggufx_session *session;
@@ -39,68 +30,17 @@ long snapshot_n_loaded(void) {
     return n_loaded;
 }
 
-static uint32_t take(bytes *in, uint32_t below) {
-    uint32_t value = 0;
-    for (uint32_t range = below - 1; range; range >>= 8) {
-        value = value << 8 | (in->n ? *in->data : 0);
-        if (in->n) in->data++, in->n--;
-    }
-    return value % below;
-}
-
-static void must_be(int condition, const char *what) {
-    if (condition) return;
-    fprintf(stderr, "not so: %s\n", what);
-    abort();
-}
-
-static const ggufx_model *tiny(void) {
-    static ggufx_model *made;
-    ggufx_runtime *rt = NULL;
-    ggufx_file *file = NULL;
-    ggufx_runtime_options of;
-    if (made) return made;
-    of = (ggufx_runtime_options){.struct_size = sizeof of};
-    of.threads = 1;
-    size_t size = 0;
-    unsigned char *data = tiny_model(&size, NULL);
-    must_be(ggufx_runtime_create(&rt, &of, NULL) == GGUFX_OK &&
-                ggufx_open_memory(&file, rt, data, size, free, data, NULL, NULL) == GGUFX_OK &&
-                ggufx_model_create(&made, rt, file, NULL, NULL) == GGUFX_OK,
-            "the tiny model");
-    ggufx_file_destroy(file); /* the model keeps the file */
-    ggufx_runtime_destroy(rt);
-    return made;
-}
-
 /* ---- snapshots ------------------------------------------------------------------------------- */
 
 static ggufx_status write_piece(void *user, const void *data, size_t n) {
-    snapshot_file *file = user;
+    saved_bytes *file = user;
     if (n > kMostBytes - file->n) return GGUFX_E_CAPACITY;
     if (n) memcpy(file->data + file->n, data, n);
     file->n += n;
     return GGUFX_OK;
 }
-static ggufx_status read_piece(void *user, void *data, size_t n) {
-    snapshot_file *file = user;
-    if (n > file->n - file->at) return GGUFX_E_TRUNCATED;
-    if (n) memcpy(data, file->data + file->at, n);
-    file->at += n;
-    return GGUFX_OK;
-}
 
-/* CRC-64 (ECMA-182, reflected). */
-static uint64_t checksum(const uint8_t *data, size_t n) {
-    uint64_t crc = UINT64_MAX;
-    for (size_t i = 0; i < n; i++) {
-        crc ^= data[i];
-        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? 0xc96c5795d7870f42u : 0);
-    }
-    return ~crc;
-}
-
-static void change(snapshot_file *file, bytes *in) {
+static void change(saved_bytes *file, bytes *in) {
     static const uint64_t odd[] = {
         0,  1,   2,   7,          8,    95,         96,         97,
         98, 301, 302, 0x7fffffff, 0xff, UINT32_MAX, UINT64_MAX, 0x7ff0000000000000u};
@@ -112,15 +52,15 @@ static void change(snapshot_file *file, bytes *in) {
 }
 
 static void call_load(uint32_t which, bytes *in) {
-    static snapshot_file file;
+    static uint8_t data[kMostBytes];
+    saved_bytes file = {data, 0, 0};
     ggufx_error error = {0};
     const uint32_t n_changes = take(in, 3);
-    file.n = file.at = 0;
     if (ggufx_generator_save(all[which], write_piece, &file, NULL) != GGUFX_OK) return;
     ggufx_generator_destroy(all[which]);
     for (uint32_t i = 0; i < n_changes; i++) change(&file, in);
     const ggufx_status status =
-        ggufx_generator_load(&all[which], session, &options[which], read_piece, &file, &error);
+        ggufx_generator_load(&all[which], session, &options[which], read_saved, &file, &error);
     n_loaded += status == GGUFX_OK;
     must_be(n_changes > 0 || status == GGUFX_OK || status == GGUFX_E_STATE, error.message);
     must_be(status == GGUFX_OK || error.message[0], "a refusal says why");
@@ -215,7 +155,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const ggufx_draft_options draft = {.struct_size = sizeof draft, .n_match = 1};
     bytes in = {data, size};
     ggufx_session_options of;
-    model = tiny();
+    if (!model) model = target_model(NULL, NULL);
     of = (ggufx_session_options){.struct_size = sizeof of};
     of.n_sequences = SEQUENCES;
     of.n_batch = 16;

@@ -6,6 +6,7 @@
  */
 #include "../unit/tiny_model.h"
 #include "replay.h"
+#include "target.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,56 +26,25 @@ enum {
     FILE_BYTES = HEAD + 8 + CHUNKS * CHUNK_BYTES
 };
 
-typedef struct saved_file {
-    uint8_t data[FILE_BYTES];
-    size_t n, at;
-} saved_file;
-
 static long n_taken;
 
 long measure_n_taken(void) {
     return n_taken;
 }
 
-static void must_be(int condition, const char *what) {
-    if (condition) return;
-    fprintf(stderr, "not so: %s\n", what);
-    abort();
-}
-
 static ggufx_status write_piece(void *user, const void *data, size_t n) {
-    saved_file *file = user;
+    saved_bytes *file = user;
     must_be(n <= FILE_BYTES - file->n, "the size of the file");
     memcpy(file->data + file->n, data, n);
     file->n += n;
     return GGUFX_OK;
 }
 
-static ggufx_status read_piece(void *user, void *data, size_t n) {
-    saved_file *file = user;
-    if (n > file->n - file->at) return GGUFX_E_TRUNCATED;
-    memcpy(data, file->data + file->at, n);
-    file->at += n;
-    return GGUFX_OK;
-}
-
 static ggufx_session *tiny(void) {
     ggufx_session *session = NULL;
-    ggufx_model *model = NULL;
-    ggufx_runtime *rt = NULL;
-    ggufx_file *file = NULL;
-    ggufx_runtime_options options = {.struct_size = sizeof options};
-    size_t size = 0;
-    unsigned char *data = tiny_model(&size, NULL);
-    options.threads = 1;
-    must_be(ggufx_runtime_create(&rt, &options, NULL) == GGUFX_OK &&
-                ggufx_open_memory(&file, rt, data, size, free, data, NULL, NULL) == GGUFX_OK &&
-                ggufx_model_create(&model, rt, file, NULL, NULL) == GGUFX_OK &&
-                ggufx_session_create(&session, model, NULL, NULL) == GGUFX_OK,
-            "the tiny model");
+    ggufx_model *model = target_model(NULL, NULL);
+    must_be(ggufx_session_create(&session, model, NULL, NULL) == GGUFX_OK, "the tiny model");
     ggufx_model_destroy(model); /* the session keeps the model */
-    ggufx_file_destroy(file);
-    ggufx_runtime_destroy(rt);
     return session;
 }
 
@@ -87,14 +57,10 @@ static ggufx_status measure(ggufx_eval_facts *facts, ggufx_session *session,
     return ggufx_eval_perplexity(facts, session, tokens, N, CHUNK, TINY_BOS, options, error);
 }
 
-/* CRC-64 (ECMA-182, reflected) of all bytes before it. */
-static void seal(saved_file *file, size_t end) {
-    uint64_t crc = UINT64_MAX;
-    for (size_t i = 0; i < end; i++) {
-        crc ^= file->data[i];
-        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? 0xc96c5795d7870f42u : 0);
-    }
-    for (size_t i = 0; i < 8; i++) file->data[end + i] = (uint8_t)(~crc >> 8 * i);
+/* Recomputes the checksum of all bytes before it. */
+static void seal(saved_bytes *file, size_t end) {
+    const uint64_t crc = checksum(file->data, end);
+    for (size_t i = 0; i < 8; i++) file->data[end + i] = (uint8_t)(crc >> 8 * i);
 }
 
 static void check(const ggufx_eval_facts *facts) {
@@ -108,8 +74,9 @@ static void check(const ggufx_eval_facts *facts) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static ggufx_session *session;
-    static saved_file whole;
-    saved_file *file = malloc(sizeof *file);
+    static uint8_t whole_data[FILE_BYTES];
+    static saved_bytes whole = {whole_data, 0, 0};
+    saved_bytes file = {malloc(FILE_BYTES), FILE_BYTES, 0};
     ggufx_eval_options options = {.struct_size = sizeof options};
     ggufx_eval_facts facts;
     ggufx_error error;
@@ -120,25 +87,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         must_be(measure(&facts, session, &options, NULL) == GGUFX_OK, "logits are saved");
         must_be(whole.n == FILE_BYTES, "their size");
     }
-    must_be(file != NULL, "memory");
-    *file = whole;
+    must_be(file.data != NULL, "memory");
+    memcpy(file.data, whole.data, FILE_BYTES);
     for (; size >= 4; data += 4, size -= 4) {
         const size_t at = (size_t)(data[0] | data[1] << 8) % FILE_BYTES;
-        file->data[at] = data[2];
-        if (data[3] & 1) file->n = at; /* truncated */
+        file.data[at] = data[2];
+        if (data[3] & 1) file.n = at; /* truncated */
     }
-    seal(file, HEAD);
-    for (int i = 1; i <= CHUNKS; i++) seal(file, HEAD + (size_t)i * CHUNK_BYTES);
+    seal(&file, HEAD);
+    for (int i = 1; i <= CHUNKS; i++) seal(&file, HEAD + (size_t)i * CHUNK_BYTES);
     options.write = NULL;
     options.write_user = NULL;
-    options.read = read_piece;
-    options.read_user = file;
+    options.read = read_saved;
+    options.read_user = &file;
     error.message[0] = 0;
     if (measure(&facts, session, &options, &error) == GGUFX_OK)
         check(&facts);
     else
         must_be(error.message[0] && facts.n_chunks == 0, "a failure says why, and nothing else");
     must_be(ggufx_session_length(session, 0) == 0, "the session is empty");
-    free(file);
+    free(file.data);
     return 0;
 }

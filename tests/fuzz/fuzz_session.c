@@ -7,22 +7,13 @@
 #include "../unit/tiny_model.h"
 #include "replay.h"
 #include "snapshot_seeds.h"
+#include "target.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SEQUENCES = 3, TYPES = 4, ROWS = 2 * TINY_CONTEXT };
-
-typedef struct bytes {
-    const uint8_t *data;
-    size_t n;
-} bytes;
-
-typedef struct snapshot_file {
-    uint8_t *data;
-    size_t n, at;
-} snapshot_file;
 
 static const ggufx_model *model;
 static long n_loaded;
@@ -32,39 +23,6 @@ size_t snapshot_seeds(void) {
 }
 long snapshot_n_loaded(void) {
     return n_loaded;
-}
-
-static uint32_t take(bytes *in, uint32_t below) {
-    uint32_t value = 0;
-    for (uint32_t range = below - 1; range; range >>= 8) {
-        value = value << 8 | (in->n ? *in->data : 0);
-        if (in->n) in->data++, in->n--;
-    }
-    return value % below;
-}
-
-static void must_be(int condition, const char *what) {
-    if (condition) return;
-    fprintf(stderr, "not so: %s\n", what);
-    abort();
-}
-
-static const ggufx_model *tiny(void) {
-    static ggufx_model *made;
-    ggufx_runtime *rt = NULL;
-    ggufx_file *file = NULL;
-    ggufx_runtime_options options = {.struct_size = sizeof options};
-    if (made) return made;
-    options.threads = 1;
-    size_t size = 0;
-    unsigned char *data = tiny_model(&size, NULL);
-    must_be(ggufx_runtime_create(&rt, &options, NULL) == GGUFX_OK &&
-                ggufx_open_memory(&file, rt, data, size, free, data, NULL, NULL) == GGUFX_OK &&
-                ggufx_model_create(&made, rt, file, NULL, NULL) == GGUFX_OK,
-            "the tiny model");
-    ggufx_file_destroy(file); /* the model keeps the file */
-    ggufx_runtime_destroy(rt);
-    return made;
 }
 
 static ggufx_session *make_session(uint32_t type) {
@@ -84,29 +42,12 @@ static ggufx_session *make_session(uint32_t type) {
 /* ---- snapshots ------------------------------------------------------------------------------- */
 
 static ggufx_status write_piece(void *user, const void *data, size_t n) {
-    snapshot_file *file = user;
+    saved_bytes *file = user;
     file->data = realloc(file->data, file->n + n + 1);
     must_be(file->data != NULL, "memory");
     memcpy(file->data + file->n, data, n);
     file->n += n;
     return GGUFX_OK;
-}
-static ggufx_status read_piece(void *user, void *data, size_t n) {
-    snapshot_file *file = user;
-    if (n > file->n - file->at) return GGUFX_E_TRUNCATED;
-    memcpy(data, file->data + file->at, n);
-    file->at += n;
-    return GGUFX_OK;
-}
-
-/* CRC-64 (ECMA-182, reflected), at the end of headers. */
-static uint64_t checksum(const uint8_t *data, size_t n) {
-    uint64_t crc = UINT64_MAX;
-    for (size_t i = 0; i < n; i++) {
-        crc ^= data[i];
-        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? 0xc96c5795d7870f42u : 0);
-    }
-    return ~crc;
 }
 
 static void put(uint8_t *to, uint64_t value, size_t n) {
@@ -115,7 +56,7 @@ static void put(uint8_t *to, uint64_t value, size_t n) {
 
 /* Changes a number of the header, a mode, or any byte after it, then recomputes the header's
  * checksum. */
-static void change(snapshot_file *file, uint64_t n_tokens, bytes *in) {
+static void change(saved_bytes *file, uint64_t n_tokens, bytes *in) {
     static const uint64_t odd[] = {
         0,  1,   2,   63,         64,         65,         95,         96,
         97, 301, 302, 0x7fffffff, 0x80000000, UINT32_MAX, UINT64_MAX, (uint64_t)1 << 40};
@@ -135,7 +76,7 @@ static void change(snapshot_file *file, uint64_t n_tokens, bytes *in) {
 
 static void call_load(ggufx_session *session, bytes *in) {
     const uint32_t from = take(in, SEQUENCES), to = take(in, SEQUENCES);
-    snapshot_file file = {NULL, 0, 0};
+    saved_bytes file = {NULL, 0, 0};
     ggufx_error error;
     const uint64_t n = ggufx_session_length(session, from);
     const uint64_t before = ggufx_session_length(session, to);
@@ -143,7 +84,7 @@ static void call_load(ggufx_session *session, bytes *in) {
     const uint32_t n_changes = take(in, 3);
     for (uint32_t i = 0; i < n_changes; i++) change(&file, n, in);
     error.message[0] = 0;
-    const ggufx_status status = ggufx_session_load(session, to, read_piece, &file, &error);
+    const ggufx_status status = ggufx_session_load(session, to, read_saved, &file, &error);
     const uint64_t after = ggufx_session_length(session, to);
     n_loaded += status == GGUFX_OK && n > 0;
     must_be(n_changes > 0 || status == GGUFX_E_CAPACITY || (status == GGUFX_OK && after == n),
@@ -227,7 +168,7 @@ static void call_one(ggufx_session *session, bytes *in) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     bytes in = {data, size};
-    model = tiny();
+    if (!model) model = target_model(NULL, NULL);
     ggufx_session *session = make_session(take(&in, 256) % TYPES);
     while (in.n) call_one(session, &in);
     ggufx_session_destroy(session);

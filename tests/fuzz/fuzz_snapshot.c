@@ -7,24 +7,11 @@
 #include "../unit/kv_calls.h"
 #include "replay.h"
 #include "snapshot_seeds.h"
+#include "target.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct bytes {
-    const uint8_t *data;
-    size_t n;
-} bytes;
-
-static uint32_t take(bytes *in, uint32_t below) {
-    uint32_t value = 0;
-    for (uint32_t range = below - 1; range; range >>= 8) {
-        value = value << 8 | (in->n ? *in->data : 0);
-        if (in->n) in->data++, in->n--;
-    }
-    return below ? value % below : value;
-}
 
 /* Boundary values. */
 static uint64_t odd_number(bytes *in) {

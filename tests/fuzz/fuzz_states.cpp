@@ -122,15 +122,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 #ifndef GGUFX_FUZZER
 namespace {
 
-void run_file(const char *path) {
-    static uint8_t data[1 << 16];
-    FILE *f = fopen(path, "rb");
-    if (!f) return;
-    const size_t n = fread(data, 1, sizeof data, f);
-    fclose(f);
-    replay_input(data, n);
-}
-
 uint32_t next(uint64_t *state) {
     uint64_t z = *state += 0x9e3779b97f4a7c15ull;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
@@ -155,14 +146,8 @@ void run_number(long number) {
 
 int main(int argc, char **argv) {
     const long n_stored = replay_archives(&argc, &argv);
-    char *end = nullptr;
-    const long count = argc > 1 ? strtol(argv[1], &end, 10) : replay_count(20000);
-    const long first = argc > 2 ? strtol(argv[2], nullptr, 10) : 0;
-    if (argc > 1 && *end) {
-        for (int i = 1; i < argc; i++) run_file(argv[i]);
-        return 0;
-    }
-    for (long i = first; i < first + count; i++) run_number(i);
+    const long count = replay_numbers(argc, argv, 20000, run_number);
+    if (count < 0) return 0;
     printf("%ld inputs, %ld loaded, %ld refused\n", n_stored + count, n_loaded, n_refused);
     // changes that are always refused, or always accepted, would test half of it
     return count < 1000 || (n_loaded * 4 > count && n_refused * 8 > count) ? 0 : 1;

@@ -133,21 +133,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 #ifndef GGUFX_FUZZER
 namespace {
 
-void run_file(const char *path) {
-    static uint8_t data[1 << 20];
-    FILE *f = fopen(path, "rb");
-    if (!f) return;
-    const size_t n = fread(data, 1, sizeof data, f);
-    fclose(f);
-    replay_input(data, n);
-}
-
 uint32_t next(uint32_t *state) {
     return (*state = *state * 1664525u + 1013904223u) >> 8;
 }
 
 // Runs a vocabulary of each kind with some changed bytes.
-void run_number(uint32_t number) {
+void run_number(long which) {
+    const auto number = static_cast<uint32_t>(which);
     uint32_t state = 2 * number + 1;
     MadeVocab vocab = full_vocab(kMadeKinds[number % std::size(kMadeKinds)]);
     if (vocab.model == "t5" && number % 4 == 1)
@@ -170,13 +162,8 @@ void run_number(uint32_t number) {
 
 int main(int argc, char **argv) {
     const long n_stored = replay_archives(&argc, &argv);
-    char *end = nullptr;
-    const long count = argc > 1 ? strtol(argv[1], &end, 10) : replay_count(3000);
-    if (argc > 1 && *end) {
-        for (int i = 1; i < argc; i++) run_file(argv[i]);
-        return 0;
-    }
-    for (long i = 0; i < count; i++) run_number(static_cast<uint32_t>(i));
+    const long count = replay_numbers(argc, argv, 3000, run_number);
+    if (count < 0) return 0;
     printf("%ld inputs, %ld loaded, %ld refused\n", n_stored + count, n_loaded, n_refused);
     return count < 500 || (n_loaded * 4 > count && n_refused * 20 > count) ? 0 : 1;
 }

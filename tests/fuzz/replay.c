@@ -80,3 +80,24 @@ long replay_count(long whole) {
     const long n = whole / (long)test_step();
     return n > 0 ? n : 1;
 }
+
+static void run_file(const char *path) {
+    static uint8_t data[1 << 20];
+    FILE *file = fopen(path, "rb");
+    if (!file) return;
+    const size_t n = fread(data, 1, sizeof data, file);
+    fclose(file);
+    replay_input(data, n);
+}
+
+long replay_numbers(int argc, char **argv, long whole, void (*run)(long number)) {
+    char *end = NULL;
+    const long count = argc > 1 ? strtol(argv[1], &end, 10) : replay_count(whole);
+    const long first = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
+    if (argc > 1 && *end) {
+        for (int i = 1; i < argc; i++) run_file(argv[i]);
+        return -1;
+    }
+    for (long i = first; i < first + count; i++) run(i);
+    return count;
+}

@@ -26,6 +26,10 @@ void replay_input(const uint8_t *data, size_t size);
  * GGUFX_TEST_STEP (test_step.h) skips some of them, but no archives or seeds. */
 long replay_count(long whole);
 
+/* Runs the input in each named file, or [number of inputs [first number]] of `run`, by default
+ * replay_count(whole). Returns the number of inputs from `run`, or -1 after files. */
+long replay_numbers(int argc, char **argv, long whole, void (*run)(long number));
+
 #ifdef __cplusplus
 }
 #endif
