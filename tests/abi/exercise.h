@@ -106,6 +106,14 @@ extern ggufx_status (*exercise_called)(void);
         if (called != GGUFX_OK) return called;                                                     \
     } while (0)
 
+/* Bytes that a save wrote, and the position of the next load, which may fail (CALLED). */
+typedef struct exercise_snapshot {
+    size_t n, at;
+    uint8_t bytes[1 << 20];
+} exercise_snapshot;
+ggufx_status exercise_write_piece(void *user, const void *data, size_t n);
+ggufx_status exercise_read_piece(void *user, void *data, size_t n);
+
 /* Prints wrong results and exits with 1: they have no status code. */
 #define MUST(condition)                                                                            \
     do {                                                                                           \

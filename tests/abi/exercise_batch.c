@@ -8,40 +8,17 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { kTokens = 5, kMostSnapshot = 1 << 20 };
-
-typedef struct snapshot {
-    size_t n, at;
-    uint8_t bytes[kMostSnapshot];
-} snapshot;
-
-static ggufx_status write_piece(void *user, const void *data, size_t n) {
-    CALLED();
-    snapshot *s = user;
-    MUST(n <= kMostSnapshot - s->n);
-    memcpy(s->bytes + s->n, data, n);
-    s->n += n;
-    return GGUFX_OK;
-}
-
-static ggufx_status read_piece(void *user, void *data, size_t n) {
-    CALLED();
-    snapshot *s = user;
-    if (n > s->n - s->at) return GGUFX_E_TRUNCATED;
-    memcpy(data, s->bytes + s->at, n);
-    s->at += n;
-    return GGUFX_OK;
-}
+enum { kTokens = 5 };
 
 static ggufx_status use_snapshots(exercise *e, ggufx_session *session) {
     const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
-    snapshot *saved = calloc(1, sizeof *saved);
+    exercise_snapshot *saved = calloc(1, sizeof *saved);
     char path[] = "/tmp/ggufx-exercise-XXXXXX"; /* unique: runs are concurrent */
     const int fd = mkstemp(path);
     MUST(saved && fd >= 0 && close(fd) == 0);
-    TRY(a->session_save(session, 1, write_piece, saved, &e->error));
-    TRY(a->session_load(session, 0, read_piece, saved, &e->error));
+    TRY(a->session_save(session, 1, exercise_write_piece, saved, &e->error));
+    TRY(a->session_load(session, 0, exercise_read_piece, saved, &e->error));
     MUST(a->session_length(session, 0) == kTokens && saved->at == saved->n);
     TRY(a->session_save_file(session, 2, path, &e->error));
     TRY(a->session_load_file(session, 1, path, &e->error));

@@ -26,31 +26,6 @@ end:
     return status;
 }
 
-enum { kMostSnapshot = 1 << 16 };
-
-typedef struct snapshot {
-    size_t n, at;
-    uint8_t bytes[kMostSnapshot];
-} snapshot;
-
-static ggufx_status write_piece(void *user, const void *data, size_t n) {
-    CALLED();
-    snapshot *s = user;
-    MUST(n <= kMostSnapshot - s->n);
-    if (n) memcpy(s->bytes + s->n, data, n);
-    s->n += n;
-    return GGUFX_OK;
-}
-
-static ggufx_status read_piece(void *user, void *data, size_t n) {
-    CALLED();
-    snapshot *s = user;
-    if (n > s->n - s->at) return GGUFX_E_TRUNCATED;
-    if (n) memcpy(data, s->bytes + s->at, n);
-    s->at += n;
-    return GGUFX_OK;
-}
-
 /* Saves a generator, and continues the loaded one and a fork. */
 static ggufx_status use_edits(exercise *e, ggufx_session *session, ggufx_generator **generator,
                               const ggufx_generator_options *options) {
@@ -60,15 +35,15 @@ static ggufx_status use_edits(exercise *e, ggufx_session *session, ggufx_generat
     const ggufx_fork_options how = {
         .struct_size = sizeof how, .flags = GGUFX_FORK_RESEED, .sequence = 2, .seed = 3};
     uint64_t n_reused = 0;
-    snapshot *saved = calloc(1, sizeof *saved);
+    exercise_snapshot *saved = calloc(1, sizeof *saved);
     MUST(saved);
     TRY(a->generator_suspend(*generator, &e->error));
-    TRY(a->generator_save(*generator, write_piece, saved, &e->error));
+    TRY(a->generator_save(*generator, exercise_write_piece, saved, &e->error));
     TRY(a->generator_resume(&n_reused, *generator, options->sequence, &e->error));
     MUST(n_reused > 0);
     a->generator_destroy(*generator);
     *generator = NULL;
-    TRY(a->generator_load(generator, session, options, read_piece, saved, &e->error));
+    TRY(a->generator_load(generator, session, options, exercise_read_piece, saved, &e->error));
     TRY(a->generator_truncate(*generator, 4, &e->error));
     TRY(a->generator_fork(&fork, *generator, &how, &e->error));
 end:

@@ -12,20 +12,13 @@
 #include "../unit/ok.h"
 #include "../unit/weight_calls.h"
 #include "cross.h"
+#include "vulkan_calls.h"
 
 #include <stdio.h>
 #include <time.h>
 
-static const char *plugin_path;
 static char device_id[40];
 static cross asked;
-
-static ggufx_device_options vulkan_options(uint32_t flags) {
-    ggufx_device_options options = {.struct_size = sizeof options};
-    options.flags = flags;
-    options.plugin_path = plugin_path;
-    return options;
-}
 
 static ggufx_device *open_vulkan(const ggufx_runtime *rt, uint32_t flags) {
     const ggufx_device_options options = vulkan_options(flags);
@@ -35,12 +28,6 @@ static ggufx_device *open_vulkan(const ggufx_runtime *rt, uint32_t flags) {
         fail_msg("open: %s", error.message);
     }
     return device;
-}
-
-static ggufx_device_facts facts_of(const ggufx_device *device) {
-    ggufx_device_facts facts = {.struct_size = sizeof facts};
-    OK(ggufx_device_info(&facts, device, ok_error()));
-    return facts;
 }
 
 typedef struct host {

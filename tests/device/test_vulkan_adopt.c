@@ -9,19 +9,12 @@
 #include "../unit/test_step.h"
 #include "device_fixture.h"
 #include "engine.h"
+#include "vulkan_calls.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
 
-static const char *plugin_path;
 static unsigned order_step = 1;
-
-static ggufx_device_options vulkan_options(uint32_t flags) {
-    ggufx_device_options options = {.struct_size = sizeof options};
-    options.flags = flags;
-    options.plugin_path = plugin_path;
-    return options;
-}
 
 static ggufx_device *adopt(const ggufx_runtime *rt, const ggufx_vulkan_options *handles,
                            uint32_t flags) {
@@ -32,12 +25,6 @@ static ggufx_device *adopt(const ggufx_runtime *rt, const ggufx_vulkan_options *
         fail_msg("adopt: %s", error.message);
     }
     return device;
-}
-
-static ggufx_device_facts facts_of(const ggufx_device *device) {
-    ggufx_device_facts facts = {.struct_size = sizeof facts};
-    OK(ggufx_device_info(&facts, device, ok_error()));
-    return facts;
 }
 
 /* With all features that the engine can enable, and with none of them. */

@@ -12,58 +12,53 @@ using namespace ggufx::cli;
 
 namespace {
 
+// One thread, held by a task until run(), and the letters of the tasks in the order they ran.
+class Turns {
+public:
+    FairWorkers workers{1};
+    std::string order;
+
+    Turns() {
+        workers.add(9, [&] {
+            begin_.get_future().wait();
+            return false;
+        });
+    }
+    // Adds a task that runs n_pieces times.
+    void add(uint32_t owner, char letter, int n_pieces = 1) {
+        workers.add(owner, [this, letter, n_pieces]() mutable {
+            order += letter;
+            return --n_pieces > 0;
+        });
+    }
+    void run() {
+        begin_.set_value();
+        while (!workers.is_idle()) std::this_thread::yield();
+    }
+
+private:
+    std::promise<void> begin_;
+};
+
 // Tasks of two owners wait for a task that blocks; then one thread takes them in turns.
 void test_owners_take_turns() {
-    FairWorkers workers(1);
-    std::promise<void> begin;
-    std::string order;
-    workers.add(9, [&] {
-        begin.get_future().wait();
-        return false;
-    });
-    for (int i = 0; i < 5; i++)
-        workers.add(1, [&] {
-            order += 'a';
-            return false;
-        });
-    for (int i = 0; i < 2; i++)
-        workers.add(2, [&] {
-            order += 'b';
-            return false;
-        });
-    CHECK(workers.n_waiting() >= 7);
-    begin.set_value();
-    while (!workers.is_idle()) std::this_thread::yield();
-    CHECK(order == "ababaaa");
-    CHECK(workers.n_waiting() == 0);
+    Turns turns;
+    for (int i = 0; i < 5; i++) turns.add(1, 'a');
+    for (int i = 0; i < 2; i++) turns.add(2, 'b');
+    CHECK(turns.workers.n_waiting() >= 7);
+    turns.run();
+    CHECK(turns.order == "ababaaa");
+    CHECK(turns.workers.n_waiting() == 0);
 }
 
 // A task in pieces goes on after the other owner's tasks, and before later tasks of its owner.
 void test_pieces() {
-    FairWorkers workers(1);
-    std::promise<void> begin;
-    std::string order;
-    workers.add(9, [&] {
-        begin.get_future().wait();
-        return false;
-    });
-    int left = 3;
-    workers.add(1, [&] {
-        order += 'p';
-        return --left > 0;
-    });
-    workers.add(1, [&] {
-        order += 'a';
-        return false;
-    });
-    for (int i = 0; i < 2; i++)
-        workers.add(2, [&] {
-            order += 'b';
-            return false;
-        });
-    begin.set_value();
-    while (!workers.is_idle()) std::this_thread::yield();
-    CHECK(order == "pbpbpa");
+    Turns turns;
+    turns.add(1, 'p', 3);
+    turns.add(1, 'a');
+    for (int i = 0; i < 2; i++) turns.add(2, 'b');
+    turns.run();
+    CHECK(turns.order == "pbpbpa");
 }
 
 // An owner whose tasks never end has one thread; the other owner's task runs at once.

@@ -27,15 +27,6 @@ constexpr double kTolerance = 1e-3;
 constexpr size_t kTokens = 70, kPrompt = 66;
 constexpr Mode kF32 = {};
 
-double distance(const std::vector<float> &got, const std::vector<float> &want) {
-    double worst = got.size() == want.size() ? 0 : INFINITY;
-    for (size_t i = 0; i < got.size() && i < want.size(); i++) {
-        const double far = fabs(static_cast<double>(got[i]) - static_cast<double>(want[i]));
-        worst = std::max(worst, far == far ? far : INFINITY);
-    }
-    return worst;
-}
-
 bool equal(const std::vector<float> &a, const std::vector<float> &b) {
     return a.size() == b.size() && memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }

@@ -5,6 +5,7 @@
 // usage: chat_tokens MADE/index.json
 // SPDX-License-Identifier: MIT
 #include "../text_of.h"
+#include "counted_check.hpp"
 #include "made_vocab.hpp"
 #include "stored_json.hpp"
 
@@ -23,17 +24,6 @@ namespace {
 
 int g_checks = 0, g_failed = 0;
 ggufx_runtime *g_runtime;
-
-#define CHECK(condition, ...)                                                                      \
-    do {                                                                                           \
-        g_checks++;                                                                                \
-        if (!(condition)) {                                                                        \
-            g_failed++;                                                                            \
-            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                        \
-            fprintf(stderr, __VA_ARGS__);                                                          \
-            fputc('\n', stderr);                                                                   \
-        }                                                                                          \
-    } while (0)
 
 std::string show(const Ids &ids) {
     std::string out;

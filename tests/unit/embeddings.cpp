@@ -30,15 +30,6 @@ bool equal(const Floats &a, const Floats &b) {
     return a.size() == b.size() && memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-double distance(const Floats &got, const Floats &want) {
-    double worst = got.size() == want.size() ? 0 : INFINITY;
-    for (size_t i = 0; i < got.size() && i < want.size(); i++) {
-        const double far = fabs(static_cast<double>(got[i]) - static_cast<double>(want[i]));
-        worst = std::max(worst, far == far ? far : INFINITY);
-    }
-    return worst;
-}
-
 // Lengths below and above the four columns at which products change their bits, and around a page
 // of 64.
 std::vector<Ids> texts_for(const ggufx_model *model) {

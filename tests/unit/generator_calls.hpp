@@ -32,6 +32,15 @@ struct DestroySampler {
 };
 using OwnedSampler = std::unique_ptr<ggufx_sampler, DestroySampler>;
 
+// Returns a chain with a sampler of the host: static choose() of `script`.
+template <typename Script> OwnedSampler chain_of(Script &script, uint32_t n_vocab) {
+    ggufx_sampler *chain = nullptr;
+    ggufx_error error;
+    must(ggufx_sampler_create(&chain, g_runtime, n_vocab, 1, &error), error, "chain");
+    must(ggufx_sampler_add_host(chain, Script::choose, &script, &error), error, "host");
+    return OwnedSampler(chain);
+}
+
 // The demo model, whose tokenizer and template the tests of texts need.
 struct DemoModel {
     ggufx_file *file = nullptr;

@@ -28,14 +28,6 @@ struct Script {
     }
 };
 
-OwnedSampler sampler_of(Script &script) {
-    ggufx_sampler *chain = nullptr;
-    ggufx_error error;
-    must(ggufx_sampler_create(&chain, g_runtime, g.n_vocab, 1, &error), error, "chain");
-    must(ggufx_sampler_add_host(chain, Script::choose, &script, &error), error, "host");
-    return OwnedSampler(chain);
-}
-
 GeneratorMode mode_of(const ggufx_sampler *sampler, uint32_t flags = 0) {
     return {.flags = flags, .max_tokens = 0, .tokenizer = g.tokenizer, .sampler = sampler};
 }
@@ -167,7 +159,7 @@ std::vector<std::string> random_stops(Random &random, const Ids &script) {
 
 void check_script(const Ids &script, const std::vector<std::string> &stops, uint32_t flags) {
     Script given = {script};
-    const OwnedSampler sampler = sampler_of(given);
+    const OwnedSampler sampler = chain_of(given, g.n_vocab);
     GeneratorMode mode = mode_of(sampler.get(), flags);
     mode.stops = stops;
     const Wanted wanted = by_hand(script, stops, flags);
@@ -214,7 +206,7 @@ void test_ends() {
     ended.push_back(g.eos);
     ended.insert(ended.end(), words.begin(), words.end());
     Script given = {ended};
-    OwnedSampler sampler = sampler_of(given);
+    OwnedSampler sampler = chain_of(given, g.n_vocab);
     {
         Gen one(g.session, g.n_vocab, mode_of(sampler.get()));
         one.prompt("Once");
@@ -244,7 +236,7 @@ void test_ends() {
               one.end());
     }
     given = {Ids(kContext, words[0])};
-    sampler = sampler_of(given);
+    sampler = chain_of(given, g.n_vocab);
     {
         Gen one(g.session, g.n_vocab, mode_of(sampler.get()));
         one.prompt("Once");
@@ -257,7 +249,7 @@ void test_ends() {
 // Cancelled by another thread while it is computed: the step ends, with nothing of it.
 void test_cancel() {
     Script given = {tokenize(g.tokenizer, " a dog", 0)};
-    const OwnedSampler sampler = sampler_of(given);
+    const OwnedSampler sampler = chain_of(given, g.n_vocab);
     Gen one(g.session, g.n_vocab, mode_of(sampler.get()));
     one.prompt("Once");
     ggufx_progress progress = {};
@@ -485,7 +477,7 @@ void test_sum_of_logprobs() {
     const Ids words = tokenize(g.tokenizer, " a dog and a cat", 0);
     for (const bool stops : {false, true}) {
         Script given = {words};
-        const OwnedSampler sampler = sampler_of(given);
+        const OwnedSampler sampler = chain_of(given, g.n_vocab);
         GeneratorMode mode = mode_of(sampler.get(), GGUFX_GENERATOR_LOGPROBS);
         if (stops) mode.stops = {"and a"};
         Gen one(g.session, g.n_vocab, mode);
@@ -554,7 +546,7 @@ void test_refused_stops() {
 // A cancelled generator ends while it is suspended, with the text that a stop string held back.
 void test_cancelled_while_suspended() {
     Script given = {tokenize(g.tokenizer, " a dog and", 0)};
-    const OwnedSampler sampler = sampler_of(given);
+    const OwnedSampler sampler = chain_of(given, g.n_vocab);
     GeneratorMode mode = mode_of(sampler.get());
     mode.stops = {"dog and then"};
     Gen one(g.session, g.n_vocab, mode);
@@ -598,7 +590,7 @@ void test_messages() {
     const char said[] = "<think>hm, a dog</think>It is <b>one</b>.<tool_call>{\"name\": \"f\", "
                         "\"arguments\": {\"x\": 3}}</tool_call>";
     Script given = {tokenize(g.tokenizer, said, 0)};
-    const OwnedSampler sampler = sampler_of(given);
+    const OwnedSampler sampler = chain_of(given, g.n_vocab);
     for (const bool has_tools : {true, false}) {
         ggufx_chat_request request;
         request = {};
@@ -654,7 +646,7 @@ void test_reasoning() {
     const char hello[] = R"([{"role":"user","content":"Hello"}])";
     const std::string said = "<think>a dog and a cat and a sun and a bed</think>It is one.";
     Script given = {tokenize(g.tokenizer, said, 0)};
-    const OwnedSampler sampler = sampler_of(given);
+    const OwnedSampler sampler = chain_of(given, g.n_vocab);
     GeneratorMode mode = mode_of(sampler.get());
     mode.chat = chat;
     { // kept in the answer

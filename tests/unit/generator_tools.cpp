@@ -313,12 +313,10 @@ struct Script {
 };
 
 OwnedSampler sampler_of(Script &script) {
-    ggufx_sampler *chain = nullptr;
+    OwnedSampler chain = chain_of(script, g.n_vocab);
     ggufx_error error;
-    must(ggufx_sampler_create(&chain, g_runtime, g.n_vocab, 1, &error), error, "chain");
-    must(ggufx_sampler_add_host(chain, Script::choose, &script, &error), error, "host");
-    must(ggufx_sampler_add_top_k(chain, 1, &error), error, "top-k");
-    return OwnedSampler(chain);
+    must(ggufx_sampler_add_top_k(chain.get(), 1, &error), error, "top-k");
+    return chain;
 }
 
 const char kSchema[] = R"({"type":"object","properties":{"a":{"enum":[1,2]}},"required":["a"],)"

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+vocab v;
+
 vocab grammar_vocab(void) {
     static const char *const words[N_VOCAB - FIRST_WORD] = {
         "aa",
@@ -62,6 +64,17 @@ vocab grammar_vocab(void) {
         tokens[i] = (vocab_token){word, strlen(word), 0, 1};
     }
     return open_vocab(tokens, N_VOCAB);
+}
+
+int grammar_setup(void **state) {
+    if (writer_setup(state) != 0) return -1;
+    v = grammar_vocab();
+    return 0;
+}
+
+int grammar_teardown(void **state) {
+    close_vocab(&v);
+    return writer_teardown(state);
 }
 
 size_t token_bytes(const vocab *v, int32_t id, char out[64]) {

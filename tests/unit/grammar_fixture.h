@@ -14,6 +14,10 @@ enum { N_WORDS = (N_VOCAB + 31) / 32 };
  * token. Then a token for each byte, then words: some with the same bytes, of one class of
  * characters or several, short and long. */
 vocab grammar_vocab(void);
+/* The vocabulary of a group of tests with this fixture. */
+extern vocab v;
+int grammar_setup(void **state);
+int grammar_teardown(void **state);
 /* Copies the bytes of a token and returns their number, 0 for control tokens. */
 size_t token_bytes(const vocab *v, int32_t id, char out[64]);
 

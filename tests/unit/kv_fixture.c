@@ -39,6 +39,16 @@ ggufx_runtime *kv_scalar_runtime(void) {
     return rt;
 }
 
+int kv_set_up(void **state) {
+    *state = kv_runtime(NULL, 2, NULL);
+    return 0;
+}
+
+int kv_tear_down(void **state) {
+    ggufx_runtime_destroy(*state);
+    return 0;
+}
+
 ggufx_runtime *kv_runtime(kv_memory *memory, uint32_t threads, const ggufx_executor *executor) {
     ggufx_allocator allocator = {.struct_size = sizeof allocator,
                                  .user = memory,

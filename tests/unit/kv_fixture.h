@@ -26,6 +26,9 @@ typedef struct kv_memory {
 /* Creates a runtime. NULL memory = the default allocator; threads 0 = default. */
 ggufx_runtime *kv_runtime(kv_memory *memory, uint32_t threads, const ggufx_executor *executor);
 ggufx_runtime *kv_scalar_runtime(void); /* GGUFX_ISA_SCALAR */
+/* Fixture of a group of tests whose state is a runtime with two threads. */
+int kv_set_up(void **state);
+int kv_tear_down(void **state);
 
 /* Returns options of one layer and one sequence, with four sinks. */
 ggufx_kv_options kv_shape(uint32_t n_kv_heads, uint32_t n_q_heads, uint32_t head_dim_k,

@@ -8,24 +8,12 @@
 
 #include "../tolerances.h"
 #include "kv_fixture.h"
+#include "kv_types.h"
 
 #include <math.h>
 #include <stdio.h>
 
 enum { kTokens = 64 * 17 + 23 }; /* three chunks of pages */
-
-static const uint32_t kTypes[] = {
-    GGUFX_TYPE_F32,      GGUFX_TYPE_F16,
-    GGUFX_TYPE_BF16,     GGUFX_TYPE_Q8_0,
-    GGUFX_TYPE_Q5_1,     GGUFX_TYPE_Q5_0,
-    GGUFX_TYPE_Q4_1,     GGUFX_TYPE_Q4_0,
-    GGUFX_TYPE_IQ4_NL,   GGUFX_TYPE_ROT_Q5_0,
-    GGUFX_TYPE_ROT_Q4_0, GGUFX_TYPE_ROT_IQ4_NL,
-    GGUFX_TYPE_TQ3_0,    GGUFX_TYPE_TQ3_0_RESIDUAL,
-    GGUFX_TYPE_GX2,      GGUFX_TYPE_GX3,
-    GGUFX_TYPE_GX4,
-};
-enum { kTypeCount = sizeof kTypes / sizeof *kTypes };
 
 typedef struct mask {
     uint32_t flags, window;
@@ -169,5 +157,23 @@ static inline void check_attend(const filled *f, const ggufx_kv_options *shape, 
 }
 
 static const mask kPlain = {0, 0, 0, NULL, NULL, 0};
+
+/* Asserts that a hash of attention over type t (kTypes) is the same on any instruction set, number of
+ * threads and queries at once. */
+static inline void check_split(uint64_t (*hash)(const ggufx_runtime *rt, size_t t, size_t n,
+                                                size_t at_once)) {
+    ggufx_runtime *one = kv_runtime(NULL, 1, NULL), *four = kv_runtime(NULL, 4, NULL);
+    ggufx_runtime *scalar = kv_scalar_runtime();
+    for (size_t t = 0; t < kTypeCount; t++) {
+        const uint64_t want = hash(one, t, 7, 7);
+        assert_true(hash(one, t, 7, 1) == want);
+        assert_true(hash(four, t, 7, 2) == want);
+        assert_true(hash(four, t, 7, 7) == want);
+        assert_true(hash(scalar, t, 7, 3) == want);
+    }
+    ggufx_runtime_destroy(one);
+    ggufx_runtime_destroy(four);
+    ggufx_runtime_destroy(scalar);
+}
 
 #endif

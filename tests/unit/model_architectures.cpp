@@ -44,15 +44,6 @@ constexpr const char *kOthers[] = {"arcee",  "command-r", "dots1",       "ernie4
                                    "falcon", "gpt2",      "hunyuan-moe", "mamba",    "nemotron",
                                    "olmoe",  "phi2",      "qwen2vl",     "seed_oss", "stablelm"};
 
-double distance(const std::vector<float> &got, const std::vector<float> &want) {
-    double worst = got.size() == want.size() ? 0 : INFINITY;
-    for (size_t i = 0; i < got.size() && i < want.size(); i++) {
-        const double far = fabs(static_cast<double>(got[i]) - static_cast<double>(want[i]));
-        worst = std::max(worst, far == far ? far : INFINITY);
-    }
-    return worst;
-}
-
 double check(const TinyCase &want, const std::vector<float> &got, const char *how) {
     const double worst = distance(got, want.logits);
     CHECK(worst <= kTolerance, "%s, %s: logits differ by %.3g", want.name.c_str(), how, worst);

@@ -42,7 +42,7 @@ constexpr const char *kOneLayer[] = {"gemma",      "glm4",   "granite", "llama-l
                                      "llama-yarn", "llama3", "mixtral", "olmo2",
                                      "phi3",       "qwen2",  "qwen3",   "starcoder2"};
 
-double distance(const std::vector<float> &got, const std::vector<float> &want) {
+double relative_distance(const std::vector<float> &got, const std::vector<float> &want) {
     double difference = 0, norm = 0;
     for (size_t i = 0; i < want.size(); i++) {
         difference += (double{got[i]} - want[i]) * (double{got[i]} - want[i]);
@@ -93,13 +93,13 @@ void test_one_layer(const TinyFile &tiny) {
     const size_t n = kMore * vocabulary_of(model);
     const std::vector<float> want(whole.end() - static_cast<ptrdiff_t>(n), whole.end());
     const std::vector<float> untouched = edited(model, GGUFX_TYPE_F32, Edit::none, ids, &error);
-    CHECK(distance(untouched, want) > 0.01, "%s: what is removed changes nothing",
+    CHECK(relative_distance(untouched, want) > 0.01, "%s: what is removed changes nothing",
           tiny.name.c_str());
     for (const CacheType &type : kTypes) {
         const std::vector<float> got = edited(model, type.type, Edit::shift, ids, &error);
         CHECK(got.size() == want.size(), "%s, %s: %s", tiny.name.c_str(), type.name, error.message);
         if (got.size() != want.size()) continue;
-        const double far = distance(got, want);
+        const double far = relative_distance(got, want);
         CHECK(far <= type.of_fresh, "%s, %s: %g from a fresh run", tiny.name.c_str(), type.name,
               far);
     }
@@ -146,7 +146,7 @@ void test_all_layers(const TinyFile &tiny, Counts *counts) {
             CHECK(got.size() == want.size(), "%s, %s: %s", tiny.name.c_str(), type.name,
                   error.message);
             if (got.size() != want.size()) continue;
-            const double far = distance(got, want); // a NaN is not below any limit
+            const double far = relative_distance(got, want); // a NaN is not below any limit
             CHECK(far <= type.of_f32, "%s, %s, edit %d: %g from the F32 cache", tiny.name.c_str(),
                   type.name, static_cast<int>(edit), far);
             counts->n_edited++;

@@ -3,7 +3,7 @@
 // another session are refused and change nothing. Sequences are copied.
 // Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
-#include "tiny_files.hpp"
+#include "fault_model.hpp"
 
 #include "../state/memory_file.hpp"
 #include "abi/model_handles.hpp"
@@ -11,7 +11,6 @@
 #include "run/runner.hpp"
 
 extern "C" {
-#include "fault.h"
 #include "test_step.h"
 }
 
@@ -282,58 +281,46 @@ struct Loading {
 
 // Every allocation of a load fails once; after a successful load, decoding allocates nothing.
 void test_memory(const TinyFile &tiny, uint32_t type) {
-    fault memory;
-    fault_init(&memory);
-    ggufx_runtime *rt = fault_runtime(&memory, 1);
-    {
-        ggufx_error error;
-        ggufx_file *file = nullptr;
-        ggufx_model *model = nullptr;
-        must(ggufx_open(&file, rt, (g_root + tiny.path).c_str(), nullptr, &error), error, "open");
-        must(ggufx_model_create(&model, rt, file, nullptr, &error), error, "model");
-        const Mode mode = {GGUFX_MATMUL_BATCH_INVARIANT, type, type, kContext, 100};
-        const Ids ids = random_ids(kContext, vocabulary_of(model), 4);
-        {
-            Session from(model, mode), to(model, mode);
-            (void)from.decode(ids.data(), 450);
-            (void)to.decode(ids.data(), 70);
-            MemoryFile snapshot = saved(from);
-            const MemoryFile before = saved(to);
-            const long long live = memory.live_bytes;
-            Status status = Status::memory;
-            long n = 0;
-            Failure failure{};
-            while (status != Status::ok && n < 1000) {
-                fault_reset(&memory);
-                memory.fail_at = ++n;
-                status = load(to, snapshot, &failure);
-                memory.fail_at = 0;
-                if (status == Status::ok) break;
-                CHECK(status == Status::memory, "%s: %s", tiny.name.c_str(), failure.message);
-                CHECK(saved(to).bytes == before.bytes && memory.live_bytes == live,
-                      "%s: allocation %ld: changed", tiny.name.c_str(), n);
-            }
-            CHECK(memory.live_bytes <= live, "%s, type %u: %lld bytes more after a load",
-                  tiny.name.c_str(), type, memory.live_bytes - live);
-            const long least = tiny.architecture == "mamba2" ? 2 : 10; // no keys and values
-            CHECK(n > least && n < 1000, "%s: %ld allocations", tiny.name.c_str(), n);
-            fault_reset(&memory);
-            for (const size_t cut : {450u, 490u, 200u, 499u, 10u, 480u}) {
-                const size_t length = ggufx_session_length(to.handle(), 0);
-                if (cut < length)
-                    must(ggufx_session_truncate(to.handle(), 0, cut, &error), error, "truncate");
-                else if (cut > length)
-                    must(decode_ids(to.handle(), &ids[length], cut - length, nullptr, 0, &error),
-                         error, "decode");
-            }
-            CHECK(memory.calls == 0, "%s, type %u: decoding allocated after a load",
-                  tiny.name.c_str(), type);
-        }
-        ggufx_model_destroy(model);
-        ggufx_file_destroy(file);
+    FaultModel faulty(tiny);
+    fault &memory = faulty.memory;
+    const ggufx_model *const model = faulty.model;
+    ggufx_error error;
+    const Mode mode = {GGUFX_MATMUL_BATCH_INVARIANT, type, type, kContext, 100};
+    const Ids ids = random_ids(kContext, vocabulary_of(model), 4);
+    Session from(model, mode), to(model, mode);
+    (void)from.decode(ids.data(), 450);
+    (void)to.decode(ids.data(), 70);
+    MemoryFile snapshot = saved(from);
+    const MemoryFile before = saved(to);
+    const long long live = memory.live_bytes;
+    Status status = Status::memory;
+    long n = 0;
+    Failure failure{};
+    while (status != Status::ok && n < 1000) {
+        fault_reset(&memory);
+        memory.fail_at = ++n;
+        status = load(to, snapshot, &failure);
+        memory.fail_at = 0;
+        if (status == Status::ok) break;
+        CHECK(status == Status::memory, "%s: %s", tiny.name.c_str(), failure.message);
+        CHECK(saved(to).bytes == before.bytes && memory.live_bytes == live,
+              "%s: allocation %ld: changed", tiny.name.c_str(), n);
     }
-    ggufx_runtime_destroy(rt);
-    CHECK(memory.live == 0, "%s: %ld blocks left", tiny.name.c_str(), memory.live);
+    CHECK(memory.live_bytes <= live, "%s, type %u: %lld bytes more after a load", tiny.name.c_str(),
+          type, memory.live_bytes - live);
+    const long least = tiny.architecture == "mamba2" ? 2 : 10; // no keys and values
+    CHECK(n > least && n < 1000, "%s: %ld allocations", tiny.name.c_str(), n);
+    fault_reset(&memory);
+    for (const size_t cut : {450u, 490u, 200u, 499u, 10u, 480u}) {
+        const size_t length = ggufx_session_length(to.handle(), 0);
+        if (cut < length)
+            must(ggufx_session_truncate(to.handle(), 0, cut, &error), error, "truncate");
+        else if (cut > length)
+            must(decode_ids(to.handle(), &ids[length], cut - length, nullptr, 0, &error), error,
+                 "decode");
+    }
+    CHECK(memory.calls == 0, "%s, type %u: decoding allocated after a load", tiny.name.c_str(),
+          type);
 }
 
 // ---- copies -------------------------------------------------------------------------------------
@@ -435,43 +422,30 @@ void test_copies(const TinyFile &tiny, const ggufx_model *model, uint32_t type) 
 // A copy that fails to allocate changes nothing; after a successful copy, decoding allocates
 // nothing.
 void test_memory_of_copies(const TinyFile &tiny, uint32_t type) {
-    fault memory;
-    fault_init(&memory);
-    ggufx_runtime *rt = fault_runtime(&memory, 1);
-    {
-        ggufx_error error;
-        ggufx_file *file = nullptr;
-        ggufx_model *model = nullptr;
-        must(ggufx_open(&file, rt, (g_root + tiny.path).c_str(), nullptr, &error), error, "open");
-        must(ggufx_model_create(&model, rt, file, nullptr, &error), error, "model");
-        {
-            Sequences sequences(model, type);
-            const Ids ids = random_ids(100, vocabulary_of(model), 31);
-            (void)sequences.decode(0, ids.data(), 100);
-            Failure failure{};
-            long n = 0;
-            for (Status status = Status::memory; status != Status::ok && n < 1000;) {
-                fault_reset(&memory);
-                memory.fail_at = ++n;
-                status = sequences.caches().copy(0, 1, 100, &failure);
-                memory.fail_at = 0;
-                CHECK(status == Status::ok || status == Status::memory, "%s: %s", tiny.name.c_str(),
-                      failure.message);
-                CHECK(sequences.caches().length(1) == (status == Status::ok ? 100 : 0),
-                      "%s: allocation %ld: a copy in part", tiny.name.c_str(), n);
-            }
-            CHECK(n < 1000, "%s: no copy", tiny.name.c_str());
-            fault_reset(&memory);
-            const std::vector<float> one = sequences.decode(0, ids.data(), 100);
-            CHECK(sequences.decode(1, ids.data(), 100) == one, "%s: other bits", tiny.name.c_str());
-            CHECK(memory.calls == 0, "%s, type %u: decoding allocated after a copy",
-                  tiny.name.c_str(), type);
-        }
-        ggufx_model_destroy(model);
-        ggufx_file_destroy(file);
+    FaultModel faulty(tiny);
+    fault &memory = faulty.memory;
+    const ggufx_model *const model = faulty.model;
+    Sequences sequences(model, type);
+    const Ids ids = random_ids(100, vocabulary_of(model), 31);
+    (void)sequences.decode(0, ids.data(), 100);
+    Failure failure{};
+    long n = 0;
+    for (Status status = Status::memory; status != Status::ok && n < 1000;) {
+        fault_reset(&memory);
+        memory.fail_at = ++n;
+        status = sequences.caches().copy(0, 1, 100, &failure);
+        memory.fail_at = 0;
+        CHECK(status == Status::ok || status == Status::memory, "%s: %s", tiny.name.c_str(),
+              failure.message);
+        CHECK(sequences.caches().length(1) == (status == Status::ok ? 100 : 0),
+              "%s: allocation %ld: a copy in part", tiny.name.c_str(), n);
     }
-    ggufx_runtime_destroy(rt);
-    CHECK(memory.live == 0, "%s: %ld blocks left", tiny.name.c_str(), memory.live);
+    CHECK(n < 1000, "%s: no copy", tiny.name.c_str());
+    fault_reset(&memory);
+    const std::vector<float> one = sequences.decode(0, ids.data(), 100);
+    CHECK(sequences.decode(1, ids.data(), 100) == one, "%s: other bits", tiny.name.c_str());
+    CHECK(memory.calls == 0, "%s, type %u: decoding allocated after a copy", tiny.name.c_str(),
+          type);
 }
 
 // A file that differs in one bit of a norm is another model.

@@ -4,13 +4,13 @@
 // Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "batch_calls.hpp"
+#include "fault_model.hpp"
 #include "rank.hpp"
 
 #include "../state/memory_file.hpp"
 #include "abi/model_handles.hpp"
 
 extern "C" {
-#include "fault.h"
 #include "test_step.h"
 }
 
@@ -424,43 +424,32 @@ void test_cancelled_steps(const ggufx_model *model) {
 
 // Every allocation of a step fails once, which changes nothing; advancing allocates nothing.
 void test_memory(const TinyFile &tiny, bool shares) {
-    fault memory;
-    fault_init(&memory);
-    ggufx_runtime *rt = fault_runtime(&memory, 1);
-    {
-        ggufx_error error;
-        ggufx_file *file = nullptr;
-        ggufx_model *model = nullptr;
-        must(ggufx_open(&file, rt, (g_root + tiny.path).c_str(), nullptr, &error), error, "open");
-        must(ggufx_model_create(&model, rt, file, nullptr, &error), error, "model");
-        const Steps steps(model, tiny.name, {GGUFX_TYPE_Q8_0, GGUFX_MATMUL_TILED, shares});
-        ggufx_session *const session = steps.prepared(true);
-        const Look before(session);
-        Inputs got = steps.inputs();
-        long n = 0;
-        for (Status status = Status::memory; status != Status::ok && n < 100;) {
-            fault_reset(&memory);
-            memory.fail_at = ++n;
-            Failure failure{};
-            status = got.open(session, &failure);
-            memory.fail_at = 0;
-            if (status == Status::ok) break;
-            CHECK(status == Status::memory && failure.message[0], "%s: allocation %ld: %s",
-                  tiny.name.c_str(), n, failure.message);
-            CHECK(!inner(session).has_step() && Look(session) == before,
-                  "%s: allocation %ld: changed", tiny.name.c_str(), n);
-        }
-        CHECK(n > 1 && n < 100, "%s: %ld allocations", tiny.name.c_str(), n);
+    FaultModel faulty(tiny);
+    fault &memory = faulty.memory;
+    const ggufx_model *const model = faulty.model;
+    const Steps steps(model, tiny.name, {GGUFX_TYPE_Q8_0, GGUFX_MATMUL_TILED, shares});
+    ggufx_session *const session = steps.prepared(true);
+    const Look before(session);
+    Inputs got = steps.inputs();
+    long n = 0;
+    for (Status status = Status::memory; status != Status::ok && n < 100;) {
         fault_reset(&memory);
-        while (!advance(session, 1, 1)) {}
-        CHECK(memory.calls == 0, "%s: %ld allocations while advancing", tiny.name.c_str(),
-              memory.calls);
-        ggufx_session_destroy(session);
-        ggufx_model_destroy(model);
-        ggufx_file_destroy(file);
+        memory.fail_at = ++n;
+        Failure failure{};
+        status = got.open(session, &failure);
+        memory.fail_at = 0;
+        if (status == Status::ok) break;
+        CHECK(status == Status::memory && failure.message[0], "%s: allocation %ld: %s",
+              tiny.name.c_str(), n, failure.message);
+        CHECK(!inner(session).has_step() && Look(session) == before, "%s: allocation %ld: changed",
+              tiny.name.c_str(), n);
     }
-    ggufx_runtime_destroy(rt);
-    CHECK(memory.live == 0, "%s: %ld blocks left", tiny.name.c_str(), memory.live);
+    CHECK(n > 1 && n < 100, "%s: %ld allocations", tiny.name.c_str(), n);
+    fault_reset(&memory);
+    while (!advance(session, 1, 1)) {}
+    CHECK(memory.calls == 0, "%s: %ld allocations while advancing", tiny.name.c_str(),
+          memory.calls);
+    ggufx_session_destroy(session);
 }
 
 // ---- time ---------------------------------------------------------------------------------------

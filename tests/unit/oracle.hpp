@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "counted_check.hpp"
 #include "decode_ids.h"
 #include "stored_json.hpp"
 
@@ -17,17 +18,6 @@ using Ids = std::vector<int32_t>;
 extern std::string g_root; // parent of the data/ that is read
 extern ggufx_runtime *g_runtime;
 extern int g_failed, g_checks;
-
-#define CHECK(condition, ...)                                                                      \
-    do {                                                                                           \
-        g_checks++;                                                                                \
-        if (!(condition)) {                                                                        \
-            g_failed++;                                                                            \
-            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                        \
-            fprintf(stderr, __VA_ARGS__);                                                          \
-            fputc('\n', stderr);                                                                   \
-        }                                                                                          \
-    } while (0)
 
 // Finds data/tiny of GGUFX_TEST_MODELS, or stored results of other engines in GGUFX_TEST_DATA, and
 // creates the runtime. Returns false if the folder is absent; the exit code is then 77.

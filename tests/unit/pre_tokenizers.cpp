@@ -3,6 +3,7 @@
 // ${GGUFX_TEST_DATA}/data/tokenizer/pre-splits-public.json exists, stored ones are compared, too.
 // usage: pre_tokenizers MADE/index.json
 // SPDX-License-Identifier: MIT
+#include "counted_check.hpp"
 #include "slow.h"
 #include "stored_json.hpp"
 #include "tokenizer/pre_tokenizer.hpp"
@@ -20,17 +21,6 @@ namespace pre = ggufx::model::pre;
 namespace {
 
 int g_checks = 0, g_failed = 0;
-
-#define CHECK(condition, ...)                                                                      \
-    do {                                                                                           \
-        g_checks++;                                                                                \
-        if (!(condition)) {                                                                        \
-            g_failed++;                                                                            \
-            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                        \
-            fprintf(stderr, __VA_ARGS__);                                                          \
-            fputc('\n', stderr);                                                                   \
-        }                                                                                          \
-    } while (0)
 
 using Lengths = std::vector<size_t>;
 

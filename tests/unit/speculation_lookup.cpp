@@ -4,6 +4,7 @@
 #include "sampling/lookup.hpp"
 
 #include "../checkasm/check.hpp"
+#include "host_random.hpp"
 
 #include <time.h>
 
@@ -15,18 +16,6 @@ using model::Lookup;
 using model::TextIds;
 
 namespace {
-
-Ref<Host> make_host() {
-    return Host::create({nullptr, nullptr, nullptr, 1});
-}
-
-struct Random {
-    uint64_t state;
-    uint32_t below(uint32_t n) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        return static_cast<uint32_t>(state >> 33) % n;
-    }
-};
 
 // Returns the number of tokens before `end` that equal the end of the text.
 size_t matched(const std::vector<int32_t> &text, size_t end) {

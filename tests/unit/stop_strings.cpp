@@ -4,6 +4,7 @@
 #include "sampling/stop.hpp"
 
 #include "../checkasm/check.hpp"
+#include "host_random.hpp"
 
 #include <time.h>
 
@@ -17,18 +18,6 @@ using sampling::Stop;
 namespace {
 
 using Texts = std::vector<std::string_view>;
-
-Ref<Host> make_host() {
-    return Host::create({nullptr, nullptr, nullptr, 1});
-}
-
-struct Random {
-    uint64_t state;
-    uint32_t below(uint32_t n) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        return static_cast<uint32_t>(state >> 33) % n;
-    }
-};
 
 struct Found {
     int32_t index;

@@ -3,26 +3,13 @@
  * test_recommend.c; shapes of known models: tests/cli/fit.py.
  * SPDX-License-Identifier: MIT
  */
+#include "estimate_calls.h"
 #include "gguf_builder.h"
-#include "model_fixture.h"
 
 #include <math.h>
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-
-static ggufx_estimate_options default_options(void) {
-    ggufx_estimate_options options = {.struct_size = sizeof options};
-    return options;
-}
-
-static ggufx_estimate_facts estimate(fixture *f, const ggufx_estimate_options *options) {
-    ggufx_estimate_facts facts = {.struct_size = sizeof facts};
-    MUST(f, ggufx_estimate(&facts, f->rt, f->file, options, &f->error));
-    assert_int_equal(facts.total_bytes, facts.file_bytes + facts.runtime_bytes + facts.model_bytes +
-                                            facts.kv_bytes + facts.session_bytes);
-    return facts;
-}
 
 /* ---- bytes ---------------------------------------------------------------------------------- */
 

@@ -2,17 +2,12 @@
  * ggufx_estimate and ggufx_recommend: refused calls.
  * SPDX-License-Identifier: MIT
  */
-#include "model_fixture.h"
+#include "estimate_calls.h"
 
 #include <math.h>
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-
-static ggufx_estimate_options default_options(void) {
-    ggufx_estimate_options options = {.struct_size = sizeof options};
-    return options;
-}
 
 static void test_what_cannot_be_estimated_is_refused(void **state) {
     (void)state;

@@ -10,19 +10,6 @@
 
 #define GBNF GGUFX_GRAMMAR_GBNF
 
-static vocab v;
-
-static int setup(void **state) {
-    if (writer_setup(state) != 0) return -1;
-    v = grammar_vocab();
-    return 0;
-}
-
-static int teardown(void **state) {
-    close_vocab(&v);
-    return writer_teardown(state);
-}
-
 static void test_parts_of_rules_fit_what_they_say(void **state) {
     static const char *const rows[][3] = {
         /* grammar, a matching text, a text that does not match */
@@ -461,5 +448,5 @@ int main(void) {
         cmocka_unit_test(test_a_matcher_is_as_before_a_call_without_memory),
         cmocka_unit_test(test_a_step_without_memory_leaves_nothing_to_the_next_mask),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, grammar_setup, grammar_teardown);
 }

@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static vocab v;
-
 typedef struct job {
     const char *text;
     uint32_t kind;
@@ -331,17 +329,6 @@ static void test_memory_stays_within_what_the_text_needs(void **state) {
     assert_int_equal(f.live, 0);
 }
 
-static int setup(void **state) {
-    if (writer_setup(state) != 0) return -1;
-    v = grammar_vocab();
-    return 0;
-}
-
-static int teardown(void **state) {
-    close_vocab(&v);
-    return writer_teardown(state);
-}
-
 /* Returns `head`, then n times `item` with its number in place of %d, then `tail`. */
 static char *repeated(const char *head, size_t n, const char *item, const char *tail) {
     char *out = malloc(strlen(head) + strlen(tail) + n * (strlen(item) + 24) + 1);
@@ -491,5 +478,5 @@ int main(void) {
         cmocka_unit_test(test_nesting_ends),
         cmocka_unit_test(test_memory_stays_within_what_the_text_needs),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, grammar_setup, grammar_teardown);
 }

@@ -12,19 +12,6 @@
 
 #define SCHEMA GGUFX_GRAMMAR_JSON_SCHEMA
 
-static vocab v;
-
-static int setup(void **state) {
-    if (writer_setup(state) != 0) return -1;
-    v = grammar_vocab();
-    return 0;
-}
-
-static int teardown(void **state) {
-    close_vocab(&v);
-    return writer_teardown(state);
-}
-
 typedef struct row {
     const char *schema, *fits[4], *misfits[5];
 } row;
@@ -756,5 +743,5 @@ int main(void) {
         cmocka_unit_test(test_characters_are_written_as_programs_write_them),
         cmocka_unit_test(test_every_allocation_may_fail),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, grammar_setup, grammar_teardown);
 }

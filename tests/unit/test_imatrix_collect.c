@@ -3,6 +3,7 @@
  * each allocation failing, misuse. cli/imatrix.py compares the sums with binary64.
  * SPDX-License-Identifier: MIT
  */
+#include "job_polls.h"
 #include "model_fixture.h"
 #include "ok.h"
 #include "temporary.h"
@@ -132,19 +133,6 @@ static void test_the_matrix_of_the_logits_is_one_more(void **state) {
     end(&f);
 }
 
-typedef struct poll {
-    int calls, cancel_at;
-    uint64_t last, total;
-} poll;
-
-static int32_t on_progress(void *user, uint64_t done, uint64_t total) {
-    poll *p = user;
-    assert_true(done >= p->last && done <= total);
-    p->last = done;
-    p->total = total;
-    return ++p->calls == p->cancel_at;
-}
-
 static void test_it_can_be_cancelled_at_each_poll(void **state) {
     int32_t tokens[N];
     fixture f, g;
@@ -155,8 +143,8 @@ static void test_it_can_be_cancelled_at_each_poll(void **state) {
     make_tokens(tokens);
     begin_session(&f, NULL, 0);
     while (status == GGUFX_E_CANCELLED) {
-        poll p = {0, ++cancel_at, 0, 0};
-        ggufx_progress progress = {on_progress, &p};
+        polls p = {0, ++cancel_at, 0, 0};
+        ggufx_progress progress = {count_polls, &p};
         ggufx_imatrix_options options = {.struct_size = sizeof options};
         options.flags = GGUFX_IMATRIX_OUTPUT;
         options.progress = &progress;

@@ -7,9 +7,8 @@
 #include "ok.h"
 
 /* Returns a hash that must be the same on every instruction set and number of threads. */
-static uint64_t hash_of(const ggufx_runtime *rt, uint32_t type_k, uint32_t type_v, size_t n,
-                        size_t at_once) {
-    const ggufx_kv_options shape = kv_shape(2, 10, 96, 64, type_k, type_v);
+static uint64_t hash_of(const ggufx_runtime *rt, size_t t, size_t n, size_t at_once) {
+    const ggufx_kv_options shape = kv_shape(2, 10, 96, 64, kTypes[t], kTypes[(t + 1) % kTypeCount]);
     filled f = fill(rt, &shape);
     const size_t rows = n * shape.n_q_heads, n_out = rows * 64;
     float *q = kv_random(rows * 96, 9), *out = calloc(n_out, sizeof *out);
@@ -32,19 +31,7 @@ static uint64_t hash_of(const ggufx_runtime *rt, uint32_t type_k, uint32_t type_
 
 static void test_split_threads_and_instructions_do_not_change_bits(void **state) {
     (void)state;
-    ggufx_runtime *one = kv_runtime(NULL, 1, NULL), *four = kv_runtime(NULL, 4, NULL);
-    ggufx_runtime *scalar = kv_scalar_runtime();
-    for (size_t t = 0; t < kTypeCount; t++) {
-        const uint32_t k = kTypes[t], v = kTypes[(t + 1) % kTypeCount];
-        const uint64_t want = hash_of(one, k, v, 7, 7);
-        assert_true(hash_of(one, k, v, 7, 1) == want);
-        assert_true(hash_of(four, k, v, 7, 2) == want);
-        assert_true(hash_of(four, k, v, 7, 7) == want);
-        assert_true(hash_of(scalar, k, v, 7, 3) == want);
-    }
-    ggufx_runtime_destroy(one);
-    ggufx_runtime_destroy(four);
-    ggufx_runtime_destroy(scalar);
+    check_split(hash_of);
 }
 
 static void check_batch(const ggufx_runtime *rt, uint32_t kv_heads) {
@@ -235,16 +222,6 @@ static void test_options_that_mean_nothing_are_refused(void **state) {
     ggufx_kv_destroy(kv);
 }
 
-static int set_up(void **state) {
-    *state = kv_runtime(NULL, 2, NULL);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    ggufx_runtime_destroy(*state);
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_split_threads_and_instructions_do_not_change_bits),
@@ -255,5 +232,5 @@ int main(void) {
         cmocka_unit_test(test_an_attention_is_cancelled_at_any_poll),
         cmocka_unit_test(test_options_that_mean_nothing_are_refused),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, kv_set_up, kv_tear_down);
 }

@@ -108,16 +108,6 @@ static void test_queries_of_whole_numbers_lose_nothing(void **state) {
     }
 }
 
-static int set_up(void **state) {
-    *state = kv_runtime(NULL, 2, NULL);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    ggufx_runtime_destroy(*state);
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_pair_of_types_matches_doubles),
@@ -126,5 +116,5 @@ int main(void) {
         cmocka_unit_test(test_centred_heads_of_odd_lengths_match_doubles),
         cmocka_unit_test(test_queries_of_whole_numbers_lose_nothing),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, kv_set_up, kv_tear_down);
 }

@@ -62,8 +62,8 @@ static void test_every_type_matches_doubles(void **state) {
         }
 }
 
-static uint64_t hash_of(const ggufx_runtime *rt, uint32_t type, size_t n, size_t at_once) {
-    const ggufx_kv_options shape = shape_of(2, 20, 96, 64, type);
+static uint64_t hash_of(const ggufx_runtime *rt, size_t t, size_t n, size_t at_once) {
+    const ggufx_kv_options shape = shape_of(2, 20, 96, 64, kTypes[t]);
     filled f = fill_keys(rt, &shape);
     const size_t rows = n * 20;
     float *q = kv_random(rows * 96, 9), *out = calloc(rows * 64, sizeof *out);
@@ -86,18 +86,7 @@ static uint64_t hash_of(const ggufx_runtime *rt, uint32_t type, size_t n, size_t
 
 static void test_split_threads_and_instructions_do_not_change_bits(void **state) {
     (void)state;
-    ggufx_runtime *one = kv_runtime(NULL, 1, NULL), *four = kv_runtime(NULL, 4, NULL);
-    ggufx_runtime *scalar = kv_scalar_runtime();
-    for (size_t t = 0; t < kTypeCount; t++) {
-        const uint64_t want = hash_of(one, kTypes[t], 7, 7);
-        assert_true(hash_of(one, kTypes[t], 7, 1) == want);
-        assert_true(hash_of(four, kTypes[t], 7, 2) == want);
-        assert_true(hash_of(four, kTypes[t], 7, 7) == want);
-        assert_true(hash_of(scalar, kTypes[t], 7, 3) == want);
-    }
-    ggufx_runtime_destroy(one);
-    ggufx_runtime_destroy(four);
-    ggufx_runtime_destroy(scalar);
+    check_split(hash_of);
 }
 
 static void test_a_batch_gives_the_bits_of_single_calls(void **state) {
@@ -243,10 +232,6 @@ static int set_up(void **state) {
     *state = kv_runtime(NULL, 0, NULL);
     return 0;
 }
-static int tear_down(void **state) {
-    ggufx_runtime_destroy(*state);
-    return 0;
-}
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -256,5 +241,5 @@ int main(void) {
         cmocka_unit_test(test_values_take_no_memory),
         cmocka_unit_test(test_the_rest_of_the_calls),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, kv_tear_down);
 }

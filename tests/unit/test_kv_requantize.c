@@ -4,22 +4,12 @@
  * SPDX-License-Identifier: MIT
  */
 #include "kv_requantized.h"
+#include "kv_types.h"
 #include "ok.h"
 
 #include <math.h>
 
-static const uint32_t kTypes[] = {
-    GGUFX_TYPE_F32,      GGUFX_TYPE_F16,
-    GGUFX_TYPE_BF16,     GGUFX_TYPE_Q8_0,
-    GGUFX_TYPE_Q5_1,     GGUFX_TYPE_Q5_0,
-    GGUFX_TYPE_Q4_1,     GGUFX_TYPE_Q4_0,
-    GGUFX_TYPE_IQ4_NL,   GGUFX_TYPE_ROT_Q5_0,
-    GGUFX_TYPE_ROT_Q4_0, GGUFX_TYPE_ROT_IQ4_NL,
-    GGUFX_TYPE_TQ3_0,    GGUFX_TYPE_TQ3_0_RESIDUAL,
-    GGUFX_TYPE_GX2,      GGUFX_TYPE_GX3,
-    GGUFX_TYPE_GX4,
-};
-enum { kTypeCount = sizeof kTypes / sizeof *kTypes, kLong = 1100 };
+enum { kLong = 1100 };
 
 static void test_floats_become_what_appends_would_have_made(void **state) {
     (void)state;

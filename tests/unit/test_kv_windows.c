@@ -7,23 +7,12 @@
  */
 #include "kv_bytes.h"
 #include "kv_expect.h"
+#include "kv_types.h"
 #include "ok.h"
 #include "test_step.h"
 
 #include <stdio.h>
 
-static const uint32_t kTypes[] = {
-    GGUFX_TYPE_F32,      GGUFX_TYPE_F16,
-    GGUFX_TYPE_BF16,     GGUFX_TYPE_Q8_0,
-    GGUFX_TYPE_Q5_1,     GGUFX_TYPE_Q5_0,
-    GGUFX_TYPE_Q4_1,     GGUFX_TYPE_Q4_0,
-    GGUFX_TYPE_IQ4_NL,   GGUFX_TYPE_ROT_Q5_0,
-    GGUFX_TYPE_ROT_Q4_0, GGUFX_TYPE_ROT_IQ4_NL,
-    GGUFX_TYPE_TQ3_0,    GGUFX_TYPE_TQ3_0_RESIDUAL,
-    GGUFX_TYPE_GX2,      GGUFX_TYPE_GX3,
-    GGUFX_TYPE_GX4,
-};
-enum { kTypeCount = sizeof kTypes / sizeof *kTypes };
 enum { kDim = 32, kHeads = 2, kRow = kDim, kQuery = kHeads * kDim };
 enum { kAll, kChunked, kSymmetric, kLayers }; /* layers by their window */
 enum { kMost = 700 };

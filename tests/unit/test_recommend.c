@@ -2,22 +2,11 @@
  * ggufx_recommend: the best candidate compared with all others.
  * SPDX-License-Identifier: MIT
  */
+#include "estimate_calls.h"
 #include "gguf_builder.h"
-#include "model_fixture.h"
 
 #include <math.h>
 #include <string.h>
-
-static ggufx_estimate_options default_options(void) {
-    ggufx_estimate_options options = {.struct_size = sizeof options};
-    return options;
-}
-
-static ggufx_estimate_facts estimate(fixture *f, const ggufx_estimate_options *options) {
-    ggufx_estimate_facts facts = {.struct_size = sizeof facts};
-    MUST(f, ggufx_estimate(&facts, f->rt, f->file, options, &f->error));
-    return facts;
-}
 
 static ggufx_estimate_facts recommend(fixture *f, const ggufx_estimate_options *options) {
     ggufx_estimate_facts facts = {.struct_size = sizeof facts};

@@ -2,22 +2,10 @@
  * Sessions: cancelled at each poll, each allocation failing, no allocation while decoding.
  * SPDX-License-Identifier: MIT
  */
+#include "job_polls.h"
 #include "session_fixture.h"
 
 #include <string.h>
-
-typedef struct poll {
-    int calls, cancel_at;
-    uint64_t last, total;
-} poll;
-
-static int32_t on_progress(void *user, uint64_t done, uint64_t total) {
-    poll *p = user;
-    assert_true(done >= p->last && done <= total);
-    p->last = done;
-    p->total = total;
-    return ++p->calls == p->cancel_at;
-}
 
 static void test_decode_can_be_cancelled_at_each_poll(void **state) {
     int32_t tokens[N];
@@ -33,14 +21,14 @@ static void test_decode_can_be_cancelled_at_each_poll(void **state) {
     MUST(&f, ggufx_session_truncate(f.session, 0, 0, &f.error));
     decode(&f, tokens, 10, NULL);
     while (status != GGUFX_OK) {
-        poll p = {0, 0, 0, 0};
+        polls p = {0, 0, 0, 0};
         ggufx_progress progress;
         ggufx_decode_options options = {.logits = got, .n_logits = TINY_VOCAB};
         memset(&progress, 0, sizeof progress);
         progress.user = &p;
-        progress.report = on_progress;
+        progress.report = count_polls;
         options.progress = &progress;
-        p.cancel_at = ++cancel_at;
+        p.stop_at = ++cancel_at;
         status = decode_with(f.session, tokens + 10, 30, GGUFX_DECODE_LOGITS, &options, &f.error);
         if (status == GGUFX_OK) {
             assert_int_equal(p.total, 30);

@@ -225,6 +225,15 @@ float margin(const float *logits, size_t n) {
     return sorted[0] - sorted[1];
 }
 
+double distance(const std::vector<float> &got, const std::vector<float> &want) {
+    double worst = got.size() == want.size() ? 0 : INFINITY;
+    for (size_t i = 0; i < got.size() && i < want.size(); i++) {
+        const double far = fabs(static_cast<double>(got[i]) - static_cast<double>(want[i]));
+        worst = std::max(worst, far == far ? far : INFINITY);
+    }
+    return worst;
+}
+
 Ids random_ids(size_t n, size_t n_vocab, uint64_t seed) {
     Random random = {seed};
     Ids out(n);

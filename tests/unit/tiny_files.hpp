@@ -99,6 +99,9 @@ size_t vocabulary_of(const ggufx_model *model);
 int32_t argmax(const float *logits, size_t n);
 float margin(const float *logits, size_t n); // largest logit minus the second largest
 
+// Returns the largest difference of two values; INFINITY if the sizes differ or it is no number.
+double distance(const std::vector<float> &got, const std::vector<float> &want);
+
 // Pseudorandom numbers below `limit`.
 struct Random {
     uint64_t state;

@@ -2,6 +2,7 @@
 // ones, ids of special tokens, incremental detokenization, failing allocations. With "costs", only
 // the cost of hostile texts. Long, as it is one list of kinds with their references.
 // SPDX-License-Identifier: MIT
+#include "counted_check.hpp"
 #include "made_vocab.hpp"
 
 extern "C" {
@@ -25,17 +26,6 @@ namespace {
 
 int g_checks = 0, g_failed = 0;
 ggufx_runtime *g_runtime;
-
-#define CHECK(condition, ...)                                                                      \
-    do {                                                                                           \
-        g_checks++;                                                                                \
-        if (!(condition)) {                                                                        \
-            g_failed++;                                                                            \
-            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                        \
-            fprintf(stderr, __VA_ARGS__);                                                          \
-            fputc('\n', stderr);                                                                   \
-        }                                                                                          \
-    } while (0)
 
 uint32_t g_random = 1;
 uint32_t random_below(uint32_t n) {
