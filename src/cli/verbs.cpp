@@ -1,4 +1,4 @@
-// The tool's command line: options of all commands, and the table of commands.
+// The tool's command line: options of all commands, and the commands of verbs.def.
 // SPDX-License-Identifier: MIT
 #include "verbs.hpp"
 
@@ -36,27 +36,10 @@ struct Verb {
     void (*declare)(Tool &);
 };
 
-// In the order of the help.
 constexpr Verb kVerbs[] = {
-    {"demo", add_demo},         {"info", add_info},
-    {"validate", add_validate}, {"run", add_run},
-    {"chat", add_chat},
-#if GGUFX_CLI_SERVE
-    {"serve", add_serve},
-#endif
-    {"tokenize", add_tokenize}, {"perplexity", add_perplexity},
-    {"kv-eval", add_kv_eval},   {"embed", add_embed},
-    {"dequant", add_dequant},   {"extract", add_extract},
-    {"diff", add_diff},         {"report", add_report},
-    {"convert", add_convert},   {"merge", add_merge},
-    {"split", add_split},       {"set", add_set},
-    {"unset", add_unset},       {"rename", add_rename},
-    {"quantize", add_quantize}, {"fit", add_fit},
-    {"imatrix", add_imatrix},   {"bench", add_bench},
-    {"selftest", add_selftest}, {"types", add_types},
-    {"cpu", add_cpu},           {"devices", add_devices},
-    {"version", add_version},   {"completion", add_completion},
-    {"manual", add_manual},     {"help", add_help},
+#define GGUFX_VERB(name, declare) {name, declare},
+#include "verbs.def"
+#undef GGUFX_VERB
 };
 
 } // namespace
