@@ -34,26 +34,15 @@ void return_memory() {
 
 std::span<const Service::Route> Service::Route::all() {
     static const Route routes[] = {
-        {"GET", "/", false, false, &Service::page, nullptr},
-        {"GET", "/favicon.ico", false, false, &Service::no_icon, nullptr},
-        {"GET", "/openapi.json", false, false, &Service::openapi, nullptr},
-        {"GET", "/health", false, false, &Service::health, nullptr},
-        {"GET", "/livez", false, false, &Service::alive, nullptr},
-        {"GET", "/v1/models/", true, true, &Service::models, nullptr},
-        {"GET", "/v1/models", true, false, &Service::models, nullptr},
-        {"GET", "/metrics", true, false, &Service::metrics_text, nullptr},
-        {"GET", "/props", true, false, &Service::props, nullptr},
-        {"GET", "/slots", true, false, nullptr, &Service::slots},
-        {"POST", "/v1/chat/completions", true, false, nullptr, &Service::chat},
-        {"POST", "/v1/responses", true, false, nullptr, &Service::responses},
-        {"POST", "/v1/completions", true, false, nullptr, &Service::completion},
-        {"POST", "/v1/embeddings", true, false, nullptr, &Service::embeddings},
-        {"POST", "/v1/rerank", true, false, nullptr, &Service::rerank},
-        {"POST", "/tokenize", true, false, nullptr, &Service::tokenize},
-        {"POST", "/detokenize", true, false, nullptr, &Service::detokenize},
-        {"POST", "/apply-template", true, false, nullptr, &Service::apply_template},
-        {"POST", "/slots/", true, true, nullptr, &Service::slot_action},
-        {"DELETE", "/slots/", true, true, nullptr, &Service::delete_snapshot},
+#define GGUFX_NOW(method, path, needs_key, is_prefix, handler)                                     \
+    {method, path, needs_key, is_prefix, &Service::handler, nullptr},
+#define GGUFX_ALSO GGUFX_NOW
+#define GGUFX_LATER(method, path, needs_key, is_prefix, handler)                                   \
+    {method, path, needs_key, is_prefix, nullptr, &Service::handler},
+#include "serve/endpoints.def"
+#undef GGUFX_NOW
+#undef GGUFX_ALSO
+#undef GGUFX_LATER
     };
     return routes;
 }

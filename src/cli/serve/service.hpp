@@ -92,24 +92,18 @@ private:
     void use_model_sampling();
     void require_host() const; // throws 503 without a model, or after its file has changed
 
-    // Endpoints answered at once.
-    void page(Exchange &exchange, const std::string &path);
-    void no_icon(Exchange &exchange, const std::string &path);
-    void openapi(Exchange &exchange, const std::string &path);
-    void health(Exchange &exchange, const std::string &path);
-    void alive(Exchange &exchange, const std::string &path);
-    void models(Exchange &exchange, const std::string &path);
-    void metrics_text(Exchange &exchange, const std::string &path);
-    void props(Exchange &exchange, const std::string &path);
-    // service_tokens.cpp
-    void tokenize(Call &call, Json body);
-    void detokenize(Call &call, Json body);
-    // service.cpp
-    void apply_template(Call &call, Json body);
+    // Handlers of endpoints: in service.cpp and the service_*.cpp of their subject.
+#define GGUFX_NOW(method, path, needs_key, is_prefix, handler)                                     \
+    void handler(Exchange &exchange, const std::string &asked);
+#define GGUFX_ALSO(method, path, needs_key, is_prefix, handler)
+#define GGUFX_LATER(method, path, needs_key, is_prefix, handler)                                   \
+    void handler(Call &call, Json body);
+#include "serve/endpoints.def"
+#undef GGUFX_NOW
+#undef GGUFX_ALSO
+#undef GGUFX_LATER
+
     // service_completions.cpp
-    void chat(Call &call, Json body);
-    void responses(Call &call, Json body);
-    void completion(Call &call, Json body);
     std::vector<int32_t> prompt_ids(const std::string &text, bool parse_special) const;
     std::vector<int32_t> completion_ids(const CompletionWanted &wanted, const TextOrIds &prompt);
     // Returns a request for text; the members after `deadline` are 0.
@@ -125,15 +119,10 @@ private:
                const std::vector<std::string> &echoes);
     uint64_t cache_of(uint64_t owner, const std::string &conversation) const;
     // service_embeddings.cpp
-    void embeddings(Call &call, Json body);
-    void rerank(Call &call, Json body);
     struct EmbeddingJob;
     bool embed_piece(EmbeddingJob &job);
     void embed_later(EmbeddingJob job);
     // service_slots.cpp
-    void slots(Call &call, Json body);
-    void slot_action(Call &call, Json body);
-    void delete_snapshot(Call &call, Json body);
     void save_slot(Call &call, uint32_t slot, const std::string &name);
     void restore_slot(Call &call, uint32_t slot, const std::string &name);
     void require_snapshots(uint32_t slot) const;

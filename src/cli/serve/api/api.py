@@ -1,7 +1,7 @@
 """Writes what is made from the table of request fields (api_fields.py) and of answers (api_answers.py).
 
 usage: api.py HEADER OPENAPI DICTIONARY     the build: constants of the readers, openapi.json, words for fuzzing
-       api.py [--write]                     compares the table in docs/server.md, or writes it
+       api.py [--write]                     compares the tables in docs/server.md, or writes them
 SPDX-License-Identifier: MIT
 """
 import json
@@ -167,7 +167,7 @@ def dictionary():
     return "# Words of requests.\n" + "\n".join(quoted + [f'"{number}"' for number in NUMBERS]) + "\n"
 
 
-# ---- the table of docs/server.md ----
+# ---- the tables of docs/server.md ----
 
 def nested_groups(type):
     """(suffix, name) of the groups in a type."""
@@ -207,14 +207,23 @@ def table():
     return head + "".join("| %s | %s |\n" % (", ".join(names), rest) for rest, names in lines.items())
 
 
+def endpoints():
+    """Rows of methods and paths with their purpose."""
+    parts = (("POST", api_answers.POSTS), ("DELETE", api_answers.DELETES), ("GET", api_answers.GETS))
+    rows = [(method, path, row[1], row[3] if method == "GET" else api_answers.ERRORS) for method, rows in parts for path, row in rows.items()]
+    return "| path | purpose |\n|---|---|\n" + "".join(
+        "| %s %s | %s |\n" % (method, path, purpose if 401 in errors else purpose + " (no key)") for method, path, purpose, errors in rows)
+
+
 BEGIN, END = "<!-- Written by src/cli/serve/api/api.py --write -->\n", "<!-- end -->\n"
 
 
 def page():
-    """docs/server.md as it is, and with the table of fields."""
+    """docs/server.md as it is, and with the tables of endpoints and of fields."""
     text = DOCS.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    return text, before + BEGIN + "\n" + table() + "\n" + END + rest.split(END)[1]
+    first, *rest = text.split(BEGIN)
+    return text, first + "".join(BEGIN + "\n" + made() + "\n" + END + part.split(END)[1]
+                                 for made, part in zip((endpoints, table), rest, strict=True))
 
 
 def main():
@@ -227,7 +236,7 @@ def main():
     if now != want and "--write" in sys.argv:
         DOCS.write_text(want, encoding="utf-8")
     elif now != want:
-        sys.exit("docs/server.md differs from the table of fields: run src/cli/serve/api/api.py --write")
+        sys.exit("docs/server.md differs from the tables: run src/cli/serve/api/api.py --write")
 
 
 if __name__ == "__main__":
