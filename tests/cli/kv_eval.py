@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import time
-import unittest
 
 import tool
 from tool import MODEL, TOOL, WRAPPER, environment, run

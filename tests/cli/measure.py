@@ -6,7 +6,6 @@ import json
 import os
 import resource
 import sqlite3
-import unittest
 
 import tool
 from tool import environment, run

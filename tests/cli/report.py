@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 import collections
 import html.parser
-import json
 import math
 import os
 import random
