@@ -13,7 +13,7 @@ import sys
 import public
 
 RUN = 6  # lines
-MOST = 150  # today's number; a change that lowers it lowers this too
+MOST = 140  # today's number; a change that lowers it lowers this too
 N_PRINTED = 20
 C, SCRIPT = ("//", re.compile(r"^[ \t]*/\*.*?\*/[ \t]*$", re.M | re.S)), ("#", re.compile(r'^[ \t]*""".*?"""', re.M | re.S))
 COMMENTS = {".c": C, ".cpp": C, ".h": C, ".hpp": C, ".py": SCRIPT, ".sh": SCRIPT}

@@ -4,19 +4,10 @@
  * s(ingle). A refused file gives exit code 1 and a line STATUS OFFSET MESSAGE.
  * SPDX-License-Identifier: MIT
  */
-#include <ggufx/ggufx.h>
+#include "checked.h"
+
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-static ggufx_error error;
-
-static void check(ggufx_status status) {
-    if (status == GGUFX_OK) return;
-    printf("%s %lld %s\n", ggufx_status_name(status), (long long)error.offset, error.message);
-    exit(1);
-}
 
 static void hex(const void *data, size_t n) {
     const unsigned char *p = data;

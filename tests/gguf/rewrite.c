@@ -3,18 +3,9 @@
  * FLAGS: letters 1 (accept version 1) s(ingle), as for dump.
  * SPDX-License-Identifier: MIT
  */
-#include <ggufx/ggufx.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "checked.h"
+
 #include <string.h>
-
-static ggufx_error error;
-
-static void check(ggufx_status status) {
-    if (status == GGUFX_OK) return;
-    printf("%s %lld %s\n", ggufx_status_name(status), (long long)error.offset, error.message);
-    exit(1);
-}
 
 int main(int argc, char **argv) {
     ggufx_runtime *rt = NULL;

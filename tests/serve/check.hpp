@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 
 inline int g_checks = 0;
 
@@ -15,3 +16,11 @@ inline void check(bool ok, const char *what, int line) {
     std::exit(1);
 }
 #define CHECK(x) check((x), #x, __LINE__)
+
+// Runs the tests in turn. Returns the exit code of the program: fewer checks than `fewest` are a
+// failure.
+inline int run_checks(std::initializer_list<void (*)()> tests, int fewest = 1) {
+    for (void (*test)() : tests) test();
+    std::printf("%d checks\n", g_checks);
+    return g_checks < fewest;
+}

@@ -176,15 +176,9 @@ void test_key_hash() {
 } // namespace
 
 int main() {
-    test_a_burst_is_no_lag();
-    test_who_reads_steadily_is_not_slow();
-    test_who_reads_nothing_is_slow();
-    test_who_waits_is_not_slow();
-    test_heads_and_ends_count();
-    test_a_cut_stream_ends_with_an_error_between_events();
-    test_comments();
-    test_a_whole_answer_is_cut_without_a_word();
-    test_key_hash();
-    std::printf("%d checks\n", g_checks);
-    return 0;
+    return run_checks({test_a_burst_is_no_lag, test_who_reads_steadily_is_not_slow,
+                       test_who_reads_nothing_is_slow, test_who_waits_is_not_slow,
+                       test_heads_and_ends_count,
+                       test_a_cut_stream_ends_with_an_error_between_events, test_comments,
+                       test_a_whole_answer_is_cut_without_a_word, test_key_hash});
 }

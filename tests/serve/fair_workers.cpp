@@ -119,10 +119,6 @@ void test_tasks_are_dropped_at_the_end() {
 } // namespace
 
 int main() {
-    test_owners_take_turns();
-    test_pieces();
-    test_one_running_task_per_owner();
-    test_a_task_that_throws_is_dropped();
-    test_tasks_are_dropped_at_the_end();
-    std::printf("%d checks\n", g_checks);
+    return run_checks({test_owners_take_turns, test_pieces, test_one_running_task_per_owner,
+                       test_a_task_that_throws_is_dropped, test_tasks_are_dropped_at_the_end});
 }

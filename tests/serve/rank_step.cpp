@@ -129,9 +129,7 @@ void strangers_are_not_believed() {
 } // namespace
 
 int main() {
-    steps_come_out_as_they_went_in();
-    one_of_many_texts_goes_in_one_message();
-    strangers_are_not_believed();
-    std::printf("%d checks\n", g_checks);
-    return g_checks > 100 ? 0 : 1;
+    return run_checks({steps_come_out_as_they_went_in, one_of_many_texts_goes_in_one_message,
+                       strangers_are_not_believed},
+                      101);
 }

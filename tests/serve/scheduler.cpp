@@ -621,32 +621,31 @@ void work_grows_with_what_is_asked() {
 } // namespace
 
 int main() {
-    texts_among_others_are_those_alone();
-    a_conversation_that_goes_on_takes_its_beginning();
-    beginnings_are_not_shared_between_owners_unless_asked();
-    a_prompt_is_read_once_for_many();
-    a_copy_that_has_no_memory_is_computed();
-    a_long_prompt_does_not_stop_others();
-    owners_take_turns();
-    who_leaves_frees_the_place_at_the_next_step();
-    a_fault_of_one_is_nobody_elses();
-    without_memory_free_places_give_theirs();
-    stop_ends_all();
-    hashes_decide_nothing();
-    beginnings_of_ended_texts_are_kept();
-    a_text_that_gave_its_place_back_goes_on();
-    who_waits_long_gets_a_place_of_one_with_many();
-    a_wait_is_no_longer_than_the_work_that_is_lost();
-    long_prompts_are_cut_while_owners_share();
-    owners_get_as_many_tokens();
-    scores_are_those_of_every_token();
-    who_is_late_ends();
-    a_refused_snapshot_leaves_index_and_session_alike();
-    a_fault_at_any_point_of_a_restore_is_harmless();
-    tokens_that_the_session_lost_are_computed();
-    a_fault_at_any_point_ends_one_request();
-    without_memory_for_a_request_the_others_go_on();
-    work_grows_with_what_is_asked();
-    std::printf("%d checks\n", g_checks);
-    return g_checks > 100 ? 0 : 1;
+    return run_checks({texts_among_others_are_those_alone,
+                       a_conversation_that_goes_on_takes_its_beginning,
+                       beginnings_are_not_shared_between_owners_unless_asked,
+                       a_prompt_is_read_once_for_many,
+                       a_copy_that_has_no_memory_is_computed,
+                       a_long_prompt_does_not_stop_others,
+                       owners_take_turns,
+                       who_leaves_frees_the_place_at_the_next_step,
+                       a_fault_of_one_is_nobody_elses,
+                       without_memory_free_places_give_theirs,
+                       stop_ends_all,
+                       hashes_decide_nothing,
+                       beginnings_of_ended_texts_are_kept,
+                       a_text_that_gave_its_place_back_goes_on,
+                       who_waits_long_gets_a_place_of_one_with_many,
+                       a_wait_is_no_longer_than_the_work_that_is_lost,
+                       long_prompts_are_cut_while_owners_share,
+                       owners_get_as_many_tokens,
+                       scores_are_those_of_every_token,
+                       who_is_late_ends,
+                       a_refused_snapshot_leaves_index_and_session_alike,
+                       a_fault_at_any_point_of_a_restore_is_harmless,
+                       tokens_that_the_session_lost_are_computed,
+                       a_fault_at_any_point_ends_one_request,
+                       without_memory_for_a_request_the_others_go_on,
+                       work_grows_with_what_is_asked},
+                      101);
 }
