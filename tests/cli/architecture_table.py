@@ -3,7 +3,7 @@
 import os
 import re
 
-ARCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "model", "arch")
+ARCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "graph", "arch")
 ACTS = {"silu": "silu", "gelu": "gelu", "relu2": "relu^2", "swiglu_oai": "clamped"}
 
 
