@@ -11,6 +11,7 @@ extern "C" {
 #include <string.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 namespace fs = std::filesystem;
