@@ -7,7 +7,7 @@ namespace ggufx::chat {
 namespace {
 
 constexpr unsigned kDeepestReference = 16; // nesting of references and applicators
-constexpr unsigned kMostSchemas = 4096; // maximum per query
+constexpr unsigned kMostSchemas = 4096;    // maximum per query
 
 unsigned type_named(std::string_view name) {
     static constexpr struct {
