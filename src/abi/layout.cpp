@@ -48,14 +48,12 @@ static_assert(GGUFX_NONE == ggufx::kNone);
 
 // Other values with an internal mirror.
 #define SAME(code, internal) static_assert(uint64_t(code) == uint64_t(internal), #code);
-SAME(GGUFX_CPU_AVX2, ggufx::cpu::avx2)
-SAME(GGUFX_CPU_AVXVNNI, ggufx::cpu::avxvnni)
-SAME(GGUFX_CPU_AVX512, ggufx::cpu::avx512)
-SAME(GGUFX_CPU_AVX512VBMI, ggufx::cpu::avx512vbmi)
-SAME(GGUFX_CPU_AVX512BITALG, ggufx::cpu::avx512bitalg)
-SAME(GGUFX_CPU_NEON, ggufx::cpu::neon)
-SAME(GGUFX_CPU_NEON_DOT, ggufx::cpu::neon_dot)
-SAME(GGUFX_CPU_NEON_I8MM, ggufx::cpu::neon_i8mm)
+#define GGUFX_FEATURE(name, constant, bit) SAME(GGUFX_CPU_##constant, bit)
+#include "base/cpu_features.def"
+#undef GGUFX_FEATURE
+#define GGUFX_INSTRUCTION_SET(name, constant, value) SAME(GGUFX_ISA_##constant, value)
+#include "kernels/sets.def"
+#undef GGUFX_INSTRUCTION_SET
 SAME(GGUFX_LOG_ERROR, ggufx::LogLevel::error)
 SAME(GGUFX_LOG_DEBUG, ggufx::LogLevel::debug)
 SAME(GGUFX_VALUE_U8, ggufx::gguf::ValueType::u8)

@@ -8,14 +8,9 @@ namespace ggufx::cpu {
 
 // Bits as GGUFX_CPU_* in include/ggufx/base.h.
 enum : uint64_t {
-    avx2 = 1, // with FMA and F16C
-    avxvnni = 2,
-    avx512 = 4, // F, BW, VL, DQ and VNNI, enabled by the operating system
-    avx512vbmi = 8,
-    avx512bitalg = 16,
-    neon = 0x10000,
-    neon_dot = 0x20000,
-    neon_i8mm = 0x40000,
+#define GGUFX_FEATURE(name, constant, bit) name = bit,
+#include "base/cpu_features.def"
+#undef GGUFX_FEATURE
 };
 
 uint64_t features();          // cached in one atomic word; detection is idempotent

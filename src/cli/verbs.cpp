@@ -2,10 +2,20 @@
 // SPDX-License-Identifier: MIT
 #include "verbs.hpp"
 
+#include "common/api.hpp"
+
 #include <algorithm>
 #include <iterator>
 
 namespace ggufx::cli {
+
+// Returns "best, scalar, ... or neon_i8mm".
+static std::string isa_names() {
+    std::string text = kIsaNames[0].name;
+    for (size_t i = 1; i < kIsaNames.size(); i++)
+        text += (i + 1 < kIsaNames.size() ? ", " : " or ") + std::string(kIsaNames[i].name);
+    return text;
+}
 
 static void add_common_options(Command app, Globals &globals) {
     app.flag("--json", globals.json, "print JSON (\"schema\": 1)");
@@ -16,8 +26,8 @@ static void add_common_options(Command app, Globals &globals) {
         .list()
         .between(0, 4096);
     app.option("--isa", globals.isa,
-               "instruction set: best, scalar, avx2, avxvnni, avx512, neon, neon_dot or neon_i8mm; "
-               "bench also takes all, or a list (default best)")
+               "instruction set: " + isa_names() +
+                   "; bench also takes all, or a list (default best)")
         .value("ISA");
     app.flag("--force", globals.force, "replace existing output files");
     app.flag("-q,--quiet", globals.quiet, "no progress and no remarks on stderr");

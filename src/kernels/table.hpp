@@ -21,13 +21,9 @@ namespace ggufx::kernels {
 // Values of GGUFX_ISA_* in include/ggufx/base.h.
 enum class Isa : int32_t {
     none = 0,
-    scalar = 1,
-    avx2 = 2,
-    avxvnni = 3,
-    avx512 = 4,
-    neon = 16,
-    neon_dot = 17,
-    neon_i8mm = 18,
+#define GGUFX_INSTRUCTION_SET(name, constant, value) name = value,
+#include "kernels/sets.def"
+#undef GGUFX_INSTRUCTION_SET
 };
 
 // Rows of blocks of one type, at any alignment: row r starts at data + r * stride. Nothing past the

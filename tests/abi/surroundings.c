@@ -6,6 +6,7 @@
  * usage: surroundings CASE MODEL [WORD...]
  * SPDX-License-Identifier: MIT
  */
+#include "../instruction_sets.h"
 #include "exercise.h"
 #include "fp_mode.h"
 #include "test_step.h"
@@ -74,18 +75,15 @@ static ggufx_status reversed(void *user, uint32_t n_tasks, void (*task)(void *, 
 static const uint64_t kResults = 0x85245b12ff3302f7ull;
 
 static void test_results_do_not_depend_on_isa_threads_or_executor(void) {
-    static const int32_t kIsas[] = {GGUFX_ISA_SCALAR,   GGUFX_ISA_AVX2, GGUFX_ISA_AVXVNNI,
-                                    GGUFX_ISA_AVX512,   GGUFX_ISA_NEON, GGUFX_ISA_NEON_DOT,
-                                    GGUFX_ISA_NEON_I8MM};
     const uint64_t expected = plain_hash(EXERCISE_ALL);
     const uint64_t computed = plain_hash(EXERCISE_PRODUCTS | EXERCISE_KV | EXERCISE_MODEL);
     exercise e;
     printf("hash of the results: 0x%016llx\n", (unsigned long long)computed);
     MUST(computed == kResults);
     exercise_init(&e, &kApi, model_path);
-    for (size_t i = 0; i < sizeof kIsas / sizeof *kIsas; i++) {
+    for (size_t i = 0; i < kInstructionSetCount; i++) {
         ggufx_runtime *rt = NULL;
-        e.options.isa = kIsas[i];
+        e.options.isa = kInstructionSets[i];
         if (ggufx_runtime_create(&rt, &e.options, NULL) != GGUFX_OK) continue; /* unsupported */
         ggufx_runtime_destroy(rt);
         MUST(run(&e) == expected);

@@ -39,13 +39,9 @@ Machines machines() {
         auto machine = std::make_unique<Machine>(name, isa, threads, workers);
         if (machine->runtime) all.push_back(std::move(machine));
     };
-    add("scalar", GGUFX_ISA_SCALAR, 1, 0);
-    add("AVX2", GGUFX_ISA_AVX2, 1, 0);
-    add("AVX-VNNI", GGUFX_ISA_AVXVNNI, 1, 0);
-    add("AVX-512", GGUFX_ISA_AVX512, 1, 0);
-    add("NEON", GGUFX_ISA_NEON, 1, 0);
-    add("NEON with dot products", GGUFX_ISA_NEON_DOT, 1, 0);
-    add("NEON with int8 matrices", GGUFX_ISA_NEON_I8MM, 1, 0);
+#define GGUFX_INSTRUCTION_SET(name, constant, value) add(#name, GGUFX_ISA_##constant, 1, 0);
+#include "../../src/kernels/sets.def"
+#undef GGUFX_INSTRUCTION_SET
     add("1 thread", GGUFX_ISA_BEST, 1, 0);
     add("2 threads", GGUFX_ISA_BEST, 2, 0);
     add("3 workers", GGUFX_ISA_BEST, 0, 3);

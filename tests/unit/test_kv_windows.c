@@ -5,6 +5,7 @@
  * usage: test_kv_windows [OPERATIONS]; default 3000
  * SPDX-License-Identifier: MIT
  */
+#include "../instruction_sets.h"
 #include "kv_bytes.h"
 #include "kv_expect.h"
 #include "kv_types.h"
@@ -115,15 +116,12 @@ static ggufx_runtime *runtime_of(int32_t isa) {
 
 static void test_every_instruction_set_gives_the_same_bits(void **state) {
     (void)state;
-    static const int32_t sets[] = {GGUFX_ISA_SCALAR,   GGUFX_ISA_AVX2, GGUFX_ISA_AVXVNNI,
-                                   GGUFX_ISA_AVX512,   GGUFX_ISA_NEON, GGUFX_ISA_NEON_DOT,
-                                   GGUFX_ISA_NEON_I8MM};
     static uint64_t want[kTypeCount];
     static answer a;
     enum { kTokens = 333 };
     float *x = kv_random(kTokens * kRow, 3), *q = kv_random(kTokens * kQuery, 4);
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-        ggufx_runtime *rt = runtime_of(sets[i]);
+    for (size_t i = 0; i < kInstructionSetCount; i++) {
+        ggufx_runtime *rt = runtime_of(kInstructionSets[i]);
         for (size_t t = 0; rt && t < kTypeCount; t++) {
             ggufx_kv *kv = make_cache(rt, kTypes[t], 100, 1, 0);
             assert_int_equal(append(kv, 0, kTokens, NULL, x), GGUFX_OK);

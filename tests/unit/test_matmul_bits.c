@@ -3,6 +3,7 @@
  * sets, workspace or the caller's floating-point mode.
  * SPDX-License-Identifier: MIT
  */
+#include "../instruction_sets.h"
 #include "matmul_fixture.h"
 #include "ok.h"
 #include "test_step.h"
@@ -223,15 +224,12 @@ static void test_many_columns_row_by_row_do_not_depend_on_the_executor(void **st
 static void test_bits_do_not_depend_on_the_instruction_set(void **state) {
     (void)state;
     enum { rows = 70, cols = 768, n = 4 };
-    const int32_t sets[] = {GGUFX_ISA_AVX2, GGUFX_ISA_AVXVNNI,  GGUFX_ISA_AVX512,
-                            GGUFX_ISA_NEON, GGUFX_ISA_NEON_DOT, GGUFX_ISA_NEON_I8MM,
-                            GGUFX_ISA_BEST};
     float *x = random_values(n * cols, 6);
     ggufx_runtime *scalar = make_runtime(GGUFX_ISA_SCALAR, 1);
-    for (size_t s = 0; s < sizeof sets / sizeof sets[0]; s++) {
+    for (size_t s = 1; s < kInstructionSetCount; s++) { /* after scalar */
         ggufx_runtime_options options = {.struct_size = sizeof options};
         ggufx_runtime *rt = NULL;
-        options.isa = sets[s];
+        options.isa = kInstructionSets[s];
         if (ggufx_runtime_create(&rt, &options, NULL) != GGUFX_OK) continue; /* unsupported */
         for (size_t t = 0; t < N_PRODUCT_TYPES; t += test_step_sanitized()) {
             matrix m = random_matrix(product_types[t], rows, cols, 0);

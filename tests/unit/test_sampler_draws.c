@@ -3,6 +3,7 @@
  * samplers.
  * SPDX-License-Identifier: MIT
  */
+#include "../instruction_sets.h"
 #include "chain_fixture.h"
 
 #include <math.h>
@@ -149,23 +150,21 @@ static uint64_t filter_bits_of(fixture *f) {
 
 /* Asserts the hash on each instruction set of this machine. */
 static void assert_bits(uint64_t (*bits_of_all)(fixture *), uint64_t expected) {
-    static const int32_t sets[] = {GGUFX_ISA_SCALAR,   GGUFX_ISA_AVX2, GGUFX_ISA_AVXVNNI,
-                                   GGUFX_ISA_AVX512,   GGUFX_ISA_NEON, GGUFX_ISA_NEON_DOT,
-                                   GGUFX_ISA_NEON_I8MM};
     const uint16_t one = 1;
     int n = 0;
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+    for (size_t i = 0; i < kInstructionSetCount; i++) {
         fixture f;
         ggufx_runtime *own = NULL, *before;
         ggufx_runtime_options options = {.struct_size = sizeof options};
-        options.isa = sets[i];
+        options.isa = kInstructionSets[i];
         if (ggufx_runtime_create(&own, &options, NULL) != GGUFX_OK) continue;
         begin(&f, NULL);
         before = f.rt;
         f.rt = own;
         const uint64_t hash = bits_of_all(&f);
         f.rt = before;
-        print_message("instruction set %d: %016llx\n", sets[i], (unsigned long long)hash);
+        print_message("instruction set %d: %016llx\n", kInstructionSets[i],
+                      (unsigned long long)hash);
         if (*(const uint8_t *)&one) assert_true(hash == expected); /* little-endian bytes */
         ggufx_runtime_destroy(own);
         end(&f);

@@ -16,10 +16,11 @@
 
 namespace ggufx::cli {
 
-const IsaName kIsaNames[8] = {
-    {"best", GGUFX_ISA_BEST},         {"scalar", GGUFX_ISA_SCALAR},       {"avx2", GGUFX_ISA_AVX2},
-    {"avxvnni", GGUFX_ISA_AVXVNNI},   {"avx512", GGUFX_ISA_AVX512},       {"neon", GGUFX_ISA_NEON},
-    {"neon_dot", GGUFX_ISA_NEON_DOT}, {"neon_i8mm", GGUFX_ISA_NEON_I8MM},
+const std::vector<IsaName> kIsaNames = {
+    {"best", GGUFX_ISA_BEST},
+#define GGUFX_INSTRUCTION_SET(name, constant, value) {#name, GGUFX_ISA_##constant},
+#include "kernels/sets.def"
+#undef GGUFX_INSTRUCTION_SET
 };
 
 std::vector<std::string> chat_formats() {

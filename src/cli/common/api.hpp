@@ -83,7 +83,7 @@ struct IsaName {
     const char *name;
     int32_t isa;
 };
-extern const IsaName kIsaNames[8]; // "best" first
+extern const std::vector<IsaName> kIsaNames; // "best" first
 int32_t isa_from_name(const std::string &name);
 
 // Creates a runtime with the common options; `isa` overrides --isa if it is not negative.

@@ -13,14 +13,9 @@ static std::vector<std::string> feature_names(uint64_t features) {
         uint64_t bit;
         const char *name;
     } kFeatures[] = {
-        {GGUFX_CPU_AVX2, "avx2"},
-        {GGUFX_CPU_AVXVNNI, "avxvnni"},
-        {GGUFX_CPU_AVX512, "avx512"},
-        {GGUFX_CPU_AVX512VBMI, "avx512vbmi"},
-        {GGUFX_CPU_AVX512BITALG, "avx512bitalg"},
-        {GGUFX_CPU_NEON, "neon"},
-        {GGUFX_CPU_NEON_DOT, "neon_dot"},
-        {GGUFX_CPU_NEON_I8MM, "neon_i8mm"},
+#define GGUFX_FEATURE(name, constant, bit) {GGUFX_CPU_##constant, #name},
+#include "base/cpu_features.def"
+#undef GGUFX_FEATURE
     };
     std::vector<std::string> names;
     for (const auto &feature : kFeatures) {
