@@ -180,8 +180,7 @@ func (r *Runtime) EmbedderEstimate(file *File, options *EmbedOptions) (uint64, e
 	return uint64(*out), nil
 }
 
-// Estimate estimates the memory of a model, as stored or under a quantization mix
-// (EstimateHasFileType).
+// Estimate estimates the memory of a model, as stored or under a quantization mix (FileType).
 //
 // The file may be opened for metadata only, and may consist of its header alone. options may be nil;
 //
@@ -220,8 +219,8 @@ func (r *Runtime) Estimate(file *File, options *EstimateOptions) (EstimateFacts,
 // combinations of:
 //
 //   - Weights: the file as it is, and every mix that needs no imatrix or has one. Mixes are tried if
-//     the file has no quantized tensor or the job allows requantization. With EstimateHasFileType
-//     only FileType is tried.
+//     the file has no quantized tensor or the job allows requantization. If FileType is given, only
+//     this mix is tried.
 //   - KV cache types: a ladder from F16 down. If TypeK or TypeV is given, only these are tried.
 //
 // facts.loss is the expected KL divergence from the file as it is with an F32 cache, in nats per

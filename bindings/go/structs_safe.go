@@ -457,7 +457,8 @@ func embedderFactsOf(from *C.ggufx_embedder_facts) (to EmbedderFacts) {
 type EstimateOptions struct {
 	// EstimateHas*, _IMATRIX, _LAYERS
 	Flags EstimateFlags
-	// Quantization mix, as in Runtime.NewQuantizer
+	// Quantization mix, as in Runtime.NewQuantizer; 0 without EstimateHasFileType = the tensors stay
+	// as they are.
 	FileType uint32
 	// Tokens of each session; 0 = as Model.NewSession
 	Context uint32

@@ -21,7 +21,7 @@ extern "C" {
 /* Flags of an estimate: _FITS, _NEEDS_IMATRIX and _UNSUPPORTED of its result, the others of its
  * options. */
 typedef uint32_t ggufx_estimate_flags;
-#define GGUFX_ESTIMATE_HAS_FILE_TYPE 1u /* use file_type; otherwise the tensors stay as they are */
+#define GGUFX_ESTIMATE_HAS_FILE_TYPE 1u /* file_type counts even if it is 0 */
 #define GGUFX_ESTIMATE_IMATRIX 2u       /* assume an imatrix with an entry for every tensor */
 #define GGUFX_ESTIMATE_LAYERS 32u       /* pipeline parallelism, as with GGUFX_GROUP_PIPELINE */
 #define GGUFX_ESTIMATE_FITS 4u          /* total_bytes <= memory_bytes, or there is no limit */
@@ -36,11 +36,13 @@ typedef uint32_t ggufx_estimate_flags;
 typedef struct ggufx_estimate_options {
     uint32_t struct_size;
     ggufx_estimate_flags flags; /* GGUFX_ESTIMATE_HAS_*, _IMATRIX, _LAYERS */
-    uint32_t file_type;         /* quantization mix, as in ggufx_quantizer_create */
-    uint32_t n_context;         /* tokens of each session; 0 = as ggufx_session_create */
-    uint32_t n_batch;           /* tokens computed at once; 0 = 512 */
-    uint32_t n_sessions;        /* number of sessions in parallel; 0 = 1 */
-    ggufx_type type_k;          /* type of the keys; 0 without GGUFX_ESTIMATE_HAS_TYPE_K = F16 */
+    /* Quantization mix, as in ggufx_quantizer_create; 0 without GGUFX_ESTIMATE_HAS_FILE_TYPE = the
+     * tensors stay as they are. */
+    uint32_t file_type;
+    uint32_t n_context;  /* tokens of each session; 0 = as ggufx_session_create */
+    uint32_t n_batch;    /* tokens computed at once; 0 = 512 */
+    uint32_t n_sessions; /* number of sessions in parallel; 0 = 1 */
+    ggufx_type type_k;   /* type of the keys; 0 without GGUFX_ESTIMATE_HAS_TYPE_K = F16 */
     /* Type of the values; 0 without GGUFX_ESTIMATE_HAS_TYPE_V = F16. ggufx_recommend chooses both
      * types if neither is given. */
     ggufx_type type_v;
@@ -118,8 +120,7 @@ typedef struct ggufx_estimate_facts {
 } ggufx_estimate_facts;
 
 /*
- * Estimates the memory of a model, as stored or under a quantization mix
- * (GGUFX_ESTIMATE_HAS_FILE_TYPE).
+ * Estimates the memory of a model, as stored or under a quantization mix (file_type).
  *
  * The file may be opened for metadata only, and may consist of its header alone. options may be
  * NULL; out->struct_size must be set.
@@ -153,8 +154,8 @@ GGUFX_API ggufx_status ggufx_estimate(ggufx_estimate_facts *out, const ggufx_run
  * combinations of:
  *
  * - Weights: the file as it is, and every mix that needs no imatrix or has one. Mixes are tried if
- *   the file has no quantized tensor or the job allows requantization. With
- *   GGUFX_ESTIMATE_HAS_FILE_TYPE only file_type is tried.
+ *   the file has no quantized tensor or the job allows requantization. If file_type is given, only
+ *   this mix is tried.
  * - KV cache types: a ladder from F16 down. If type_k or type_v is given, only these are tried.
  *
  * facts.loss is the expected KL divergence from the file as it is with an F32 cache, in nats per

@@ -42,7 +42,8 @@ model::EstimateOptions import_estimate(const ggufx_estimate_options *options,
             "ggufx_estimate_options.bandwidth must be bytes per second, or 0");
     const auto job = import_options(in.quantizer, kJobFlags, "ggufx_quantizer_options");
     model::EstimateOptions out;
-    if (in.flags & GGUFX_ESTIMATE_HAS_FILE_TYPE) out.file_type = recipe_of(in.file_type);
+    if (in.file_type || in.flags & GGUFX_ESTIMATE_HAS_FILE_TYPE)
+        out.file_type = recipe_of(in.file_type);
     out.plan = import_plan(job, nullptr);
     out.plan.assume_imatrix = (in.flags & GGUFX_ESTIMATE_IMATRIX) && !job.imatrix;
     if (job.imatrix_name) out.imatrix_name = job.imatrix_name;

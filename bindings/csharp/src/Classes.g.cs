@@ -151,7 +151,7 @@ namespace Ggufx
             return resultNative;
         }
 
-        /// <summary>Estimates the memory of a model, as stored or under a quantization mix (EstimateFlags.HasFileType).</summary>
+        /// <summary>Estimates the memory of a model, as stored or under a quantization mix (FileType).</summary>
         /// <exception cref="GgufxException">Argument, Memory, Limit, Type, Unsupported, Mismatch, ValueType, Value, Shape,
         /// Overflow, Split, Hyperparameter, Missing.</exception>
         /// <remarks>
@@ -187,7 +187,7 @@ namespace Ggufx
         /// <para>They must fit with Context tokens; 0 is the default of Session. Candidates are combinations of:</para>
         /// <list type="bullet">
         /// <item>Weights: the file as it is, and every mix that needs no imatrix or has one. Mixes are tried if the file has no
-        /// quantized tensor or the job allows requantization. With EstimateFlags.HasFileType only FileType is tried.</item>
+        /// quantized tensor or the job allows requantization. If FileType is given, only this mix is tried.</item>
         /// <item>KV cache types: a ladder from F16 down. If TypeK or TypeV is given, only these are tried.</item>
         /// </list>
         /// <para>facts.loss is the expected KL divergence from the file as it is with an F32 cache, in nats per token. It is the

@@ -364,7 +364,7 @@ namespace Ggufx
     {
         /// <summary>No flag.</summary>
         None = 0,
-        /// <summary>Use FileType; otherwise the tensors stay as they are.</summary>
+        /// <summary>FileType counts even if it is 0.</summary>
         HasFileType = 1,
         /// <summary>Assume an imatrix with an entry for every tensor.</summary>
         Imatrix = 2,

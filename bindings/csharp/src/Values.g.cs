@@ -620,7 +620,8 @@ namespace Ggufx
     {
         /// <summary>EstimateFlags, _IMATRIX, _LAYERS.</summary>
         public EstimateFlags Flags { get; set; }
-        /// <summary>Quantization mix, as in Quantizer.</summary>
+        /// <summary>Quantization mix, as in Quantizer; 0 without EstimateFlags.HasFileType = the tensors stay as they
+        /// are.</summary>
         public uint? FileType { get; set; }
         /// <summary>Tokens of each session; 0 = as Session.</summary>
         public uint Context { get; set; }

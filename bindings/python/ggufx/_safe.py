@@ -375,7 +375,9 @@ class EstimateOptions:
     """Options of an estimate. All zero means default."""
 
     file_type: int | None = None
-    """Quantization mix, as in Quantizer."""
+    """Quantization mix, as in Quantizer; 0 without EstimateFlags.HAS_FILE_TYPE = the
+    tensors stay as they are.
+    """
     n_context: int = 0
     """Tokens of each session; 0 = as Session."""
     n_batch: int = 0
@@ -2419,8 +2421,7 @@ class Runtime(Object):
             n_context_total: int = 0, n_checkpoints: int = 0, n_sequences: int = 0,
             adapters: Sequence[File] | None = None, device_memory_bytes: int = 0, weights: Ints | None = None,
             n_ranks: int = 0, rank: int = 0, flags: int = 0) -> EstimateFacts:
-        """Estimates the memory of a model, as stored or under a quantization mix
-        (EstimateFlags.HAS_FILE_TYPE).
+        """Estimates the memory of a model, as stored or under a quantization mix (file_type).
 
         The file may be opened for metadata only, and may consist of its header alone. options may be
         None;
@@ -2458,8 +2459,8 @@ class Runtime(Object):
         combinations of:
 
         - Weights: the file as it is, and every mix that needs no imatrix or has one. Mixes are tried if
-          the file has no quantized tensor or the job allows requantization. With
-          EstimateFlags.HAS_FILE_TYPE only file_type is tried.
+          the file has no quantized tensor or the job allows requantization. If file_type is given, only
+          this mix is tried.
         - KV cache types: a ladder from F16 down. If type_k or type_v is given, only these are tried.
 
         facts.loss is the expected KL divergence from the file as it is with an F32 cache, in nats per

@@ -113,6 +113,7 @@ static std::optional<ggufx_estimate_facts> best_of(const ggufx_runtime *rt, cons
 static bool takes_heads(const ggufx_runtime *rt, const ggufx_file *file,
                         ggufx_estimate_options options) {
     options.flags &= ~GGUFX_ESTIMATE_HAS_FILE_TYPE;
+    options.file_type = 0;
     ggufx_estimate_facts facts = {};
     facts.struct_size = sizeof facts;
     return ggufx_estimate(&facts, rt, file, &options, nullptr) != GGUFX_E_ARGUMENT;

@@ -44,6 +44,7 @@ const Link *find_link(const std::string &name) {
 
 Nodes nodes_of(const ggufx_runtime *rt, const ggufx_file *file, ggufx_estimate_options options) {
     options.flags &= ~GGUFX_ESTIMATE_HAS_FILE_TYPE;
+    options.file_type = 0;
     Nodes nodes;
     uint64_t most = 0, received = 0;
     for (options.rank = 0; options.rank < options.n_ranks; options.rank++) {

@@ -158,8 +158,7 @@ impl Runtime {
         Ok(out)
     }
 
-    /// Estimates the memory of a model, as stored or under a quantization mix
-    /// ([`EstimateFlags::HAS_FILE_TYPE`]).
+    /// Estimates the memory of a model, as stored or under a quantization mix (`file_type`).
     ///
     /// The file may be opened for metadata only, and may consist of its header alone. options may
     /// be `None`;
@@ -192,8 +191,8 @@ impl Runtime {
     /// combinations of:
     ///
     /// - Weights: the file as it is, and every mix that needs no imatrix or has one. Mixes are
-    ///   tried if the file has no quantized tensor or the job allows requantization. With
-    ///   [`EstimateFlags::HAS_FILE_TYPE`] only `file_type` is tried.
+    ///   tried if the file has no quantized tensor or the job allows requantization. If `file_type`
+    ///   is given, only this mix is tried.
     /// - KV cache types: a ladder from F16 down. If `type_k` or `type_v` is given, only these are
     ///   tried.
     ///

@@ -327,7 +327,8 @@ impl EstimateFacts {
 pub struct EstimateOptions<'a> {
     /// [`EstimateFlags`], _IMATRIX, _LAYERS
     pub flags: EstimateFlags,
-    /// Quantization mix, as in [`Quantizer::new`]
+    /// Quantization mix, as in [`Quantizer::new`]; 0 without [`EstimateFlags::HAS_FILE_TYPE`] = the
+    /// tensors stay as they are.
     pub file_type: Option<u32>,
     /// Tokens of each session; 0 = as `Session::new`
     pub n_context: u32,
