@@ -4,6 +4,7 @@
 #include "chat/json.hpp"
 
 #include <charconv>
+#include <math.h>
 
 namespace ggufx::chat {
 
@@ -21,14 +22,15 @@ const List *list_of(const Value *value) {
     return value && value->is(Kind::list) ? value->list : nullptr;
 }
 
-// Returns a length that is written as a natural number.
+// Returns a length that is written as a natural number, UINT64_MAX for other values.
 uint64_t length_of(const Value &value) {
-    uint64_t out = 0;
     if (!value.is(Kind::written)) return UINT64_MAX;
     const std::string_view digits = value.text->view();
-    const char *const end = digits.data() + digits.size();
-    const auto [last, error] = std::from_chars(digits.data(), end, out);
-    return error == std::errc() && last == end ? out : UINT64_MAX;
+    double out = 0; // 2, 2.0 and 2e0 are the same integer
+    const auto [last, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
+    const bool is_length = error == std::errc() && out >= 0 && out < 0x1p53 && out == trunc(out);
+    return is_length && last == digits.data() + digits.size() ? static_cast<uint64_t>(out)
+                                                              : UINT64_MAX;
 }
 
 // Returns the list with the one value.

@@ -125,11 +125,11 @@ class Scripted(Served):
         for script in (["Rome", "\n<", "/para", "meter>"], ["Ro", "me</", "param", "eter>"], ["Rome\n", "</par", "ameter>"]):
             model = self.path("script.gguf", scripted_model(script, FORMS["tagged"]["template"]))
             server = self.serve(model=model)
-            for most in (2, 4, 5, 6, 10, 17, 100):
+            for most in (2, 2.0, 4, 5, 6, 10, 17, 1e2): # JSON Schema counts 2.0 as an integer
                 tools = [{"type": "function", "function": {"name": "f", "parameters": {
                     "type": "object", "properties": {"city": {"type": "string", "maxLength": most}}, "required": ["city"]}}}]
                 choice = self.answer(server, tools=tools, tool_choice="required", max_tokens=300)
-                self.assertEqual(found(choice["message"])[2], [("f", {"city": "Rome"[:most]})], (script, most))
+                self.assertEqual(found(choice["message"])[2], [("f", {"city": "Rome"[:int(most)]})], (script, most))
 
 
 if __name__ == "__main__":
