@@ -16,7 +16,6 @@ struct TensorRows {
 // Returns row ranges by tensor, in order, disjoint and not adjacent: rows of weights that
 // operations read, and all rows where read_whole [tensors] is set. An unused tensor keeps its first
 // row, since a tensor cannot have none. Throws std::bad_alloc.
-// one without rows is none. Throws std::bad_alloc.
 Vector<TensorRows> rows_of_rank(const Graph &graph, const gguf::File &file,
                                 const Vector<uint8_t> &read_whole);
 

@@ -15,8 +15,8 @@ struct Outline {
 };
 
 // Reads the outline; with `ranks`, of one rank's part. Throws Error: the errors of
-// build_rank_graph
-// without data; shape (no vocabulary); unsupported (a rank of a model without a graph).
+// build_rank_graph without data; shape (no vocabulary); unsupported (a rank of a model without a
+// graph).
 Outline read_outline(const gguf::File &file, const RankOptions &ranks = {});
 
 } // namespace ggufx::model
