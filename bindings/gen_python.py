@@ -52,10 +52,36 @@ OF_MODEL = '''
         session: Any = CLASSES["ggufx_session"]
         return {made}.prompt(prompt, progress=progress)
 
+    async def agenerate({options}) -> AsyncIteration[Event, None]:
+        """As generate, for asyncio: a thread computes each token. A cancelled task waits for the token under way."""
+        events = await _ended(self.generate, {given})
+        try:
+            while (event := await _ended(next, events, None)) is not None:
+                yield event
+        finally:
+            events.close()
+
     def complete({options}) -> str:
         """The answer that generate gives, as one text."""
         events = self.generate({given})
         return "".join(event.text for event in events if event.kind == EventKind.TEXT)
+'''
+# Awaits a thread's call to its end: an iterator that is still running cannot be closed.
+ENDED = '''
+
+async def _ended(call: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    import asyncio  # takes longer than the whole package
+
+    task, cancelled = asyncio.ensure_future(asyncio.to_thread(call, *args, **options)), None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        task.exception()  # is seen
+        raise cancelled
+    return task.result()
 '''
 
 
@@ -94,7 +120,7 @@ class Writer(Calls):
             line = line.format(options=options, given=f"prompt, {given}, progress=progress",
                                made=f"Generator(session(self), {given})")
             bare = line.lstrip()
-            text += wrap(bare, line[: len(line) - len(bare)], "        " if bare.startswith("def") else "    ")
+            text += wrap(bare, line[: len(line) - len(bare)], "        " if bare.startswith(("def", "async")) else "    ")
         return text
 
     def safe(self):
@@ -118,7 +144,7 @@ class Writer(Calls):
         ctypes = sorted(n for n in ("POINTER", "byref", "cast", "sizeof", "string_at", "c_void_p", "c_size_t", "c_double",
                                     "c_float", "c_int32", "c_int64", "c_uint32", "c_uint64")
                         if re.search(rf"\b{n}\b", body))
-        typing = sorted(n for n in ("Any", "Callable", "Generator as Iteration", "Mapping", "Sequence") if re.search(rf"\b{n.split()[-1]}\b", body))
+        typing = sorted(n for n in ("Any", "Callable", "Generator as Iteration", "Mapping", "Sequence", "AsyncGenerator as AsyncIteration") if re.search(rf"\b{n.split()[-1]}\b", body + ENDED))
         pairs = "" if "_pairs(" not in body else (
             "\n\ndef _pairs(kind: Callable[[Any, Any], Any], of: Mapping[str, object] | None) -> list[Any] | None:\n"
             "    return None if of is None else [kind(key, written(value)) for key, value in of.items()]\n")
@@ -126,8 +152,8 @@ class Writer(Calls):
             imports = imports.replace("from ._facts import (", "from ._facts import (written, ")
         return (NOTE + '"""The plain part of the package: see bindings/gen_python.py."""\n'
                 "from __future__ import annotations\n\n" + wrap(f"from ctypes import ({', '.join(ctypes)})", "") +
-                f"from dataclasses import dataclass\nfrom typing import {', '.join(typing)}\n\nfrom . import _raw\n" +
-                imports + f"\n__all__ = [\n{every}]\n\n" + body.split("\n\n@dataclass", 1)[0] + pairs +
+                "from dataclasses import dataclass\n" + wrap(f"from typing import ({', '.join(typing)})", "") + "\nfrom . import _raw\n" +
+                imports + f"\n__all__ = [\n{every}]\n\n" + body.split("\n\n@dataclass", 1)[0] + pairs + ENDED.rstrip("\n") + "\n" +
                 "\n\n@dataclass" + body.split("\n\n@dataclass", 1)[1])
 
 

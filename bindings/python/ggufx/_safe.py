@@ -6,7 +6,7 @@ from __future__ import annotations
 from ctypes import (POINTER, byref, c_double, c_float, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p,
     cast, sizeof, string_at)
 from dataclasses import dataclass
-from typing import Any, Callable, Generator as Iteration, Mapping, Sequence
+from typing import (Any, AsyncGenerator as AsyncIteration, Callable, Generator as Iteration, Mapping, Sequence)
 
 from . import _raw
 from ._buffers import (Array, Buffer, Doubles, F32, F64, Floats, I32, I64, Ints, Ints32, U32, U64, U8, address,
@@ -143,6 +143,21 @@ _CALL_4 = callback(c_int32, c_uint32, c_void_p, c_size_t)
 
 def _pairs(kind: Callable[[Any, Any], Any], of: Mapping[str, object] | None) -> list[Any] | None:
     return None if of is None else [kind(key, written(value)) for key, value in of.items()]
+
+
+async def _ended(call: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    import asyncio  # takes longer than the whole package
+
+    task, cancelled = asyncio.ensure_future(asyncio.to_thread(call, *args, **options)), None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        task.exception()  # is seen
+        raise cancelled
+    return task.result()
 
 
 @dataclass
@@ -4119,6 +4134,21 @@ class Model(Object):
         return Generator(session(self), max_tokens=max_tokens, tokenizer=tokenizer, sampler=sampler,
             grammar=grammar, chat=chat, stops=stops, draft=draft, n_logprobs=n_logprobs,
             max_reasoning=max_reasoning, flags=flags).prompt(prompt, progress=progress)
+
+    async def agenerate(self, prompt: Text | Prompt, *, max_tokens: int = 0, tokenizer: Tokenizer | None = None,
+            sampler: Sampler | None = None, grammar: Grammar | None = None, chat: ChatTemplate | None = None,
+            stops: Sequence[Text] | None = None, draft: DraftOptions | None = None, n_logprobs: int = 0,
+            max_reasoning: int | None = None, flags: int = 0,
+            progress: Progress | None = None) -> AsyncIteration[Event, None]:
+        """As generate, for asyncio: a thread computes each token. A cancelled task waits for the token under way."""
+        events = await _ended(self.generate, prompt, max_tokens=max_tokens, tokenizer=tokenizer,
+            sampler=sampler, grammar=grammar, chat=chat, stops=stops, draft=draft, n_logprobs=n_logprobs,
+            max_reasoning=max_reasoning, flags=flags, progress=progress)
+        try:
+            while (event := await _ended(next, events, None)) is not None:
+                yield event
+        finally:
+            events.close()
 
     def complete(self, prompt: Text | Prompt, *, max_tokens: int = 0, tokenizer: Tokenizer | None = None,
             sampler: Sampler | None = None, grammar: Grammar | None = None, chat: ChatTemplate | None = None,

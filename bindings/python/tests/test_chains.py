@@ -4,6 +4,7 @@ SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
+import asyncio
 import gc
 import io
 from typing import Callable
@@ -111,6 +112,28 @@ class Drafts(Case):
         ids, drafted = self.generated(DraftOptions(self.session()))
         self.assertEqual(ids, want)
         self.assertGreater(drafted, 0)
+
+    def test_asyncio_runs_while_tokens_are_computed(self) -> None:
+        model = Model(self.rt, self.demo())
+
+        async def story(n: int, texts: list[str]) -> None:
+            async for event in model.agenerate("Once upon a time", max_tokens=n):
+                texts.append(event.text)
+
+        async def both() -> tuple[list[str], list[str]]:
+            whole: list[str] = []
+            part: list[str] = []
+            task = asyncio.ensure_future(story(200, part))
+            await story(12, whole)
+            task.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await task
+            return whole, part
+
+        whole, part = asyncio.run(both())
+        self.assertEqual("".join(whole), model.complete("Once upon a time", max_tokens=12))
+        self.assertTrue(0 < len(part) < 200)  # both ran together
+        self.assertRaises(ValueError, asyncio.run, story(-1, []))
 
     def test_a_cancelled_call_changes_nothing(self) -> None:
         session, tokenizer = self.session(), Tokenizer(self.demo())
