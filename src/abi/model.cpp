@@ -41,7 +41,7 @@ struct ModelOptions {
             if (in.group) fail(Status::unsupported, {}, "ranks of a group do not use a device");
             device = in.device->device;
         }
-        options.n_placed_layers = in.n_device_layers ? in.n_device_layers : UINT32_MAX;
+        n_placed_layers = in.n_device_layers ? in.n_device_layers : UINT32_MAX;
         options.progress = import_progress(in.progress);
     }
 
@@ -49,6 +49,7 @@ struct ModelOptions {
     model::BuildOptions options;
     model::RankOptions ranks;
     Ref<device::Device> device; // null: no device
+    uint32_t n_placed_layers = 0;
 };
 
 model::SessionOptions import_session_options(const ggufx_session_options *in) {
@@ -105,7 +106,7 @@ ggufx_model *make_together(const RuntimeRef &runtime, const Ref<gguf::File> &fil
     Status status = Status::ok;
     try {
         made = make<ggufx_model>(*runtime->host, runtime, file, ranks, options.ranks,
-                                 options.options, options.device);
+                                 options.options, options.device, options.n_placed_layers);
     } catch (const Error &e) {
         failure = e.failure;
         status = static_cast<Status>(failure.status);
@@ -138,7 +139,7 @@ ggufx_model *make_model(const RuntimeRef &runtime, const Ref<gguf::File> &file, 
     options.ranks = group.rank_options();
     if (!ranks)
         return make<ggufx_model>(*runtime->host, runtime, file, nullptr, options.ranks,
-                                 options.options, options.device);
+                                 options.options, options.device, options.n_placed_layers);
     try {
         return make_together(runtime, file, ranks, options);
     } catch (...) {

@@ -53,14 +53,14 @@ struct ggufx_model {
     ggufx_model(ggufx::abi::RuntimeRef rt, const ggufx::Ref<ggufx::gguf::File> &file,
                 ggufx::abi::HostGroup *ranks, const ggufx::model::RankOptions &rank_options,
                 const ggufx::model::BuildOptions &options,
-                const ggufx::Ref<ggufx::device::Device> &device)
+                const ggufx::Ref<ggufx::device::Device> &device, uint32_t n_placed_layers)
         : runtime(std::move(rt)), there(runtime->host, device, options.progress),
           model(file, runtime->host, *runtime->engine, ranks ? &ranks->ranks() : nullptr,
-                ggufx::model::build_model_graph(*file, rank_options,
-                                                with(options, device ? &there : nullptr))),
+                placed(ggufx::model::build_model_graph(*file, rank_options, options), *file,
+                       device ? &there : nullptr, n_placed_layers)),
           group(ranks),
           n_device_layers(std::min<uint32_t>(
-              options.n_placed_layers, static_cast<uint32_t>(model.graph().layer_ends.size()))) {
+              n_placed_layers, static_cast<uint32_t>(model.graph().layer_ends.size()))) {
         if (ranks) ranks->ranks().prepare(runtime->host, model.graph());
     }
 
@@ -73,10 +73,12 @@ struct ggufx_model {
     void release(); // frees itself and then its runtime
 
 private:
-    static ggufx::model::BuildOptions with(ggufx::model::BuildOptions options,
-                                           ggufx::model::Placer *placer) {
-        options.placer = placer;
-        return options;
+    // placer null: no device.
+    static ggufx::model::ModelGraph placed(ggufx::model::ModelGraph made,
+                                           const ggufx::gguf::File &file,
+                                           ggufx::model::Placer *placer, uint32_t n_layers) {
+        if (placer) place(made.graph, file, *placer, n_layers);
+        return made;
     }
 };
 

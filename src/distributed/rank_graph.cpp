@@ -40,12 +40,12 @@ Graph build_file_graph(const gguf::File &file, const BuildOptions &options) {
 
 ModelGraph build_model_graph(const gguf::File &file, const RankOptions &ranks,
                              const BuildOptions &options) {
-    Graph graph = build_rank_graph(file, ranks, options);
+    const RankFile part(file);
+    Graph graph = build(file, part, part.check(ranks), options);
     uint64_t identity = 0;
     if (ranks.size == 1) {
         identity = identity_of(graph);
     } else { // ranks have different weights: that of the whole model
-        const RankFile part(file);
         BuildOptions of_whole = options;
         of_whole.progress = {};
         if (part.is_part()) of_whole.partial = &part;

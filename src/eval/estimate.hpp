@@ -9,6 +9,7 @@
 #include "job/plan_sums.hpp"
 #include "job/quantize.hpp"
 #include "run/embedder.hpp"
+#include "run/placement.hpp"
 #include "run/session.hpp"
 
 namespace ggufx::model {

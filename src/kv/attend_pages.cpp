@@ -149,9 +149,9 @@ private:
     uint32_t first_head_, n_heads_, lag_;
 };
 
-// Whether attend_many() can run a page: not for values in keys, and for types without such kernels. Also false for pages with another
-// shift (their queries are packed one at a time), and for pages that some rows see in the other
-// form.
+// Returns whether attend_many() can run a page: not with values in keys, and not without kernels for
+// its types. Queries for pages with another shift are packed one at a time. Some rows may see a page
+// in the other form.
 bool takes_many(const AttendCall &call, const Group *groups, size_t n, const PageRef &page,
                 const PageRef *behind) {
     if (call.layer->v_in_k || page.delta != groups[0].query.delta) return false;

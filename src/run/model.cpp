@@ -102,7 +102,6 @@ Graph build_graph(const gguf::File &file, const BuildOptions &options) {
     if (options.roles) *options.roles = builder.binder().roles();
     if (options.read_whole) builder.binder().note_whole(*options.read_whole);
     if (options.layer_vectors) *options.layer_vectors = builder.layer_vectors();
-    if (options.placer) place(graph, file, *options.placer, options.n_placed_layers);
     return graph;
 }
 

@@ -5,7 +5,6 @@
 #include "graph/binder.hpp"
 #include "graph/keys.hpp"
 #include "graph/partition.hpp"
-#include "run/placement.hpp"
 
 namespace ggufx::model {
 
@@ -34,8 +33,6 @@ struct BuildOptions {
     Vector<uint64_t> *layer_vectors = nullptr;
     const Partition *partition = nullptr;    // rows and heads that the graph computes; null: all
     const PartialTensors *partial = nullptr; // null: the file has all rows
-    Placer *placer = nullptr;                // places the matrices of the last layers on a device
-    uint32_t n_placed_layers = 0;
 };
 Graph build_graph(const gguf::File &file, const BuildOptions &options);
 

@@ -27,7 +27,7 @@ public:
     // Called before a rank's n-th call (from 0): may change the sent bytes, or return a status in
     // place of the call.
     using Fault = std::function<ggufx_status(uint32_t rank, uint64_t call, std::vector<uint8_t> &)>;
-    void set_fault(Fault fault) { fault_ = std::move(fault); }
+    void set_fault(Fault hook) { fault_ = std::move(hook); }
 
     uint64_t n_calls(uint32_t rank) const { return members_[rank].n_calls; }
     uint64_t n_bytes() const { return n_bytes_; }                 // received by rank 0

@@ -19,16 +19,19 @@ public:
         const char *folder = std::getenv("TMPDIR");
         path_ = std::string(folder && *folder ? folder : "/tmp") + "/ggufx-" + name + "-XXXXXX";
         const int fd = mkstemp(path_.data());
-        if (fd < 0) throw Failure(kRuntimeError, "cannot create \"" + path_ + "\"");
-        while (!content.empty()) {
+        if (fd < 0) fail("create", errno);
+        int error = 0; // before close() and unlink() change errno
+        while (!content.empty() && error == 0) {
             const ssize_t n = ::write(fd, content.data(), content.size());
-            if (n <= 0) break;
-            content.remove_prefix(static_cast<size_t>(n));
+            if (n > 0)
+                content.remove_prefix(static_cast<size_t>(n));
+            else
+                error = n == 0 ? ENOSPC : errno;
         }
         close(fd);
-        if (content.empty()) return;
+        if (error == 0) return;
         unlink(path_.c_str());
-        throw Failure(kRuntimeError, "cannot write \"" + path_ + "\": " + std::strerror(errno));
+        fail("write", error);
     }
     ~TemporaryFile() { unlink(path_.c_str()); }
     TemporaryFile(const TemporaryFile &) = delete;
@@ -36,6 +39,11 @@ public:
     const std::string &path() const { return path_; }
 
 private:
+    [[noreturn]] void fail(const char *what, int error) const {
+        throw Failure(kRuntimeError, std::string("cannot ") + what + " \"" + path_ +
+                                         "\": " + std::strerror(error));
+    }
+
     std::string path_;
 };
 
