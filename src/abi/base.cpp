@@ -10,6 +10,7 @@
 #include "tokenizer/vocab.hpp"
 
 #include <ggufx/base.h>
+#include <ggufx/types.h>
 #include <string.h>
 
 using namespace ggufx;

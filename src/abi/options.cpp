@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "abi/options.hpp"
 
+#include <inttypes.h>
+
 namespace ggufx::abi {
 
 std::string_view import_text(const ggufx_text &text, const char *name) {

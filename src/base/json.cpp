@@ -329,7 +329,8 @@ struct Json::Reader {
         for (const Json *container : open) {
             if (const auto *object = std::get_if<Object>(&container->value_)) {
                 if (object->keys.empty()) break;
-                out += (out.empty() ? "" : ".") + shortened(object->keys.back(), 60);
+                if (!out.empty()) out += '.';
+                out += shortened(object->keys.back(), 60);
             } else {
                 const bool is_inmost = container == open.back();
                 out += '[' + std::to_string(container->size() - (is_inmost ? 0 : 1)) + ']';

@@ -101,6 +101,23 @@ def check_installed(root):
             if name not in listed]
 
 
+def check_declared(root, graph):
+    """Yields public functions in files that do not include their declaration: alone, without other files that are compiled
+    with them, they would not be exported."""
+    declared = {name: f"ggufx/{header.name}" for header in sorted((root / "include/ggufx").glob("*.h")) if header.name != "loader.h"
+                for name in re.findall(r"^GGUFX_API [^;(]*?\b(ggufx_\w+)\(", header.read_text(encoding="utf-8"), re.M)}
+    for file in sorted((root / "src/abi").glob("*.cpp")):
+        seen, todo = set(), [f"abi/{file.name}"]
+        while todo:
+            path = todo.pop()
+            if path not in seen:
+                seen.add(path)
+                todo += graph.get(path, ())
+        for name in re.findall(r'^extern "C" [^;({]*?\b(ggufx_\w+)\(', file.read_text(encoding="utf-8"), re.M):
+            if name in declared and declared[name] not in seen:
+                yield f"src/abi/{file.name}: {name} is declared in {declared[name]}, which is not included"
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     rules = read_rules(root / "src" / "README.md")
@@ -125,6 +142,7 @@ def main():
                 if not ok:
                     faults.append(f"{path}: may not include {name}")
     faults += check_installed(root)
+    faults += check_declared(root, graph)
     cycle = find_cycle(graph)
     if cycle:
         faults.append("cycle: " + " -> ".join(cycle))
