@@ -30,10 +30,21 @@ struct Loop {
     uint64_t total;
     bool fine_end = false; // the last units, one per worker, are scheduled item by item
     const Aside *aside = nullptr;
+    // Each worker starts in a range of its own and takes its chunks in order, so that it reads on
+    // where its last chunk ended. A worker without work takes chunks from the ends of other ranges.
+    bool own_ranges = false;
+
+    // Reports progress after `first` items.
+    bool cancelled(size_t first) const { return progress.cancelled(done + first * weight, total); }
 };
 
 // Processes one chunk under the canonical floating-point environment. worker < host.max_workers().
 using ChunkFn = void (*)(const void *ctx, size_t first, size_t count, uint32_t worker);
+
+// Number of ranges of a loop with own_ranges: one per worker; 1 if it runs on the calling thread.
+uint32_t count_ranges(const Host &host, const Loop &loop);
+// First item of range r of `n_ranges` ranges of n items: whole units, equal up to one unit.
+size_t range_start(size_t n, size_t unit, uint32_t r, uint32_t n_ranges);
 
 // Processes every item exactly once. Returns ok, cancelled, or the executor's status.
 Status run(const Host &host, const Loop &loop, ChunkFn chunk, const void *ctx);

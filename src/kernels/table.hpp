@@ -26,17 +26,31 @@ enum class Isa : int32_t {
 #undef GGUFX_INSTRUCTION_SET
 };
 
-// Rows of blocks of one type, at any alignment: row r starts at data + r * stride. Nothing past the
-// last block of a row may be read (a page boundary may follow the last row).
+// Rows of blocks of one type, at any alignment. Nothing past the last block of a row may be read (a
+// page boundary may follow the last row).
 struct Rows {
     const uint8_t *data;
     size_t stride;
     size_t n; // rows of this task, any number
     size_t k; // values per row, a multiple of the type's block (0 is possible: results are +0)
     bool near = false; // prefetch into L1 instead of L2
+    // Row-wise products only. 0: the rows are adjacent. Else they are kStreams groups of n /
+    // kStreams adjacent rows, whose first rows are `far` rows apart: the part of a task that
+    // continues its streams.
+    size_t far = 0;
 };
 
-// Destination: the result of row r and column c goes to y[c * ld + r]; aligned as float only.
+namespace {
+constexpr size_t kStreams = 4;
+
+// Returns the place of row r of a task: it starts at data + place * stride, and its results go to
+// y.y[c * y.ld + place].
+inline size_t place_of(const Rows &w, size_t r) {
+    return w.far ? r / (w.n / kStreams) * w.far + r % (w.n / kStreams) : r;
+}
+} // namespace
+
+// Destination: the result of row r and column c goes to y[c * ld + r] if Rows::far is 0; aligned as float only.
 struct Out {
     float *y;
     size_t ld;
@@ -50,8 +64,8 @@ constexpr size_t kRowColumns = 8; // most columns per call
 
 // Packs x[k] into act, a view with memory (act_at); fills all of it including the zero padding.
 using PackFn = void (*)(const Act &act, const float *x);
-// Multiplies all rows of a task by columns act[0..n-1], n = 1..kRowColumns. The caller passes >=
-// 128 rows if possible; the kernel splits them into quarters and reads these as distant streams.
+// Multiplies all rows of a task by columns act[0..n-1], n = 1..kRowColumns. The kernel reads
+// kStreams distant streams: the groups of Rows::far, or quarters of adjacent rows.
 using MatvecFn = void (*)(Out y, Rows w, const Act *act, size_t n);
 
 // pack and run share an order of the codes; types with equal pack share packed columns.

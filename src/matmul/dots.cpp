@@ -17,7 +17,7 @@ using kernels::Layer;
 using kernels::Out;
 using kernels::Rows;
 
-constexpr size_t kMinRows = 128; // per task: four distant streams of at least 32 rows
+constexpr size_t kMinGroups = 8; // per task; a group has one row of each stream
 constexpr Cost kDotCost = {1500, 40}, kDotCostPrecise = {1500, 60}, kDotCostF32 = {3000, 60};
 constexpr uint64_t kPackPs = 600;     // per value of a column
 constexpr uint64_t kUnpackF32Ps = 60; // per value of the weights, for any number of columns
@@ -68,23 +68,45 @@ struct DotJob {
         }
         return true;
     }
-    // Multiplies rows first .. first + count - 1. Columns of y at uneven distances are copied from
-    // a buffer on the stack.
-    void rows(size_t first, size_t count) const {
+    // Multiplies the rows of a task, the first of which is row `first` of the matrix. Columns of y
+    // at uneven distances are copied from a buffer on the stack.
+    void rows(const Rows &w, size_t first) const {
         float *const *y = dots->y;
         const size_t ld = dots->n > 1 ? static_cast<size_t>(y[1] - y[0]) : 0;
-        if (evenly_spaced(ld)) return run({y[0] + first, ld}, slice(dots->w, first, count));
+        if (evenly_spaced(ld)) return run({y[0] + first, ld}, w);
+        const size_t n_streams = w.far ? kernels::kStreams : 1;
+        for (size_t s = 0; s < n_streams; s++) adjacent_rows(first + s * w.far, w.n / n_streams);
+    }
+    void adjacent_rows(size_t first, size_t count) const {
         constexpr size_t n_part = 128;
         float part[kDotColumns * n_part];
         for (size_t done = 0; done < count; done += n_part) {
             const size_t n = count - done < n_part ? count - done : n_part;
             run({part, n}, slice(dots->w, first + done, n));
             for (size_t c = 0; c < dots->n; c++) {
-                memcpy(y[c] + first + done, part + c * n, n * sizeof(float));
+                memcpy(dots->y[c] + first + done, part + c * n, n * sizeof(float));
             }
         }
     }
 };
+
+// Rows of one matrix that a worker owns, in kStreams streams of adjacent rows. Group g has the row g
+// of each stream; the rows that are left over are one more group.
+struct Range {
+    size_t first, n_rows;
+
+    size_t n_each() const { return n_rows / kernels::kStreams; }
+    // Groups first_group .. first_group + count - 1 without the rows that are left over.
+    Rows streams(const Rows &w, size_t first_group, size_t count) const {
+        Rows part = slice(w, first + first_group, kernels::kStreams * count);
+        part.far = n_each();
+        return part;
+    }
+};
+
+size_t n_groups(const Rows &w) {
+    return (w.n + kernels::kStreams - 1) / kernels::kStreams;
+}
 
 bool same_rows(const Rows &a, const Rows &b) {
     return a.data == b.data && a.stride == b.stride && a.n == b.n && a.k == b.k;
@@ -137,7 +159,10 @@ public:
         Status status = Status::ok;
         if (bytes_ > 0) status = ggufx::run(call.host, columns(), pack, this);
         point_to_columns();
-        if (status == Status::ok) status = ggufx::run(call.host, loop(call), chunk, this);
+        const Loop rows = loop(call);
+        n_items_ = rows.n;
+        n_ranges_ = count_ranges(call.host, rows);
+        if (status == Status::ok) status = ggufx::run(call.host, rows, chunk, this);
         for (size_t i = 0; i < n_jobs_; i++) call.done += jobs_[i].dots->w.n * jobs_[i].dots->n;
         return status;
     }
@@ -203,54 +228,90 @@ private:
         return n;
     }
 
+    // Loop over the groups of all matrices. Ranges of workers are contiguous over all matrices.
     Loop loop(const Call &call) const {
-        size_t n_rows = 0, weight = SIZE_MAX;
-        uint64_t longest = 0;
+        size_t n = 0;
+        uint64_t longest = 0, n_values = 0;
         for (size_t i = 0; i < n_jobs_; i += run_of(i)) {
+            const Rows &w = jobs_[i].dots->w;
             uint64_t row_ps = 0;
-            size_t n = 0;
             for (size_t j = i; j < i + run_of(i); j++) {
-                row_ps += jobs_[j].value_ps() * (jobs_[j].dots->w.k + 1);
-                n += jobs_[j].dots->n;
+                row_ps += jobs_[j].value_ps() * (w.k + 1);
+                n_values += jobs_[j].dots->n * w.n;
             }
             longest = row_ps > longest ? row_ps : longest;
-            weight = n < weight ? n : weight;
-            n_rows += jobs_[i].dots->w.n;
+            n += n_groups(w);
         }
-        return {n_rows, 4, kMinRows, longest, call.options.progress, call.done, weight, call.total};
+        return {.n = n,
+                .unit = 1,
+                .min_items = kMinGroups,
+                .picoseconds = kernels::kStreams * longest,
+                .progress = call.options.progress,
+                .done = call.done,
+                .weight = n > 0 ? n_values / n : 0,
+                .total = call.total,
+                .own_ranges = true};
     }
 
-    // Multiplies `count` rows from `first` on, counted over all matrices in sequence.
+    // Multiplies `count` groups from `first` on, counted over all matrices in sequence.
     static void chunk(const void *self, size_t first, size_t count, uint32_t) {
         const auto *batch = static_cast<const DotBatch *>(self);
+        size_t begin = 0; // of the matrix
         for (size_t i = 0; i < batch->n_jobs_ && count > 0; i += batch->run_of(i)) {
-            const size_t n_rows = batch->jobs_[i].dots->w.n;
-            if (first >= n_rows) {
-                first -= n_rows;
-                continue;
+            const size_t end = begin + n_groups(batch->jobs_[i].dots->w);
+            while (first < end && count > 0) {
+                const size_t n = batch->run_groups(i, begin, first, count);
+                first += n;
+                count -= n;
             }
-            const size_t n = n_rows - first < count ? n_rows - first : count;
-            batch->run_rows(i, batch->run_of(i), first, n);
-            first = 0;
-            count -= n;
+            begin = end;
         }
     }
 
-    void run_rows(size_t job, size_t n_run, size_t first, size_t count) const {
+    // Multiplies at most `count` groups from `first` on of the matrix whose first group is `begin`,
+    // as far as its range goes. Returns their number.
+    size_t run_groups(size_t job, size_t begin, size_t first, size_t count) const {
+        const Rows &w = jobs_[job].dots->w;
+        auto r = static_cast<uint32_t>(first * n_ranges_ / n_items_); // at most one off
+        if (r > 0) r--;
+        while (range_end(r) <= first) r++;
+        const size_t from = r > 0 && range_end(r - 1) > begin ? range_end(r - 1) - begin : 0;
+        const size_t to = range_end(r) - begin < n_groups(w) ? range_end(r) - begin : n_groups(w);
+        const size_t first_row = kernels::kStreams * from, end_row = kernels::kStreams * to;
+        const Range range = {first_row, (end_row < w.n ? end_row : w.n) - first_row};
+        const size_t group = first - begin - from;
+        if (count > to - from - group) count = to - from - group;
+        const size_t whole = group < range.n_each() ? range.n_each() - group : 0;
+        run_streams(job, range, group, count < whole ? count : whole);
+        if (count > whole) { // at the end of the matrix
+            const size_t done = range.first + kernels::kStreams * range.n_each();
+            for (size_t j = job; j < job + run_of(job); j++)
+                jobs_[j].rows(slice(w, done, w.n - done), done);
+        }
+        return count;
+    }
+    size_t range_end(uint32_t r) const { return range_start(n_items_, 1, r + 1, n_ranges_); }
+
+    // Jobs with the same rows take turns while these are cached.
+    void run_streams(size_t job, const Range &range, size_t first, size_t count) const {
         constexpr size_t kCached = 256 << 10; // bytes that stay in the L2 cache
-        const size_t stride = jobs_[job].dots->w.stride;
+        const Rows &w = jobs_[job].dots->w;
+        const size_t n_run = run_of(job), fit = kCached / (kernels::kStreams * w.stride);
         size_t n_part = count;
-        if (n_run > 1 && kCached / stride < count)
-            n_part = kCached / stride < 32 ? 32 : kCached / stride;
+        if (n_run > 1 && fit < count) n_part = fit < kMinGroups ? kMinGroups : fit;
         for (size_t done = 0; done < count; done += n_part) {
             const size_t n = count - done < n_part ? count - done : n_part;
-            for (size_t j = job; j < job + n_run; j++) jobs_[j].rows(first + done, n);
+            const Rows part = range.streams(w, first + done, n);
+            for (size_t j = job; j < job + n_run; j++)
+                jobs_[j].rows(part, range.first + first + done);
         }
     }
 
     const Call &call_;
     uint8_t *memory_ = nullptr; // packed columns
     size_t n_jobs_ = 0, bytes_ = 0;
+    size_t n_items_ = 0;    // groups of rows
+    uint32_t n_ranges_ = 1; // of workers
     uint16_t n_columns_ = 0;
     DotJob jobs_[kListed];
     Column columns_[kListed * kDotColumns];

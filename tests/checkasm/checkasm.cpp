@@ -110,12 +110,13 @@ void check_products(const Kernels &kernels, const Kernels &scalar, const fmt::Ty
     fill_values(x.floats(), ldx * (s.n - 1) + k, values, random);
     for (const Mode mode : kAllModes) {
         const size_t scratch = random.below(2) ? kScratchMin : kScratchBest;
-        const Product p = {
-            type.id, {w.data(), stride, s.rows, k}, x.floats(), ldx, s.n, mode, scratch, s.by_rows};
+        Product p = {type.id,  {w.data(), stride, s.rows, k}, x.floats(), ldx, s.n, mode, scratch,
+                     s.by_rows};
         const size_t n = p.defined_as();
         if (&kernels != &scalar && same_kernel(kernels, scalar, type.id, n, mode)) continue;
         const Output got(s.rows, s.n), want(s.rows, s.n);
         if (!multiply_text(want.out(), scalar, p)) continue;
+        p.in_streams = random.below(2) != 0;
         multiply(got.out(), kernels, p);
         compare(kernels, type, product_name(mode, n), s, got, want);
     }

@@ -284,30 +284,40 @@ void check(const Polls &polls, const Items &items) {
     CHECK(polls.in_order && polls.on_caller && polls.in_its_mode && items.canonical);
 }
 
-Loop loop_of(const Items &items, const Progress &progress) {
-    return {items.ran.size(), 1, 1, uint64_t(items.ns) * 1000,
-            progress,         3, 2, 3 + 2 * items.ran.size()};
+Loop loop_of(const Items &items, const Progress &progress, bool own_ranges = false) {
+    return {items.ran.size(),
+            1,
+            1,
+            uint64_t(items.ns) * 1000,
+            progress,
+            3,
+            2,
+            3 + 2 * items.ran.size(),
+            false,
+            nullptr,
+            own_ranges};
 }
 
-void a_loop_polls_from_within(const Host &host) {
+void a_loop_polls_from_within(const Host &host, bool own_ranges) {
     const FlushingFp flushing;
     Polls polls;
     Items items(3000, 20000);
     const Progress progress = {&polls, Polls::report};
-    CHECK(run(host, loop_of(items, progress), Items::chunk, &items) == Status::ok);
+    CHECK(run(host, loop_of(items, progress, own_ranges), Items::chunk, &items) == Status::ok);
     CHECK(items.n_ran() == items.ran.size() && polls.n >= 2);
     for (const auto &ran : items.ran) CHECK(ran == 1);
     check(polls, items);
 }
 
-void a_cancelled_loop_ends_early(const Host &host) {
+void a_cancelled_loop_ends_early(const Host &host, bool own_ranges) {
     const FlushingFp flushing;
     for (int at = 1; at <= 3; at++) {
         Polls polls;
         polls.cancel_at = at;
         Items items(50000, 20000);
         const Progress progress = {&polls, Polls::report};
-        CHECK(run(host, loop_of(items, progress), Items::chunk, &items) == Status::cancelled);
+        CHECK(run(host, loop_of(items, progress, own_ranges), Items::chunk, &items) ==
+              Status::cancelled);
         CHECK(polls.n == at && items.n_ran() < items.ran.size());
         if (at == 1) CHECK(items.n_ran() == 0);
         check(polls, items);
@@ -387,6 +397,69 @@ void what_fails_beside_a_loop_ends_it(const Host &host) {
     CHECK(beside.n <= 2 && items.n_ran() < items.ran.size());
 }
 
+// Chunks of a loop with ranges, by worker.
+struct Claims {
+    struct Chunk {
+        size_t first, count;
+    };
+    std::vector<std::vector<Chunk>> of_worker;
+    static void chunk(const void *self, size_t first, size_t count, uint32_t worker) {
+        auto *claims = static_cast<Claims *>(const_cast<void *>(self));
+        claims->of_worker[worker].push_back({first, count});
+        work_for(static_cast<int64_t>(count) *
+                 (worker == 0 ? 500 : 2000)); // worker 0 helps the others
+    }
+};
+
+// Every item runs once, and workers take chunks of their own range from its beginning, chunks of
+// other ranges from their ends.
+void workers_stay_in_their_ranges(const Host &host, size_t n, size_t unit) {
+    const Progress none;
+    const Loop loop = {n, unit, 8, 2'000'000, none, 0, 1, n, false, nullptr, true};
+    const uint32_t n_ranges = count_ranges(host, loop);
+    CHECK(n_ranges == host.max_workers());
+    Claims claims = {std::vector<std::vector<Claims::Chunk>>(host.max_workers())};
+    CHECK(run(host, loop, Claims::chunk, &claims) == Status::ok);
+    std::vector<int> ran(n);
+    for (uint32_t worker = 0; worker < host.max_workers(); worker++) {
+        std::vector<size_t> next(n_ranges), end(n_ranges);
+        for (uint32_t r = 0; r < n_ranges; r++) {
+            next[r] = range_start(n, unit, r, n_ranges);
+            end[r] = range_start(n, unit, r + 1, n_ranges);
+        }
+        for (const Claims::Chunk &c : claims.of_worker[worker]) {
+            uint32_t r = 0;
+            while (c.first >= range_start(n, unit, r + 1, n_ranges)) r++;
+            if (r == worker) {
+                CHECK(c.first == next[r]);
+                next[r] += c.count;
+            } else {
+                CHECK(c.first < end[r] && c.first + c.count <= end[r]);
+                end[r] = c.first;
+            }
+            for (size_t i = c.first; i < c.first + c.count; i++) ran[i]++;
+        }
+    }
+    for (const int times : ran) CHECK(times == 1);
+}
+
+void ranges_cover_all_items() {
+    for (const size_t n : {size_t{1}, size_t{7}, size_t{64}, size_t{1001}}) {
+        for (const size_t unit : {size_t{1}, size_t{4}}) {
+            for (const uint32_t n_ranges : {1u, 3u, 64u}) {
+                CHECK(range_start(n, unit, 0, n_ranges) == 0);
+                CHECK(range_start(n, unit, n_ranges, n_ranges) == n);
+                for (uint32_t r = 0; r < n_ranges; r++) {
+                    const size_t from = range_start(n, unit, r, n_ranges),
+                                 to = range_start(n, unit, r + 1, n_ranges);
+                    CHECK(from <= to && (from % unit == 0 || from == n));
+                    CHECK(to - from <= (n / unit / n_ranges + 1) * unit);
+                }
+            }
+        }
+    }
+}
+
 // Runs all tasks in the calling thread.
 const ExecutorHooks kSerial = {4, nullptr,
                                [](void *, uint32_t n, TaskFn task, void *ctx) {
@@ -398,6 +471,7 @@ const ExecutorHooks kSerial = {4, nullptr,
 } // namespace
 
 int main() {
+    ranges_cover_all_items();
     for (uint32_t threads : {1u, 2u, 3u, 8u})
         every_task_runs_once_under_a_worker_id_of_its_own(threads);
     no_more_threads_than_processors();
@@ -413,8 +487,14 @@ int main() {
     a_pool_ends_whatever_its_threads_do();
     for (const uint32_t threads : {2u, 5u}) {
         const auto host = Host::create({nullptr, nullptr, nullptr, threads});
-        a_loop_polls_from_within(*host);
-        a_cancelled_loop_ends_early(*host);
+        for (const bool own_ranges : {false, true}) {
+            a_loop_polls_from_within(*host, own_ranges);
+            a_cancelled_loop_ends_early(*host, own_ranges);
+        }
+        for (const size_t n : {size_t{257}, size_t{4096}, size_t{20001}}) {
+            workers_stay_in_their_ranges(*host, n, 1);
+            workers_stay_in_their_ranges(*host, n, 4);
+        }
         a_loop_within_a_task_polls_too(*host);
         the_caller_works_beside_a_loop(*host, cpu::usable_processors() > 1);
         what_fails_beside_a_loop_ends_it(*host);

@@ -27,6 +27,21 @@ private:
     std::vector<uint8_t> memory_;
 };
 
+// Runs a row-wise product as one task, or as two that share kStreams streams and one for the rows
+// that are left over.
+template <class Run> void run_tasks(Out y, const Product &p, const Run &run) {
+    const Rows &w = p.w;
+    const size_t n_each = w.n / kStreams;
+    if (!p.in_streams || n_each == 0) return run(y, w);
+    const auto part = [&](size_t first, size_t n, size_t far) {
+        run({y.y + first, y.ld}, {w.data + first * w.stride, w.stride, n, w.k, w.near, far});
+    };
+    const size_t middle = (n_each + 1) / 2;
+    part(middle, kStreams * (n_each - middle), n_each);
+    part(0, kStreams * middle, n_each);
+    part(kStreams * n_each, w.n % kStreams, 0);
+}
+
 void matvec(Out y, const Matvec &kernel, const Product &p) {
     const bool precise = p.mode == Mode::precise;
     const size_t column_bytes = precise ? act_precise_bytes(p.w.k) : act_bytes(p.w.k);
@@ -37,7 +52,7 @@ void matvec(Out y, const Matvec &kernel, const Product &p) {
         act[c] = act_at(at, p.w.k);
         kernel.pack(act[c], p.x + c * p.ldx);
     }
-    kernel.run(y, p.w, act, p.n);
+    run_tasks(y, p, [&](Out to, const Rows &w) { kernel.run(to, w, act, p.n); });
 }
 
 void matvec_f32(Out y, const MatvecF32 &kernel, const Product &p) {
@@ -52,7 +67,7 @@ void matvec_f32(Out y, const MatvecF32 &kernel, const Product &p) {
         kernel.sum(s, act[c].x, p.w.k, group);
         (group == 32 ? act[c].sum32 : act[c].sum16) = s;
     }
-    kernel.run(y, p.w, act, p.n);
+    run_tasks(y, p, [&](Out to, const Rows &w) { kernel.run(to, w, act, p.n); });
 }
 
 void gemm(Out y, const Gemm &kernel, const Product &p) {

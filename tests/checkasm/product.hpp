@@ -22,7 +22,8 @@ struct Product {
     size_t n; // 1..3: matvec families, from 4: blocked GEMM
     Mode mode;
     size_t scratch_bytes = ggufx::kernels::kScratchBest;
-    bool by_rows = false; // row-wise: matvec families for all n, at most kRowColumns
+    bool by_rows = false;    // row-wise: matvec families for all n, at most kRowColumns
+    bool in_streams = false; // row-wise in several tasks that continue each other's streams
 
     // Number of columns that defines this product's bits.
     size_t defined_as() const { return by_rows ? 1 : n; }

@@ -10,8 +10,6 @@
 namespace ggufx::kernels {
 namespace {
 
-constexpr size_t kStreams = 4;
-
 // Sixteen lanes per column of a row, in memory.
 template <class U> struct RowLanes { typename U::Vf of[kRowColumns][16 / U::kLanes]; };
 
@@ -245,9 +243,10 @@ GGUFX_INLINE size_t steps_of_four(RowLanes<U> *lanes, const Rows &w, const Act *
         four_rows<U, true>(lanes, w, act, n, strip, 0, n_steps, NoEnd());
     else
         four_rows<U, false>(lanes, w, act, n, strip, 0, n_steps, RowEnd<U>(U::kLanes));
-    const size_t left = (w.n - 1 - strip.row - 3 * strip.far) * w.stride +
+    if (!kEndsInPlace<U> || n_tail == 0) return n_steps;
+    const size_t left = (place_of(w, w.n - 1) - strip.row - 3 * strip.far) * w.stride +
                         w.k / U::kValues * sizeof(typename U::Block); // from the fourth row on
-    if (!kEndsInPlace<U> || n_tail == 0 || (n_steps + 1) * kStepBytes < U >> left) return n_steps;
+    if ((n_steps + 1) * kStepBytes < U >> left) return n_steps;
     four_rows<U, false>(lanes, w, act, n, strip, n_steps, n_steps + 1, RowEnd<U>(n_tail));
     return n_steps + 1;
 }
@@ -275,9 +274,9 @@ void rows_of_strip(Out y, const Rows &w, const Act *act, size_t n, const Strip &
 using StripFn = void (*)(Out y, const Rows &w, const Act *act, size_t n, const Strip &strip);
 __attribute__((noinline)) inline void each_strip(Out y, const Rows &w, const Act *act, size_t n,
                                                  StripFn run) {
-    const size_t far = w.n / kStreams;
-    for (size_t r = 0; r < far; r++) run(y, w, act, n, {r, far, kStreams});
-    for (size_t r = kStreams * far; r < w.n; r++) run(y, w, act, n, {r, 0, 1});
+    const size_t n_strips = w.n / kStreams, far = w.far ? w.far : n_strips;
+    for (size_t r = 0; r < n_strips; r++) run(y, w, act, n, {r, far, kStreams});
+    for (size_t r = kStreams * n_strips; r < w.n; r++) run(y, w, act, n, {r, 0, 1});
 }
 
 template <class U> void matvec(Out y, Rows w, const Act *act, size_t n) {

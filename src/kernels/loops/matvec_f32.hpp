@@ -127,11 +127,23 @@ GGUFX_INLINE void float_rows(Out y, const Rows &w, const ActF32 *act, size_t row
 
 template <class V, class F, unsigned Columns> void float_columns(Out y, Rows w, const ActF32 *act) {
     constexpr unsigned n_streams = FloatStreams<V, Columns>::kAll;
-    const size_t far = w.n / n_streams, n_left = w.n % n_streams;
+    if constexpr (n_streams != kStreams) {
+        if (w.far) { // one group after another
+            for (size_t s = 0; s < kStreams; s++) {
+                const size_t first = s * w.far;
+                float_columns<V, F, Columns>(
+                    {y.y + first, y.ld},
+                    {w.data + first * w.stride, w.stride, w.n / kStreams, w.k, w.near}, act);
+            }
+            return;
+        }
+    }
+    const size_t n_each = w.n / n_streams, n_left = w.n % n_streams;
+    const size_t far = w.far ? w.far : n_each;
 #pragma GCC unroll 1
-    for (size_t r = 0; r < far + (n_left != 0); r++) {
-        const bool whole = r < far;
-        float_rows<V, F, Columns>(y, w, act, whole ? r : n_streams * far, whole ? far : 1,
+    for (size_t r = 0; r < n_each + (n_left != 0); r++) {
+        const bool whole = r < n_each;
+        float_rows<V, F, Columns>(y, w, act, whole ? r : n_streams * n_each, whole ? far : 1,
                                   whole ? n_streams : static_cast<unsigned>(n_left));
     }
 }
@@ -218,7 +230,8 @@ void matvec_columns_f32(Out y, const Rows &w, const ActF32 *act, const Blocks<V,
     const size_t n_blocks = w.k / 32, n_tail = w.k % (32 * V::kLanes) / blocks.values;
     Step<V, Group> step;
     for (size_t r = 0; r < w.n; r++) {
-        const uint8_t *at = w.data + r * w.stride;
+        const size_t row = place_of(w, r);
+        const uint8_t *at = w.data + row * w.stride;
         LanesF32<V, Columns> lanes;
         __builtin_memset(&lanes, 0, sizeof lanes);
         for (size_t b = 0; b < n_blocks; b += V::kLanes, at += blocks.step_bytes) {
@@ -228,7 +241,7 @@ void matvec_columns_f32(Out y, const Rows &w, const ActF32 *act, const Blocks<V,
             add_step_f32_at<Shifts, Columns>(b / V::kLanes % n_parts, lanes, step, act, b,
                                              whole ? V::kLanes : n_blocks - b);
         }
-        for (unsigned c = 0; c < Columns; c++) y.y[c * y.ld + r] = finish(V::tree(lanes[c]));
+        for (unsigned c = 0; c < Columns; c++) y.y[c * y.ld + row] = finish(V::tree(lanes[c]));
     }
 }
 

@@ -63,7 +63,8 @@ template <class F> struct Codes {
 template <class F, class Add> void for_blocks(Out y, const Rows &w, size_t n, const Add &add) {
     constexpr unsigned n_parts = F::kValues / 32;
     for (size_t r = 0; r < w.n; r++) {
-        const uint8_t *row = w.data + r * w.stride;
+        const size_t at = place_of(w, r);
+        const uint8_t *row = w.data + at * w.stride;
         float lanes[kRowColumns][kLanes] = {};
         for (size_t i = 0; i < w.k / F::kValues; i++) {
             const auto &blk = block_at<F>(row, i);
@@ -74,7 +75,7 @@ template <class F, class Add> void for_blocks(Out y, const Rows &w, size_t n, co
                 }
             }
         }
-        for (size_t c = 0; c < n; c++) y.y[c * y.ld + r] = finish(tree(lanes[c]));
+        for (size_t c = 0; c < n; c++) y.y[c * y.ld + at] = finish(tree(lanes[c]));
     }
 }
 

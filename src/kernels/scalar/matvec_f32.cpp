@@ -11,14 +11,15 @@ namespace {
 // C4: one chain per lane k % 16.
 template <class F> void matvec_values(Out y, Rows w, const ActF32 *act, size_t n) {
     for (size_t r = 0; r < w.n; r++) {
-        const uint8_t *row = w.data + r * w.stride;
+        const size_t at = place_of(w, r);
+        const uint8_t *row = w.data + at * w.stride;
         for (size_t c = 0; c < n; c++) {
             float lanes[kLanes] = {};
             for (size_t i = 0; i < w.k; i++) {
                 float &lane = lanes[i % kLanes];
                 lane = fmaf(F::value(block_at<F>(row, i)), act[c].x[i], lane);
             }
-            y.y[c * y.ld + r] = finish(tree(lanes));
+            y.y[c * y.ld + at] = finish(tree(lanes));
         }
     }
 }
