@@ -141,12 +141,15 @@ template <class O> struct LaneVec : Vec {
             __builtin_memcpy(s16, sums, sizeof sums);
         }
     }
-    // Sum over blocks in the tree order of C2.
-    static GGUFX_INLINE float tree(const Vf (&l)[1]) {
+    // Sums over blocks in the tree order of C2.
+    static GGUFX_INLINE Vf in_order(Vf l) {
         alignas(64) int32_t from[16];
         for (unsigned b = 0; b < 16; b++) from[b] = kPlaces.sum[b];
-        const Vf ordered[1] = {_mm512_permutexvar_ps(_mm512_load_si512(from), l[0])};
-        return Vec::tree(ordered);
+        return _mm512_permutexvar_ps(_mm512_load_si512(from), l);
+    }
+    static GGUFX_INLINE float tree(const Vf (&l)[1]) { return Vec::tree({in_order(l[0])}); }
+    static GGUFX_INLINE void tree_of_four(float (&to)[4], const Vf (&l)[4]) {
+        Vec::tree_of_four(to, {in_order(l[0]), in_order(l[1]), in_order(l[2]), in_order(l[3])});
     }
 
     // For scales of 16 with offsets, s and s16 hold the offset terms.

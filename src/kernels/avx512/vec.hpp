@@ -76,6 +76,20 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
         const __m128 r2 = _mm_add_ps(r4, _mm_movehl_ps(r4, r4));
         return _mm_cvtss_f32(_mm_add_ss(r2, _mm_movehdup_ps(r2)));
     }
+    // The same of four rows.
+    static GGUFX_INLINE void tree_of_four(float (&to)[4], const Vf (&l)[4]) {
+        const auto halves = [](Vf a, Vf b) __attribute__((always_inline)) {
+            return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x44),
+                                 _mm512_shuffle_f32x4(a, b, 0xee));
+        };
+        const Vf ab = halves(l[0], l[1]), cd = halves(l[2], l[3]);
+        const Vf r4 =
+            _mm512_add_ps(_mm512_shuffle_f32x4(ab, cd, 0x88), _mm512_shuffle_f32x4(ab, cd, 0xdd));
+        const Vf r2 = _mm512_add_ps(r4, _mm512_permute_ps(r4, 0x4e));
+        const Vf r1 = _mm512_add_ps(r2, _mm512_movehdup_ps(r2));
+        const Vi first = _mm512_setr_epi32(0, 4, 8, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+        _mm_storeu_ps(to, _mm512_castps512_ps128(_mm512_permutexvar_ps(first, r1)));
+    }
 
     // Sums of 16 products; 128-bit lane L, element j = lane L of vector j.
     template <class U> static GGUFX_INLINE Vi group_sums(const V8 (&c)[4], const int8_t *q) {

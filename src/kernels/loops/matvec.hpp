@@ -184,9 +184,8 @@ struct Strip {
 // `end` that masks nothing: a mask costs little there, and a version without it would duplicate the
 // code. At the end of rows, a single column uses the code of several.
 template <class U, bool One, class End>
-__attribute__((noinline)) void four_rows(RowLanes<U> *__restrict lanes, const Rows &w,
-                                         const Act *act, size_t n, const Strip &strip, size_t step,
-                                         size_t n_steps, const End &end) {
+GGUFX_INLINE void run_steps(RowLanes<U> *lanes, const Rows &w, const Act *act, size_t n,
+                            const Strip &strip, size_t step, size_t n_steps, const End &end) {
     constexpr unsigned n_side = !One ? U::kLanes / 8 : U::kLongChains ? kStreams : 1;
     const uint8_t *rows[kStreams];
     for (size_t s = 0; s < kStreams; s++) rows[s] = strip.at(w, s);
@@ -213,6 +212,41 @@ __attribute__((noinline)) void four_rows(RowLanes<U> *__restrict lanes, const Ro
     }
 }
 
+template <class U, bool One, class End>
+__attribute__((noinline)) void four_rows(RowLanes<U> *__restrict lanes, const Rows &w,
+                                         const Act *act, size_t n, const Strip &strip, size_t step,
+                                         size_t n_steps, const End &end) {
+    run_steps<U, One>(lanes, w, act, n, strip, step, n_steps, end);
+}
+
+// Results of four rows from their lanes in registers.
+template <class V, class Vf = typename V::Vf>
+__attribute__((noinline)) void finish_four(float *y, size_t far, Vf a, Vf b, Vf c, Vf d) {
+    float four[kStreams];
+    V::tree_of_four(four, {a, b, c, d});
+#pragma GCC unroll 4
+    for (size_t s = 0; s < kStreams; s++) y[s * far] = finish(four[s]);
+}
+
+// Sets whose registers can hold the sums of four rows and still unpack. In memory, each addition
+// waits for the store before it.
+template <class U> constexpr bool kSumsInRegisters = U::kLanes == 16;
+
+// Whole steps of a single column. Writes the results if no step is left, else the sums.
+template <class U>
+__attribute__((noinline)) void one_column(float *y, RowLanes<U> *lanes, const Rows &w,
+                                          const Act *act, const Strip &strip) {
+    RowLanes<U> sums[kStreams];
+#pragma GCC unroll 4
+    for (auto &row : sums) row.of[0][0] = U::zero();
+    run_steps<U, true>(sums, w, act, 1, strip, 0, w.k / kStepValues<U>, NoEnd());
+    if (w.k % kStepValues<U> == 0)
+        return finish_four<typename U::Set>(y + strip.row, strip.far, sums[0].of[0][0],
+                                            sums[1].of[0][0], sums[2].of[0][0], sums[3].of[0][0]);
+#pragma GCC unroll 4
+    for (size_t s = 0; s < kStreams; s++) lanes[s].of[0][0] = sums[s].of[0][0];
+}
+
 // Steps from `step` to the end of all rows, one stream after another: the rest after four streams.
 // The last blocks are copied and padded with zeros.
 template <class U>
@@ -236,13 +270,15 @@ __attribute__((noinline)) void other_steps(RowLanes<U> *lanes, const Rows &w, co
 // Runs all steps of four streams whose blocks can be read in place, so none that ends after the
 // last row. Returns their number.
 template <class U>
-GGUFX_INLINE size_t steps_of_four(RowLanes<U> *lanes, const Rows &w, const Act *act, size_t n,
-                                  const Strip &strip) {
+GGUFX_INLINE size_t steps_of_four(float *y, RowLanes<U> *lanes, const Rows &w, const Act *act,
+                                  size_t n, const Strip &strip) {
     const size_t n_steps = w.k / kStepValues<U>, n_tail = w.k % kStepValues<U> / 32;
-    if (n == 1)
-        four_rows<U, true>(lanes, w, act, n, strip, 0, n_steps, NoEnd());
-    else
+    if (n > 1)
         four_rows<U, false>(lanes, w, act, n, strip, 0, n_steps, RowEnd<U>(U::kLanes));
+    else if constexpr (kSumsInRegisters<U>)
+        one_column<U>(y, lanes, w, act, strip);
+    else
+        four_rows<U, true>(lanes, w, act, n, strip, 0, n_steps, NoEnd());
     if (!kEndsInPlace<U> || n_tail == 0) return n_steps;
     const size_t left = (place_of(w, w.n - 1) - strip.row - 3 * strip.far) * w.stride +
                         w.k / U::kValues * sizeof(typename U::Block); // from the fourth row on
@@ -254,14 +290,18 @@ GGUFX_INLINE size_t steps_of_four(RowLanes<U> *lanes, const Rows &w, const Act *
 template <class U>
 void rows_of_strip(Out y, const Rows &w, const Act *act, size_t n, const Strip &strip) {
     RowLanes<U> lanes[kStreams];
+    if constexpr (kSumsInRegisters<U>) {
+        if (n == 1 && strip.n_streams == kStreams && w.k % kStepValues<U> == 0)
+            return one_column<U>(y.y, lanes, w, act, strip);
+    }
 #pragma GCC unroll 1
     for (size_t s = 0; s < strip.n_streams; s++) {
         __builtin_memset(lanes[s].of, 0, sizeof lanes[s].of[0]); // without a call
         if (n > 1) __builtin_memset(lanes[s].of + 1, 0, (n - 1) * sizeof lanes[s].of[0]);
     }
     size_t step = 0;
-    if (strip.n_streams == kStreams) step = steps_of_four<U>(lanes, w, act, n, strip);
-    other_steps<U>(lanes, w, act, n, strip, step);
+    if (strip.n_streams == kStreams) step = steps_of_four<U>(y.y, lanes, w, act, n, strip);
+    if (step * kStepValues<U> < w.k) other_steps<U>(lanes, w, act, n, strip, step);
 #pragma GCC unroll 1
     for (size_t s = 0; s < strip.n_streams; s++) {
 #pragma GCC unroll 1
