@@ -14,9 +14,9 @@ namespace {
 
 // Order of the codes and sums of block b of a step (16 blocks). code(b, t) is the position of its
 // values 4t .. 4t + 3, as register * 16 + lane; sum(b) is the lane of its sum.
-struct BlockOrder { // 16 bytes per block, one block per lane
-    static constexpr unsigned sum(unsigned b) { return b; }
-    static constexpr unsigned code(unsigned b, unsigned t) { return 16 * t + b; }
+struct BlockOrder { // 16 bytes per block, one block per lane; four adjacent ones in a register
+    static constexpr unsigned sum(unsigned b) { return 4 * (b % 4) + b / 4; } // its own inverse
+    static constexpr unsigned code(unsigned b, unsigned t) { return 16 * t + sum(b); }
 };
 struct HalfOrder { // two blocks of 32 bytes in a register: b and b + 4
     static constexpr unsigned sum(unsigned b) { return b; }
@@ -65,25 +65,14 @@ struct SingleOrder { // IQ4_XS: both nibbles belong to one block
 struct PlaneOrder { // Q2_K, Q3_K: four planes of two bits, two 256-blocks interleaved
     static constexpr unsigned kSecond = kByLanes;
     static constexpr unsigned sum(unsigned b) {
-        return 4 * (b / 4 % 2 + b % 4 / 2 * 2) + 2 * (b % 2) + b / 8;
+        return 4 * (2 * (b / 4 % 2) + b % 4 / 2) + 2 * (b % 2) + b / 8;
     }
     static constexpr unsigned code(unsigned b, unsigned t) {
         const unsigned lane = 4 * (2 * (b / 4 % 2) + t / 4) + 2 * (t % 2) + b / 8;
         return 16 * (2 * (b % 4) + t % 4 / 2) + lane;
     }
-    static GGUFX_INLINE Vec::Sixteen groups(Vec::Sixteen v) {
-        return Vec::pick<0, 2, 1, 3, 8, 10, 9, 11, 4, 6, 5, 7, 12, 14, 13, 15>(v);
-    }
-    static GGUFX_INLINE __m128i side_by_side(__m128i first, __m128i second, unsigned i) {
-        return i == 0 ? _mm_unpacklo_epi8(first, second) : _mm_unpackhi_epi8(first, second);
-    }
-    static constexpr int kOffset = 0;
-    static constexpr unsigned group(unsigned b, unsigned h) {
-        return 16 * (b % 4 / 2) + 4 * (2 * (b / 4 % 2) + h) + 2 * (b % 2) + b / 8;
-    }
-};
-struct OffsetPlaneOrder : PlaneOrder { // Q3_K
-    static constexpr int kOffset = 4;
+    // Sums of 16 are the words of the lane of their block; for planes 2 and 3 the second one is low.
+    static constexpr unsigned word(unsigned b, unsigned h) { return 2 * sum(b) + (h ^ b % 4 / 2); }
 };
 
 // Offsets of codes with a scale per 16 that are subtracted before scaling, else 0.
@@ -108,6 +97,7 @@ template <class Order> struct LanePlaces {
 // The primitives for an order.
 template <class O> struct LaneVec : Vec {
     using Order = O;
+    static constexpr bool kByteShuffles = false; // VBMI shortens the loop
     static constexpr LanePlaces<O> kPlaces = {};
 
     static GGUFX_INLINE size_t block_position(size_t b) { return 32 * b; } // until pack() is done
@@ -136,6 +126,11 @@ template <class O> struct LaneVec : Vec {
                 __builtin_memcpy(act.s + 16 * step, offsets, sizeof offsets / 2);
                 __builtin_memcpy(s16, offsets + 16, sizeof offsets / 2);
                 continue;
+            }
+            if constexpr (requires { O::word(0, 0); }) {
+                alignas(64) int16_t words[32];
+                for (unsigned i = 0; i < 32; i++) words[O::word(i / 2, i % 2)] = s16[i];
+                __builtin_memcpy(sums, words, sizeof sums);
             }
             __builtin_memcpy(act.s + 16 * step, s, sizeof s);
             __builtin_memcpy(s16, sums, sizeof sums);
@@ -172,9 +167,21 @@ template <class O> struct LaneVec : Vec {
         u[1] = four_dots(c + 4, q + 256);
     }
 
-    // The f16 of two 256-blocks in their lanes; two of each from 16 bytes.
+    // The f16 of two 256-blocks in their lanes; two adjacent ones of each. (A register of sixteen
+    // costs twice as much to convert.)
     static GGUFX_INLINE Vf block_f16(const uint8_t *p, size_t far) {
-        return _mm512_mask_mov_ps(broadcast_f16(p), O::kSecond, broadcast_f16(p + far));
+        const uint32_t both = load_u16le(p) | uint32_t{load_u16le(p + far)} << 16;
+        return of_floats(_mm_cvtph_ps(_mm_cvtsi32_si128(static_cast<int32_t>(both))), 0, 1);
+    }
+    static GGUFX_INLINE void block_f16s(Vf (&to)[2], const uint8_t *p, size_t far) {
+        const uint64_t both = load_u32le(p) | uint64_t{load_u32le(p + far)} << 32;
+        const __m128 f = _mm_cvtph_ps(_mm_cvtsi64_si128(static_cast<int64_t>(both)));
+        to[0] = of_floats(f, 0, 2);
+        to[1] = of_floats(f, 1, 3);
+    }
+    static GGUFX_INLINE Vf of_floats(__m128 f, int first, int second) {
+        const Vi index = _mm512_mask_mov_epi32(set1_i(first), O::kSecond, set1_i(second));
+        return _mm512_permutexvar_ps(index, _mm512_castps128_ps512(f));
     }
     static GGUFX_INLINE Vi of_blocks(uint32_t first, uint32_t second) {
         return _mm512_mask_set1_epi32(set1_i(static_cast<int32_t>(first)), O::kSecond,
@@ -187,10 +194,23 @@ template <class O> struct LaneVec : Vec {
                       second = _mm256_extracti128_si256(both, 1);
         return _mm512_cvtepi8_epi32(O::side_by_side(first, second, i));
     }
-    // Scales of minimums in pairs, in the order of sums of 32. (Only used by PlaneOrder.)
-    static GGUFX_INLINE V16 widen_groups(Sixteen v) {
-        const auto both = (__m256i)pick<0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7, 12, 13, 14, 15>(v);
-        return _mm512_cvtepi8_epi16(two_of_16(low_words(both), high_words(both)));
+    // The same as words in the order of PlaneOrder::word.
+    template <bool Signed> static GGUFX_INLINE V16 group_words(Sixteen v) {
+#ifdef __AVX512VBMI__
+        alignas(64) uint8_t from[64] = {}; // to the tops of words
+        for (unsigned b = 0; b < 16; b++) {
+            for (unsigned h = 0; h < 2; h++)
+                from[2 * O::word(b, h) + 1] = static_cast<uint8_t>(b / 8 * 16 + b % 8 * 2 + h);
+        }
+        const Vi top = _mm512_maskz_permutexvar_epi8(0xaaaaaaaaaaaaaaaa, _mm512_load_si512(from),
+                                                     _mm512_castsi256_si512((__m256i)v));
+        return Signed ? _mm512_srai_epi16(top, 8) : _mm512_srli_epi16(top, 8);
+#else
+        const auto both =
+            (__m256i)Vec::pick<0, 1, 2, 3, 5, 4, 7, 6, 8, 9, 10, 11, 13, 12, 15, 14>(v);
+        const __m256i bytes = two_of_16(low_words(both), high_words(both));
+        return Signed ? _mm512_cvtepi8_epi16(bytes) : _mm512_cvtepu8_epi16(bytes);
+#endif
     }
     // 16-bit words of two vectors of 16 bytes, interleaved.
     static GGUFX_INLINE __m128i low_words(__m256i v) {

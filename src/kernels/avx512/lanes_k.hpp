@@ -28,18 +28,28 @@ GGUFX_INLINE void load_quarters(Vec::Vi (&v)[4], const uint8_t *first, const uin
 // Q4_K and Q5_K: scales in the order of PairOrder.
 template <class F, int MaxCode> struct SixBitLanes : ScaledBlocks<LaneVec<PairOrder>, F, MaxCode> {
     using Base = ScaledBlocks<LaneVec<PairOrder>, F, MaxCode>;
-    static constexpr bool kInLanes = true;
+    static constexpr bool kInLanes = true, kByteShuffles = true;
     static GGUFX_INLINE typename Base::Scales load_scales(const typename F::Block *b) {
-        const Vec::Sixteen head = Base::sixteen_at(b, 0);
+        const Vec::Sixteen eights = Unpack<F>::eights(Base::sixteen_at(b, 0));
+        Vec::Vf d[2];
+        Base::block_f16s(d, b->d, sizeof *b);
+#ifdef __AVX512VBMI__
+        alignas(64) uint8_t scale[64] = {};
+        for (unsigned i = 0; i < 16; i++)
+            scale[4 * PairOrder::sum(i)] = static_cast<uint8_t>(16 * (i / 8) + i % 8);
+        const Vec::Vi index = _mm512_load_si512(scale);
+        const auto widen = [&](Vec::Vi at) __attribute__((always_inline)) {
+            return _mm512_maskz_permutexvar_epi8(0x1111111111111111, at,
+                                                 _mm512_castsi256_si512((__m256i)eights));
+        };
+        return {d[0], d[1], widen(index),
+                Vec::to_float(widen(_mm512_or_si512(index, _mm512_set1_epi32(8))))};
+#else
         const __m256i six =
-            (__m256i)Vec::pick<0, 4, 2, 6, 1, 5, 3, 7, 8, 12, 10, 14, 9, 13, 11, 15>(
-                Unpack<F>::eights(head));
-        const __m128i words = _mm_unpacklo_epi32(_mm256_castsi256_si128((__m256i)head),
-                                                 _mm256_extracti128_si256((__m256i)head, 1));
-        const __m512 d = _mm512_broadcast_f32x4(_mm_cvtph_ps(words)); // d, dmin, d, dmin
-        return {_mm512_moveldup_ps(d), _mm512_movehdup_ps(d),
-                _mm512_cvtepu8_epi32(Base::low_words(six)),
+            (__m256i)Vec::pick<0, 4, 2, 6, 1, 5, 3, 7, 8, 12, 10, 14, 9, 13, 11, 15>(eights);
+        return {d[0], d[1], _mm512_cvtepu8_epi32(Base::low_words(six)),
                 Vec::to_float(_mm512_cvtepu8_epi32(Base::high_words(six)))};
+#endif
     }
 };
 
@@ -92,8 +102,11 @@ template <> struct UnpackLanes<fmt::Q6_K> : GroupLanes<fmt::Q6_K, FarOrder, 63> 
         }
 #pragma GCC unroll 4
         for (unsigned t = 0; t < 4; t++) {
-            c[t] = join<0, 4, 0, 6>(v[t], high[t]);
-            c[4 + t] = join<4, 4, 4, 6>(v[t], high[t]);
+            // a shift brings bits of a neighbour only to where the nibbles go
+            const Vi low = _mm512_set1_epi8(15);
+            const Vi two = _mm512_and_si512(high[t], _mm512_set1_epi8(0x33));
+            c[t] = _mm512_ternarylogic_epi64(low, v[t], _mm512_slli_epi16(two, 4), 0xca);
+            c[4 + t] = _mm512_ternarylogic_epi64(low, _mm512_srli_epi16(v[t], 4), two, 0xca);
         }
     }
 };
@@ -124,28 +137,45 @@ GGUFX_INLINE void load_planes_of(Vec::Vi (&v)[2], Vec::Vi first, Vec::Vi second)
     v[0] = _mm512_unpacklo_epi32(first, second);
     v[1] = _mm512_unpackhi_epi32(first, second);
 }
-// Adds sums of planes 0, 1 and of 2, 3 by lanes, after shifting them down by `down`.
-template <class U>
-GGUFX_INLINE void sum_planes(Vec::Vi (&u)[2], const Vec::Vi *c, const int8_t *q,
-                             const unsigned (&down)[4]) {
-    Vec::Vi plane[4];
+// Sums of 16 fit words: two of a block in its lane are multiplied by their scales and added at once.
+template <class F, int MaxCode>
+struct PlaneLanes : ScaledGroups<UnpackLanes<F>, LaneVec<PlaneOrder>, F, 0, MaxCode> {
+    static constexpr bool kInLanes = true, kByteShuffles = true;
+    using Vi = Vec::Vi;
+    struct Scales {
+        Vec::Vf d, dmin;
+        Vec::V16 groups, sum16;
+    };
+    // Planes 0, 1 and 2, 3 by lanes. Each counts as often as its place says.
+    static GGUFX_INLINE void sum_lanes(Vi (&u)[2], const Vi *c, const int8_t *q) {
+        Vi plane[4];
 #pragma GCC unroll 4
-    for (unsigned j = 0; j < 4; j++) {
-        plane[j] = Vec::dot(_mm512_setzero_si512(), c[2 * j], Vec::load_i(q + 128 * j));
-        plane[j] = Vec::dot(plane[j], c[2 * j + 1], Vec::load_i(q + 128 * j + 64));
-    }
+        for (unsigned j = 0; j < 4; j++) {
+            plane[j] = Vec::dot(_mm512_setzero_si512(), c[2 * j], Vec::load_i(q + 128 * j));
+            plane[j] = Vec::dot(plane[j], c[2 * j + 1], Vec::load_i(q + 128 * j + 64));
+        }
 #pragma GCC unroll 2
-    for (unsigned i = 0; i < 2; i++) {
-        const Vec::Vi sum = Vec::add_i(_mm512_unpacklo_epi64(plane[2 * i], plane[2 * i + 1]),
-                                       _mm512_unpackhi_epi64(plane[2 * i], plane[2 * i + 1]));
-        const __m512i by =
-            _mm512_set4_epi32(static_cast<int>(down[2 * i + 1]), static_cast<int>(down[2 * i + 1]),
-                              static_cast<int>(down[2 * i]), static_cast<int>(down[2 * i]));
-        u[i] = _mm512_srav_epi32(sum, by);
+        for (unsigned i = 0; i < 2; i++)
+            u[i] = Vec::add_i(_mm512_unpacklo_epi64(plane[2 * i], plane[2 * i + 1]),
+                              _mm512_unpackhi_epi64(plane[2 * i], plane[2 * i + 1]));
     }
-}
+    static GGUFX_INLINE Vi fold(const Scales &s, Vi u0, Vi u1, const int16_t *s16) {
+        constexpr int last = MaxCode == 3 ? 6 : 4; // plane 3 of Q3_K is in the place of plane 2
+        const Vi down =
+            _mm512_setr_epi32(0, 0, 2, 2, 4, 4, last, last, 0, 0, 2, 2, 4, 4, last, last);
+        const Vi low = _mm512_mask_mov_epi32(u0, 0xf0f0, u1);
+        const Vi other = _mm512_mask_mov_epi32(u1, 0xf0f0, u0);
+        const Vi high = _mm512_shuffle_i64x2(other, other, 0xb1);
+        const Vi up = Vec::sub_i(Vec::set1_i(16), down);
+        Vi words = _mm512_mask_mov_epi16(_mm512_srlv_epi32(low, down), 0xaaaaaaaa,
+                                         _mm512_sllv_epi32(high, up));
+        if constexpr (F::kMins == fmt::Mins::kNone) // an offset of 4
+            words = _mm512_sub_epi16(words, _mm512_slli_epi16(_mm512_load_si512(s16), 2));
+        return _mm512_madd_epi16(words, s.groups);
+    }
+};
 
-template <> struct UnpackLanes<fmt::Q2_K> : GroupLanes<fmt::Q2_K, PlaneOrder, 3> {
+template <> struct UnpackLanes<fmt::Q2_K> : PlaneLanes<fmt::Q2_K, 3> {
     static GGUFX_INLINE void load_lanes(Vi (&c)[8], const Block *b) {
         Vi v[2];
         load_planes_of(v, load_i(b[0].qs), load_i(b[1].qs));
@@ -154,16 +184,16 @@ template <> struct UnpackLanes<fmt::Q2_K> : GroupLanes<fmt::Q2_K, PlaneOrder, 3>
             c[i] =
                 _mm512_and_si512(v[i % 2], _mm512_set1_epi8(static_cast<char>(3 << (i / 2 * 2))));
     }
-    static GGUFX_INLINE void sum_lanes(Vi (&u)[2], const Vi *c, const int8_t *q) {
-        sum_planes<UnpackLanes>(u, c, q, {0, 2, 4, 6});
-    }
-    static GGUFX_INLINE Sixteen mins(const Block *b) {
-        return Unpack<fmt::Q2_K>::mins(b);
+    static GGUFX_INLINE Scales load_scales(const Block *b) {
+        const V16 both = group_words<false>(sixteen_at(b, 0));
+        Vf d[2];
+        block_f16s(d, b->d, sizeof(Block));
+        return {d[0], d[1], and_i(both, 0x000f000f), _mm512_srli_epi16(both, 4)};
     }
 };
 
 // With a third bit: plane 3 is shifted down to plane 2, otherwise it would not fit in a byte.
-template <> struct UnpackLanes<fmt::Q3_K> : GroupLanes<fmt::Q3_K, OffsetPlaneOrder, 7> {
+template <> struct UnpackLanes<fmt::Q3_K> : PlaneLanes<fmt::Q3_K, 7> {
     static GGUFX_INLINE void load_lanes(Vi (&c)[8], const Block *b) {
         Vi v[2], high[2];
         load_planes_of(v, load_i(b[0].qs), load_i(b[1].qs));
@@ -191,8 +221,9 @@ template <> struct UnpackLanes<fmt::Q3_K> : GroupLanes<fmt::Q3_K, OffsetPlaneOrd
                 bit, v[i], _mm512_set1_epi8(static_cast<char>(3 << At)), 0xf8); // bit | v & mask
         }
     }
-    static GGUFX_INLINE void sum_lanes(Vi (&u)[2], const Vi *c, const int8_t *q) {
-        sum_planes<UnpackLanes>(u, c, q, {0, 2, 4, 4});
+    static GGUFX_INLINE Scales load_scales(const Block *b) {
+        return {block_f16(b->d, sizeof(Block)), zero(),
+                group_words<true>(Unpack<fmt::Q3_K>::groups(b)), zero_codes()};
     }
 };
 

@@ -10,10 +10,14 @@
 namespace ggufx::kernels::avx512 {
 namespace {
 
-// Positions of Per words from byte At of each block of Bytes bytes: word i of block b goes to Per *
-// b + i. A pair of registers holds the words of kEach blocks. An odd position selects the word that
-// contains the byte.
-template <unsigned Bytes, unsigned At, unsigned Per> struct WordPlaces {
+struct WordsInOrder {
+    static constexpr unsigned word(unsigned b, unsigned i, unsigned per) { return per * b + i; }
+};
+
+// Positions of Per words from byte At of each block of Bytes bytes: word i of block b goes to
+// To::word(b, i, Per). A pair of registers holds the words of kEach blocks. An odd position selects
+// the word that contains the byte.
+template <unsigned Bytes, unsigned At, unsigned Per, class To> struct WordPlaces {
     static constexpr unsigned kEach = (128 - Bytes % 2 - At - 2 * Per) / Bytes + 1;
     static constexpr unsigned kPairs = (16 + kEach - 1) / kEach;
     // No byte after the blocks is read.
@@ -27,20 +31,20 @@ template <unsigned Bytes, unsigned At, unsigned Per> struct WordPlaces {
         for (unsigned b = 0; b < 16; b++) {
             const unsigned pair = b / kEach, first = (b * Bytes + At - start(pair)) / 2;
             for (unsigned i = 0; i < Per; i++) {
-                index[pair][Per * b + i] = static_cast<uint16_t>(first + i);
-                mask[pair] |= 1u << (Per * b + i);
+                index[pair][To::word(b, i, Per)] = static_cast<uint16_t>(first + i);
+                mask[pair] |= 1u << To::word(b, i, Per);
             }
         }
     }
 };
-template <unsigned Bytes, unsigned At, unsigned Per>
-constexpr WordPlaces<Bytes, At, Per> kWordPlaces = {};
+template <unsigned Bytes, unsigned At, unsigned Per, class To>
+constexpr WordPlaces<Bytes, At, Per, To> kWordPlaces = {};
 
-template <unsigned Bytes, unsigned At, unsigned Per>
+template <unsigned Bytes, unsigned At, unsigned Per, class To = WordsInOrder>
 GGUFX_INLINE __m512i pick_words(const void *blocks) {
     static_assert(Bytes >= 16 && Bytes <= 64 && Per <= 2);
-    using Places = WordPlaces<Bytes, At, Per>;
-    constexpr const Places &places = kWordPlaces<Bytes, At, Per>;
+    using Places = WordPlaces<Bytes, At, Per, To>;
+    constexpr const Places &places = kWordPlaces<Bytes, At, Per, To>;
     const auto *p = static_cast<const uint8_t *>(blocks);
     __m512i words = _mm512_setzero_si512();
 #pragma GCC unroll 8

@@ -41,10 +41,13 @@ struct Unpack<fmt::IQ4_XS>
 
 template <>
 struct Unpack<fmt::MXFP4> : LookedUp<PlainBlocks<Vec, fmt::MXFP4, 12, 24, true>, fmt::kCodesFp4> {
-    // 2^(e - 128): the maximum of the bits of a normal number and, for e = 0 and 1, a subnormal.
     static GGUFX_INLINE Scales load_scales(const Block *b) {
-        const Vi e = gather_bytes(&b->e, sizeof(Block)), one = set1_i(1);
-        return {as_float(max_i(shift_left<23>(sub_i(e, one)), shift_left<21>(add_i(e, one))))};
+        return {power(gather_bytes(&b->e, sizeof(Block)))};
+    }
+    // 2^(e - 128): the maximum of the bits of a normal number and, for e = 0 and 1, a subnormal.
+    static GGUFX_INLINE Vf power(Vi e) {
+        const Vi one = set1_i(1);
+        return as_float(max_i(shift_left<23>(sub_i(e, one)), shift_left<21>(add_i(e, one))));
     }
 };
 
