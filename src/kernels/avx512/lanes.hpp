@@ -174,8 +174,8 @@ template <class O> struct LaneVec : Vec {
         return of_floats(_mm_cvtph_ps(_mm_cvtsi32_si128(static_cast<int32_t>(both))), 0, 1);
     }
     static GGUFX_INLINE void block_f16s(Vf (&to)[2], const uint8_t *p, size_t far) {
-        const uint64_t both = load_u32le(p) | uint64_t{load_u32le(p + far)} << 32;
-        const __m128 f = _mm_cvtph_ps(_mm_cvtsi64_si128(static_cast<int64_t>(both)));
+        const __m128i first = _mm_cvtsi32_si128(load_i32le(p));
+        const __m128 f = _mm_cvtph_ps(_mm_insert_epi32(first, load_i32le(p + far), 1));
         to[0] = of_floats(f, 0, 2);
         to[1] = of_floats(f, 1, 3);
     }

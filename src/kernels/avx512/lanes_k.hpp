@@ -25,6 +25,11 @@ GGUFX_INLINE void load_quarters(Vec::Vi (&v)[4], const uint8_t *first, const uin
     Vec::turn_fours(v[0], v[1], v[2], v[3]);
 }
 
+// Low nibbles of `nibbles`, the other bits of `high`.
+GGUFX_INLINE Vec::Vi select_low(Vec::Vi nibbles, Vec::Vi high) {
+    return _mm512_ternarylogic_epi64(high, nibbles, _mm512_set1_epi8(15), 0xd8);
+}
+
 // Q4_K and Q5_K: scales in the order of PairOrder.
 template <class F, int MaxCode> struct SixBitLanes : ScaledBlocks<LaneVec<PairOrder>, F, MaxCode> {
     using Base = ScaledBlocks<LaneVec<PairOrder>, F, MaxCode>;
@@ -72,16 +77,18 @@ template <> struct UnpackLanes<fmt::Q5_K> : SixBitLanes<fmt::Q5_K, 31> {
     static GGUFX_INLINE void load_lanes(Vi (&c)[8], const Block *b) {
         Vi v[4];
         load_quarters(v, b[0].qs, b[1].qs);
-        // fifth bits of eight blocks in a byte, shifted down to those of a pair
+        // fifth bits of eight blocks in a byte: those of a pair are moved to bits 4 and 5
         const __m512i first = _mm512_setr_epi32(0, 0, 8, 8, 4, 4, 12, 12, 0, 0, 8, 8, 4, 4, 12, 12);
-        const __m512i down = _mm512_setr_epi32(0, 4, 0, 4, 0, 4, 0, 4, 2, 6, 2, 6, 2, 6, 2, 6);
+        const __m512i left = _mm512_setr_epi32(4, 0, 4, 0, 4, 0, 4, 0, 2, 30, 2, 30, 2, 30, 2, 30);
         const Vi qh = two_of_32(load_half(b[0].qh), load_half(b[1].qh));
 #pragma GCC unroll 4
         for (unsigned t = 0; t < 4; t++) {
             const __m512i index = add_i(first, set1_i(static_cast<int32_t>(t)));
-            const Vi high = _mm512_srlv_epi32(_mm512_permutexvar_epi32(index, qh), down);
-            c[t] = join<0, 4, 0, 5>(v[t], high);
-            c[4 + t] = join<4, 4, 1, 5>(v[t], high);
+            const Vi high = _mm512_rolv_epi32(_mm512_permutexvar_epi32(index, qh), left);
+            const Vi fifth = _mm512_set1_epi8(16);
+            c[t] = select_low(v[t], _mm512_and_si512(high, fifth));
+            c[4 + t] = select_low(_mm512_srli_epi16(v[t], 4),
+                                  _mm512_and_si512(_mm512_srli_epi16(high, 1), fifth));
         }
     }
 };
@@ -103,10 +110,9 @@ template <> struct UnpackLanes<fmt::Q6_K> : GroupLanes<fmt::Q6_K, FarOrder, 63> 
 #pragma GCC unroll 4
         for (unsigned t = 0; t < 4; t++) {
             // a shift brings bits of a neighbour only to where the nibbles go
-            const Vi low = _mm512_set1_epi8(15);
             const Vi two = _mm512_and_si512(high[t], _mm512_set1_epi8(0x33));
-            c[t] = _mm512_ternarylogic_epi64(low, v[t], _mm512_slli_epi16(two, 4), 0xca);
-            c[4 + t] = _mm512_ternarylogic_epi64(low, _mm512_srli_epi16(v[t], 4), two, 0xca);
+            c[t] = select_low(v[t], _mm512_slli_epi16(two, 4));
+            c[4 + t] = select_low(_mm512_srli_epi16(v[t], 4), two);
         }
     }
 };
@@ -197,26 +203,26 @@ template <> struct UnpackLanes<fmt::Q3_K> : PlaneLanes<fmt::Q3_K, 7> {
     static GGUFX_INLINE void load_lanes(Vi (&c)[8], const Block *b) {
         Vi v[2], high[2];
         load_planes_of(v, load_i(b[0].qs), load_i(b[1].qs));
-        // bit 4 * half + j of a byte belongs to plane j
+        // bit 4 * half + j of a byte belongs to plane j; it is moved to bit 4 + j
         load_planes_of(high, _mm512_broadcast_i64x4(load_half(b[0].hmask)),
                        _mm512_broadcast_i64x4(load_half(b[1].hmask)));
-        const __m512i down = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 4, 4, 4, 4, 4, 4, 4, 4);
+        const __m512i up = _mm512_setr_epi32(4, 4, 4, 4, 4, 4, 4, 4, 0, 0, 0, 0, 0, 0, 0, 0);
 #pragma GCC unroll 2
-        for (auto &h : high) h = _mm512_srlv_epi32(h, down);
+        for (auto &h : high) h = _mm512_sllv_epi32(h, up);
         add_third<0, 0, 2>(c, v, high);
-        add_third<1, 2, 3>(c, v, high);
-        add_third<2, 4, 4>(c, v, high);
+        add_third<1, 2, 1>(c, v, high);
+        add_third<2, 4, 0>(c, v, high);
 #pragma GCC unroll 2
         for (auto &two : v) two = _mm512_srli_epi16(two, 2);
-        add_third<3, 4, 3>(c, v, high);
+        add_third<3, 4, 1>(c, v, high);
     }
-    // Plane J of two bits from bit At on; its third bit is Up bits above its position.
-    template <unsigned J, unsigned At, unsigned Up>
+    // Plane J of two bits from bit At on; its third bit is Down bits above its position.
+    template <unsigned J, unsigned At, unsigned Down>
     static GGUFX_INLINE void add_third(Vi (&c)[8], const Vi (&v)[2], const Vi (&high)[2]) {
         const __m512i third = _mm512_set1_epi8(1 << (At + 2));
 #pragma GCC unroll 2
         for (unsigned i = 0; i < 2; i++) {
-            const Vi bit = _mm512_and_si512(_mm512_slli_epi16(high[i], Up), third);
+            const Vi bit = _mm512_and_si512(shift_down<Down>(high[i]), third);
             c[2 * J + i] = _mm512_ternarylogic_epi64(
                 bit, v[i], _mm512_set1_epi8(static_cast<char>(3 << At)), 0xf8); // bit | v & mask
         }
