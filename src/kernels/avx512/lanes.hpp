@@ -44,12 +44,6 @@ struct FarOrder { // Q6_K: the high nibbles belong to the block two later
     static constexpr unsigned code(unsigned b, unsigned t) {
         return place_of(b / 2 % 2, 2 * (b % 2) + t / 4, b / 4, t);
     }
-    static GGUFX_INLINE Vec::Sixteen groups(Vec::Sixteen v) {
-        return Vec::pick<0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15>(v);
-    }
-    static GGUFX_INLINE __m128i side_by_side(__m128i first, __m128i second, unsigned i) {
-        return i == 0 ? _mm_unpacklo_epi16(first, second) : _mm_unpackhi_epi16(first, second);
-    }
     static constexpr int kOffset = 32;
     static constexpr unsigned group(unsigned b, unsigned h) {
         return 16 * (b / 2 % 2) + 4 * (2 * (b % 2) + h) + b / 4;
@@ -187,12 +181,10 @@ template <class O> struct LaneVec : Vec {
         return _mm512_mask_set1_epi32(set1_i(static_cast<int32_t>(first)), O::kSecond,
                                       static_cast<int32_t>(second));
     }
-    // Signed scales of 16 groups of each of two 256-blocks, in the order of sums of 16.
+    // Signed scales of 16 groups of each of two 256-blocks, in the order of sums of 16 of FarOrder.
     static GGUFX_INLINE Vi group_scales(Sixteen v, unsigned i) {
-        const auto both = (__m256i)O::groups(v);
-        const __m128i first = _mm256_castsi256_si128(both),
-                      second = _mm256_extracti128_si256(both, 1);
-        return _mm512_cvtepi8_epi32(O::side_by_side(first, second, i));
+        const auto both = (__m256i)pick<0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15>(v);
+        return _mm512_cvtepi8_epi32(i == 0 ? low_words(both) : high_words(both));
     }
     // The same as words in the order of PlaneOrder::word.
     template <bool Signed> static GGUFX_INLINE V16 group_words(Sixteen v) {

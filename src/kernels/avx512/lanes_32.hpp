@@ -8,20 +8,15 @@ namespace ggufx::kernels::avx512 {
 namespace {
 
 // Words of a block in its lane, or in the same lane of two halves of a register.
-struct WordsInLanes {
-    static constexpr unsigned word(unsigned b, unsigned i, unsigned per) {
-        return per * BlockOrder::sum(b) + i;
+template <unsigned Lane, unsigned Apart> struct BlockWords {
+    static constexpr unsigned word(unsigned b, unsigned i) {
+        return Lane * BlockOrder::sum(b) + Apart * i;
     }
 };
-struct WordsInHalves {
-    static constexpr unsigned word(unsigned b, unsigned i, unsigned) {
-        return 16 * i + BlockOrder::sum(b);
-    }
-};
+using WordsInLanes = BlockWords<2, 1>;
+using WordsInHalves = BlockWords<1, 16>;
 
 #ifdef __AVX512VBMI__
-constexpr bool kPicksBytes = true;
-
 // 64 bytes from block 4 * p on have the scales (Size bytes) of four blocks and, up to kMostBytes
 // per block, the codes of the first three.
 constexpr unsigned kMostBytes = 20;
@@ -36,7 +31,7 @@ template <unsigned Bytes, unsigned Size> struct BlockPlaces {
             for (unsigned i = 0; i < Size; i++) {
                 const unsigned lane = BlockOrder::sum(b);
                 const unsigned to =
-                    Size == 1 ? 4 * lane : 2 * WordsInHalves::word(b, i / 2, 2) + i % 2;
+                    Size == 1 ? 4 * lane : 2 * WordsInHalves::word(b, i / 2) + i % 2;
                 scales[b / 4][to] = static_cast<uint8_t>(b % 4 * Bytes + i);
                 mask[b / 4] |= uint64_t{1} << to;
             }
@@ -45,15 +40,6 @@ template <unsigned Bytes, unsigned Size> struct BlockPlaces {
 };
 template <unsigned Bytes, unsigned Size> constexpr BlockPlaces<Bytes, Size> kBlockPlaces = {};
 
-template <class Block> GGUFX_INLINE void pick_codes(Vec::Vi (&v)[4], const Block *b) {
-    constexpr const auto &places = kBlockPlaces<sizeof *b, __builtin_offsetof(Block, qs)>;
-#pragma GCC unroll 4
-    for (unsigned p = 0; p < 4; p++, b += 4) {
-        const Vec::Vi three =
-            _mm512_permutexvar_epi8(_mm512_load_si512(places.codes), Vec::load_i(b));
-        v[p] = _mm512_inserti32x4(three, Vec::load16(b[3].qs), 3);
-    }
-}
 // d, or d and m in the halves; or exponents in the lanes.
 template <class Block> GGUFX_INLINE Vec::Vi pick_scales(const Block *b) {
     constexpr const auto &places = kBlockPlaces<sizeof *b, __builtin_offsetof(Block, qs)>;
@@ -65,17 +51,29 @@ template <class Block> GGUFX_INLINE Vec::Vi pick_scales(const Block *b) {
     return v;
 }
 #else
-constexpr bool kPicksBytes = false;
 constexpr unsigned kMostBytes = 0; // none
 #endif
 
-template <class U> GGUFX_INLINE void load_16_blocks(Vec::Vi (&v)[4], const typename U::Block *b) {
+// Codes of three blocks.
+template <class Block> GGUFX_INLINE Vec::Vi first_codes(const Block *b) {
+#ifdef __AVX512VBMI__
     if constexpr (sizeof *b <= kMostBytes) {
-        pick_codes(v, b);
-        Vec::turn_fours(v[0], v[1], v[2], v[3]);
-    } else {
-        Vec::load_columns(v, b->qs, sizeof *b);
+        constexpr const auto &places = kBlockPlaces<sizeof *b, __builtin_offsetof(Block, qs)>;
+        return _mm512_permutexvar_epi8(_mm512_load_si512(places.codes), Vec::load_i(b));
     }
+#endif
+    const __m256i two = Vec::two_of_16(Vec::load16(b[0].qs), Vec::load16(b[1].qs));
+    return _mm512_inserti32x4(_mm512_castsi256_si512(two), Vec::load16(b[2].qs), 2);
+}
+
+// Codes of block 4 r + i in lane 4 i + r, dword t in register t.
+template <class Block> GGUFX_INLINE void load_16_blocks(Vec::Vi (&v)[4], const Block *b) {
+#pragma GCC unroll 4
+    for (unsigned r = 0; r < 4; r++, b += 4) {
+        const Vec::Vi three = first_codes(b);
+        v[r] = _mm512_inserti32x4(three, Vec::load16(b[3].qs), 3);
+    }
+    Vec::turn_fours(v[0], v[1], v[2], v[3]);
 }
 // Base over F with plain low and high nibbles.
 template <class Base> struct PlainNibbles : Base {
@@ -83,7 +81,7 @@ template <class Base> struct PlainNibbles : Base {
     static constexpr bool kInLanes = true;
     static GGUFX_INLINE void load_lanes(Vec::Vi (&c)[8], const typename Base::Block *b) {
         Vec::Vi v[4];
-        load_16_blocks<Base>(v, b);
+        load_16_blocks(v, b);
 #pragma GCC unroll 4
         for (unsigned t = 0; t < 4; t++) {
             c[t] = Vec::low_nibbles(v[t]);
@@ -111,7 +109,7 @@ template <class Base> struct FifthBits : WholeCodes<Base> {
         constexpr unsigned at = __builtin_offsetof(typename Base::Block, qh);
         const Vec::Vi fifth = pick_words<sizeof *b, at, 2, WordsInLanes>(b);
         Vec::Vi v[4];
-        load_16_blocks<Base>(v, b);
+        load_16_blocks(v, b);
 #pragma GCC unroll 8
         for (unsigned t = 0; t < 8; t++) {
             const Vec::Vi bits =
@@ -126,7 +124,7 @@ template <class Base, const int8_t *Table> struct TableNibbles : WholeCodes<Base
     static constexpr bool kByteShuffles = true;
     static GGUFX_INLINE void load_lanes(Vec::Vi (&c)[8], const typename Base::Block *b) {
         Vec::Vi v[4];
-        load_16_blocks<Base>(v, b);
+        load_16_blocks(v, b);
         split(c, v);
     }
     // vpermb takes six bits of an index: with the table four times, upper bits do not matter.
@@ -163,7 +161,7 @@ template <class Base> struct BlockScales : Base {
     }
     static GGUFX_INLINE Scales load_scales(const Block *b) {
         constexpr unsigned n_words = __builtin_offsetof(Block, qs) / 2;
-        if constexpr (n_words == 0 && !kPicksBytes) {
+        if constexpr (n_words == 0 && kMostBytes == 0) {
             return {Base::in_order(Unpack<fmt::MXFP4>::load_scales(b).d)}; // its own inverse
         } else {
             const Vec::Vi v = scales_of(b);

@@ -10,12 +10,12 @@
 namespace ggufx::kernels::avx512 {
 namespace {
 
-struct WordsInOrder {
-    static constexpr unsigned word(unsigned b, unsigned i, unsigned per) { return per * b + i; }
+template <unsigned Per> struct WordsInOrder {
+    static constexpr unsigned word(unsigned b, unsigned i) { return Per * b + i; }
 };
 
 // Positions of Per words from byte At of each block of Bytes bytes: word i of block b goes to
-// To::word(b, i, Per). A pair of registers holds the words of kEach blocks. An odd position selects
+// To::word(b, i). A pair of registers holds the words of kEach blocks. An odd position selects
 // the word that contains the byte.
 template <unsigned Bytes, unsigned At, unsigned Per, class To> struct WordPlaces {
     static constexpr unsigned kEach = (128 - Bytes % 2 - At - 2 * Per) / Bytes + 1;
@@ -31,8 +31,8 @@ template <unsigned Bytes, unsigned At, unsigned Per, class To> struct WordPlaces
         for (unsigned b = 0; b < 16; b++) {
             const unsigned pair = b / kEach, first = (b * Bytes + At - start(pair)) / 2;
             for (unsigned i = 0; i < Per; i++) {
-                index[pair][To::word(b, i, Per)] = static_cast<uint16_t>(first + i);
-                mask[pair] |= 1u << To::word(b, i, Per);
+                index[pair][To::word(b, i)] = static_cast<uint16_t>(first + i);
+                mask[pair] |= 1u << To::word(b, i);
             }
         }
     }
@@ -40,7 +40,7 @@ template <unsigned Bytes, unsigned At, unsigned Per, class To> struct WordPlaces
 template <unsigned Bytes, unsigned At, unsigned Per, class To>
 constexpr WordPlaces<Bytes, At, Per, To> kWordPlaces = {};
 
-template <unsigned Bytes, unsigned At, unsigned Per, class To = WordsInOrder>
+template <unsigned Bytes, unsigned At, unsigned Per, class To = WordsInOrder<Per>>
 GGUFX_INLINE __m512i pick_words(const void *blocks) {
     static_assert(Bytes >= 16 && Bytes <= 64 && Per <= 2);
     using Places = WordPlaces<Bytes, At, Per, To>;

@@ -183,18 +183,6 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
         c = _mm512_unpacklo_epi64(ab1, cd1);
         d = _mm512_unpackhi_epi64(ab1, cd1);
     }
-    // Dwords 0 .. 3 of each of sixteen rows; row 4 r + i in lane 4 i + r.
-    static GGUFX_INLINE void load_columns(Vi (&to)[4], const void *rows, size_t stride) {
-        const auto *p = static_cast<const uint8_t *>(rows);
-#pragma GCC unroll 4
-        for (unsigned r = 0; r < 4; r++, p += 4 * stride) {
-            const __m512i two = _mm512_castsi256_si512(two_of_16(load16(p), load16(p + stride)));
-            to[r] = _mm512_inserti32x4(_mm512_inserti32x4(two, load16(p + 2 * stride), 2),
-                                       load16(p + 3 * stride), 3);
-        }
-        turn_fours(to[0], to[1], to[2], to[3]);
-    }
-
     // Loads 16 bytes of 16 rows at addresses row(r): lane L of to[i] has those of row 4 L + i.
     // Masked loads combine them, which halves the shuffle-port load of transpose(). Not for data
     // just written by wider stores: that costs more than it gains.
