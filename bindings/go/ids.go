@@ -301,6 +301,8 @@ const (
 	OpenUnknownTypes OpenFlags = 64
 	OpenSingle       OpenFlags = 128
 	OpenCopy         OpenFlags = 256
+	OpenHugeAuto     OpenFlags = 512
+	OpenReread       OpenFlags = 1024
 )
 
 // ValueType: Types of metadata values, with the ids that GGUF files contain.

@@ -513,6 +513,18 @@ func (r *Runtime) OpenDevice(id string, options *DeviceOptions) (*Device, error)
 // Any part of a split set ("x-00002-of-00003.gguf") opens the whole set. Big-endian files are
 // supported; their tensor data are byte-swapped into memory at open.
 //
+// Tensor data in huge pages (2 MiB) are read faster. A mapping of a file has them without a copy if
+// its file system and the page cache do (Linux). Otherwise:
+//
+//   - OpenHugePages with IOModeAuto copies a file into memory of the runtime's allocator, with all
+//     threads, and ends its mapping. Without huge pages, the file stays mapped, and the log has a
+//     warning. With IOModeRead it requests huge pages for the data that are read.
+//   - OpenHugeAuto does so for 32 MiB and more, only if the mapping has small pages and memory is
+//     free. The copy must leave half of its size of the machine's memory, and of the limits of the
+//     process and its control groups.
+//   - OpenReread drops the file from the page cache before it is mapped, if it has small pages
+//     there. Pages that other processes have mapped stay.
+//
 // If another process changes a mapped file in place:
 //
 //   - Keys, numbers, names, shapes, and strings up to 4 KiB outside of arrays keep the values of the
@@ -521,8 +533,8 @@ func (r *Runtime) OpenDevice(id string, options *DeviceOptions) (*Device, error)
 //     file. A string of an array whose length no longer fits is StatusMalformed.
 //   - A truncated file raises SIGBUS at the next access to a missing page, like any mapping.
 //
-// IOModeRead, or OpenCopy for memory, protects against such changes. Borrowed memory and maps of
-// callbacks behave like mapped files.
+// IOModeRead, a copy in huge pages, or OpenCopy for memory, protects against such changes. Borrowed
+// memory and maps of callbacks behave like mapped files.
 //
 // Errors: StatusArgument, StatusMemory, StatusIO, StatusTruncated, StatusMagic, StatusVersion,
 // StatusEndian, StatusMalformed, StatusLimit, StatusType, StatusUnsupported, StatusNotFound,
@@ -1201,6 +1213,27 @@ func (f *File) Info() (FileFacts, error) {
 		return FileFacts{}, err
 	}
 	return fileFactsOf(&out), nil
+}
+
+// Memory describes the memory of a file's tensor data.
+//
+// A mapping has only the pages that this process has used. The kernel counts them during the call,
+// which takes about a millisecond per GB.
+//
+// Errors: StatusArgument, StatusMemory.
+func (f *File) Memory() (FileMemoryFacts, error) {
+	run := begin()
+	defer run.end()
+	cFile := f.enter(run, shared)
+	if run.err != nil {
+		return FileMemoryFacts{}, run.err
+	}
+	var out C.ggufx_file_memory_facts
+	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
+	if err := run.done(C.ggufx_file_memory(&out, cFile, run.e)); err != nil {
+		return FileMemoryFacts{}, err
+	}
+	return fileMemoryFactsOf(&out), nil
 }
 
 // MetaCount returns the number of keys.

@@ -923,6 +923,27 @@ func fileFactsOf(from *C.ggufx_file_facts) (to FileFacts) {
 	return to
 }
 
+// FileMemoryFacts: memory of the tensor data of a file. The counts are unknown, None, on other
+// systems than Linux.
+type FileMemoryFacts struct {
+	// Tensor data in mappings, or in borrowed memory
+	MappedBytes uint64
+	// Tensor data in memory of the runtime's allocator
+	CopiedBytes uint64
+	// Part of both that is in physical memory now
+	ResidentBytes uint64
+	// Part of the resident bytes that is in huge pages
+	HugeBytes uint64
+}
+
+func fileMemoryFactsOf(from *C.ggufx_file_memory_facts) (to FileMemoryFacts) {
+	to.MappedBytes = uint64(from.mapped_bytes)
+	to.CopiedBytes = uint64(from.copied_bytes)
+	to.ResidentBytes = uint64(from.resident_bytes)
+	to.HugeBytes = uint64(from.huge_bytes)
+	return to
+}
+
 // MetaFacts: result of File.MetaAt.
 type MetaFacts struct {
 	Type ValueType

@@ -38,13 +38,15 @@ typedef uint32_t ggufx_open_flags;
  * directory. */
 #define GGUFX_OPEN_METADATA_ONLY 1u
 #define GGUFX_OPEN_POPULATE 2u   /* read all mapped pages now */
-#define GGUFX_OPEN_HUGE_PAGES 4u /* request huge pages if the system supports them */
+#define GGUFX_OPEN_HUGE_PAGES 4u /* copy tensor data into huge pages */
 #define GGUFX_OPEN_LOCK 8u       /* lock the data in memory; IO if the system does not allow it */
 #define GGUFX_OPEN_STRICT 16u    /* refuse files that ggml's reader refuses: gaps, order, nesting */
 #define GGUFX_OPEN_LEGACY_V1 32u /* accept version 1 (2023; 32-bit counts) */
 #define GGUFX_OPEN_UNKNOWN_TYPES 64u /* list tensors of unknown type; their data are not readable */
 #define GGUFX_OPEN_SINGLE 128u       /* open this file alone, even if it is a part of a split set */
 #define GGUFX_OPEN_COPY 256u         /* ggufx_open_memory: copy the bytes */
+#define GGUFX_OPEN_HUGE_AUTO 512u    /* the same as HUGE_PAGES where that pays */
+#define GGUFX_OPEN_REREAD 1024u /* read a file again that is in the page cache in small pages */
 
 typedef struct ggufx_open_options {
     uint32_t struct_size;
@@ -64,6 +66,18 @@ typedef struct ggufx_open_options {
  * Any part of a split set ("x-00002-of-00003.gguf") opens the whole set. Big-endian files are
  * supported; their tensor data are byte-swapped into memory at open.
  *
+ * Tensor data in huge pages (2 MiB) are read faster. A mapping of a file has them without a copy if
+ * its file system and the page cache do (Linux). Otherwise:
+ *
+ * - GGUFX_OPEN_HUGE_PAGES with GGUFX_IO_AUTO copies a file into memory of the runtime's allocator,
+ *   with all threads, and ends its mapping. Without huge pages, the file stays mapped, and the log
+ *   has a warning. With GGUFX_IO_READ it requests huge pages for the data that are read.
+ * - GGUFX_OPEN_HUGE_AUTO does so for 32 MiB and more, only if the mapping has small pages and memory
+ *   is free. The copy must leave half of its size of the machine's memory, and of the limits of the
+ *   process and its control groups.
+ * - GGUFX_OPEN_REREAD drops the file from the page cache before it is mapped, if it has small pages
+ *   there. Pages that other processes have mapped stay.
+ *
  * If another process changes a mapped file in place:
  *
  * - Keys, numbers, names, shapes, and strings up to 4 KiB outside of arrays keep the values of the
@@ -72,8 +86,8 @@ typedef struct ggufx_open_options {
  *   file. A string of an array whose length no longer fits is MALFORMED.
  * - A truncated file raises SIGBUS at the next access to a missing page, like any mapping.
  *
- * GGUFX_IO_READ, or GGUFX_OPEN_COPY for memory, protects against such changes. Borrowed memory and
- * maps of callbacks behave like mapped files.
+ * GGUFX_IO_READ, a copy in huge pages, or GGUFX_OPEN_COPY for memory, protects against such changes.
+ * Borrowed memory and maps of callbacks behave like mapped files.
  *
  * Errors: ARGUMENT, MEMORY, IO, NOT_FOUND, CANCELLED, and the faults of a file (base.h): TRUNCATED
  * .. UNSUPPORTED, COUNT .. SPLIT.
@@ -156,6 +170,28 @@ typedef struct ggufx_file_facts {
  * Errors: ARGUMENT.   Threads: any number at once.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_file_info(ggufx_file_facts *out, const ggufx_file *file,
                                        ggufx_error *error);
+
+/* Memory of the tensor data of a file. The counts are unknown, GGUFX_NONE, on other systems than
+ * Linux. */
+typedef struct ggufx_file_memory_facts {
+    uint32_t struct_size;    /* set by the caller */
+    uint32_t flags;          /* 0 */
+    uint64_t mapped_bytes;   /* tensor data in mappings, or in borrowed memory */
+    uint64_t copied_bytes;   /* tensor data in memory of the runtime's allocator */
+    uint64_t resident_bytes; /* part of both that is in physical memory now */
+    uint64_t huge_bytes;     /* part of the resident bytes that is in huge pages */
+} ggufx_file_memory_facts;
+
+/*
+ * Describes the memory of a file's tensor data. out->struct_size must be set.
+ *
+ * A mapping has only the pages that this process has used. The kernel counts them during the call,
+ * which takes about a millisecond per GB.
+ *
+ * Errors: ARGUMENT, MEMORY.   Threads: any number at once.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_file_memory(ggufx_file_memory_facts *out, const ggufx_file *file,
+                                         ggufx_error *error);
 
 /* ---- metadata ------------------------------------------------------------------------------- */
 

@@ -88,6 +88,7 @@ extern "C" {
     X(open_io) \
     X(file_destroy) \
     X(file_info) \
+    X(file_memory) \
     X(file_meta_count) \
     X(file_meta_at) \
     X(file_meta_find) \
@@ -321,6 +322,7 @@ typedef struct ggufx_functions {
     ggufx_status (*open_io)(ggufx_file **out, const ggufx_runtime *rt, const ggufx_io *io, const ggufx_open_options *options, ggufx_error *error);
     void (*file_destroy)(ggufx_file *file);
     ggufx_status (*file_info)(ggufx_file_facts *out, const ggufx_file *file, ggufx_error *error);
+    ggufx_status (*file_memory)(ggufx_file_memory_facts *out, const ggufx_file *file, ggufx_error *error);
     size_t (*file_meta_count)(const ggufx_file *file);
     ggufx_status (*file_meta_at)(ggufx_meta_facts *out, const ggufx_file *file, size_t index, ggufx_error *error);
     ggufx_status (*file_meta_find)(size_t *out, const ggufx_file *file, const char *key, size_t length, ggufx_error *error);

@@ -11,10 +11,10 @@ using namespace ggufx::abi;
 
 namespace {
 
-constexpr uint32_t kOpenFlags = GGUFX_OPEN_METADATA_ONLY | GGUFX_OPEN_POPULATE |
-                                GGUFX_OPEN_HUGE_PAGES | GGUFX_OPEN_LOCK | GGUFX_OPEN_STRICT |
-                                GGUFX_OPEN_LEGACY_V1 | GGUFX_OPEN_UNKNOWN_TYPES |
-                                GGUFX_OPEN_SINGLE | GGUFX_OPEN_COPY;
+constexpr uint32_t kOpenFlags =
+    GGUFX_OPEN_METADATA_ONLY | GGUFX_OPEN_POPULATE | GGUFX_OPEN_HUGE_PAGES | GGUFX_OPEN_LOCK |
+    GGUFX_OPEN_STRICT | GGUFX_OPEN_LEGACY_V1 | GGUFX_OPEN_UNKNOWN_TYPES | GGUFX_OPEN_SINGLE |
+    GGUFX_OPEN_COPY | GGUFX_OPEN_HUGE_AUTO | GGUFX_OPEN_REREAD;
 
 struct ImportedOpen {
     gguf::OpenOptions options;
@@ -33,6 +33,8 @@ ImportedOpen import_open(const ggufx_open_options *given) {
     out.metadata_only = has(GGUFX_OPEN_METADATA_ONLY);
     out.populate = has(GGUFX_OPEN_POPULATE);
     out.huge_pages = has(GGUFX_OPEN_HUGE_PAGES);
+    out.huge_auto = has(GGUFX_OPEN_HUGE_AUTO);
+    out.reread = has(GGUFX_OPEN_REREAD);
     out.lock = has(GGUFX_OPEN_LOCK);
     out.strict = has(GGUFX_OPEN_STRICT);
     out.legacy_v1 = has(GGUFX_OPEN_LEGACY_V1);
@@ -161,5 +163,20 @@ extern "C" ggufx_status ggufx_file_info(ggufx_file_facts *out, const ggufx_file 
             facts.n_bytes += t.n_bytes;
         }
         export_struct(out, facts, "ggufx_file_facts");
+    });
+}
+
+extern "C" ggufx_status ggufx_file_memory(ggufx_file_memory_facts *out, const ggufx_file *file,
+                                          ggufx_error *error) {
+    return guard(error, [&] {
+        require(out && alive(file, Tag::file), "out and file must be set");
+        check_output(out, "ggufx_file_memory_facts");
+        const gguf::File::Memory memory = file->file->memory();
+        ggufx_file_memory_facts facts = {};
+        facts.mapped_bytes = memory.mapped;
+        facts.copied_bytes = memory.copied;
+        facts.resident_bytes = memory.resident.known ? memory.resident.bytes : GGUFX_NONE;
+        facts.huge_bytes = memory.resident.known ? memory.resident.huge : GGUFX_NONE;
+        export_struct(out, facts, "ggufx_file_memory_facts");
     });
 }

@@ -31,6 +31,7 @@ public:
     }
     void unmap(const uint8_t *data, size_t n) override { unmap_file(data, n); }
     bool paged() const override { return true; }
+    void drop_cached() override { io::drop_cached(file_, start_, size_); }
     void finish() override { file_.close(); }
 
 private:

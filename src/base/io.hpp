@@ -1,5 +1,5 @@
 // Byte sources: a path, a range of a descriptor, memory, or callbacks. Only the opening thread uses
-// a Source; afterwards only its mappings remain.
+// a Source, except to read files; afterwards only its mappings remain.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -48,8 +48,11 @@ public:
     // Maps the first n bytes; null if this source cannot (errno in *system_error).
     virtual const uint8_t *map(size_t n, int32_t *system_error) = 0;
     virtual void unmap(const uint8_t *data, size_t n) = 0;
-    // Returns whether map() returns pages of a file, for which page advice makes sense.
+    // Returns whether this is a file: map() returns its pages, for which page advice makes sense,
+    // and several threads may call read() at once.
     virtual bool paged() const { return false; }
+    // Drops the file from the page cache, except mapped pages.
+    virtual void drop_cached() {}
 
     // Closes descriptors. No reads or mappings may follow.
     virtual void finish() {}

@@ -52,6 +52,8 @@ void populate(const uint8_t *data, size_t n) {
     (void)*static_cast<const volatile uint8_t *>(data + n - 1);
 }
 
+void drop_cached(const FileHandle &, uint64_t, uint64_t) {} // no such call
+
 // VirtualUnlock removes unlocked pages from the working set, as documented.
 void release_pages(const uint8_t *data, size_t n) {
     if (n) (void)VirtualUnlock(const_cast<uint8_t *>(data), n);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "device/library.hpp"
 
+#include "base/lines.hpp"
+
 #include <charconv>
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,46 +53,12 @@ bool is_elevated() {
 }
 
 #if defined(__linux__)
-// Reads the lines of a file one by one, each cut to the size of a buffer.
-class Lines {
-public:
-    explicit Lines(const char *path) : file_(::open(path, O_RDONLY | O_CLOEXEC)) {}
-    ~Lines() {
-        if (file_ >= 0) ::close(file_);
-    }
-    Lines(const Lines &) = delete;
-    Lines &operator=(const Lines &) = delete;
-
-    bool next(char *out, size_t size) {
-        size_t n = 0;
-        for (int c; (c = get()) >= 0;) {
-            if (c == '\n') return out[n] = 0, true;
-            if (n + 1 < size) out[n++] = static_cast<char>(c);
-        }
-        return false;
-    }
-
-private:
-    int get() {
-        if (at_ == n_) {
-            at_ = n_ = 0;
-            const ssize_t got = file_ < 0 ? -1 : read(file_, buffer_, sizeof buffer_);
-            if (got <= 0) return -1;
-            n_ = static_cast<size_t>(got);
-        }
-        return static_cast<unsigned char>(buffer_[at_++]);
-    }
-    int file_;
-    char buffer_[2048];
-    size_t at_ = 0, n_ = 0;
-};
-
 // The kernel knows the file of a mapping. dladdr() has the name by which it was loaded: the first
 // argument of a program, or a path relative to a former working directory.
 bool find_own_file(Path &out, const void *address) {
     const auto wanted = reinterpret_cast<uintptr_t>(address);
     char line[sizeof out + 128];
-    for (Lines lines("/proc/self/maps"); lines.next(line, sizeof line);) {
+    for (io::Lines lines("/proc/self/maps"); lines.next(line, sizeof line);) {
         uintptr_t first = 0, end = 0;
         const char *const stop = line + strlen(line);
         const char *const dash = std::from_chars(line, stop, first, 16).ptr;

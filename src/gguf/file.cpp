@@ -81,6 +81,18 @@ uint32_t File::part_of(size_t tensor) const {
     return static_cast<uint32_t>(after - parts_.begin()) - 1;
 }
 
+File::Memory File::memory() const {
+    Memory out;
+    Vector<io::Range> ranges((HostAllocator<io::Range>(host_.get())));
+    for (const Part *part : parts_) {
+        if (!part->tensor_data) continue;
+        (part->data_buffer.data() ? out.copied : out.mapped) += part->data_bytes;
+        ranges.push_back({part->tensor_data, static_cast<size_t>(part->data_bytes)});
+    }
+    out.resident = io::resident_pages(ranges);
+    return out;
+}
+
 Tensor File::tensor(size_t index) const {
     const uint32_t number = part_of(index);
     const Part &part = *parts_[number];

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/host.hpp"
+#include "base/resident.hpp"
 #include "gguf/part.hpp"
 #include "gguf/tensor.hpp"
 #include "gguf/value.hpp"
@@ -71,6 +72,12 @@ public:
     size_t n_parts() const { return parts_.size(); }
     const Part &part(size_t index) const { return *parts_[index]; }
     bool metadata_only() const { return metadata_only_; }
+
+    struct Memory {
+        uint64_t mapped = 0, copied = 0; // bytes of tensor data
+        io::Resident resident;
+    };
+    Memory memory() const; // throws std::bad_alloc
 
     File(const File &) = delete;
     File &operator=(const File &) = delete;

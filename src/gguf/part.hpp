@@ -20,6 +20,8 @@ struct OpenOptions {
     bool metadata_only = false;
     bool populate = false;
     bool huge_pages = false;
+    bool huge_auto = false;
+    bool reread = false;
     bool lock = false;
     bool strict = false;
     bool legacy_v1 = false;
@@ -71,10 +73,11 @@ struct Part {
     size_t first_tensor = 0;              // its index in the File
     uint64_t n_missing = 0;               // bytes after the file's end that its tensors need
     io::Mapping mapping;                  // whole file, or empty
-    Buffer meta_buffer;                   // first bytes of a file that was read
-    Buffer data_buffer;                   // tensor data that were read or swapped
+    Buffer meta_buffer;                   // first bytes of a file that was read or copied
+    Buffer data_buffer;                   // tensor data that were read, copied or swapped
     const uint8_t *bytes = nullptr;       // the metadata, directory.meta_end bytes
     const uint8_t *tensor_data = nullptr; // at directory.data_offset, or null
+    uint64_t data_bytes = 0;              // bytes of tensor_data
     uint64_t locked = 0;                  // locked bytes from tensor_data on
     Directory directory;
 };

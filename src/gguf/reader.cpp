@@ -4,6 +4,7 @@
 #include "gguf/reader.hpp"
 
 #include "base/checked.hpp"
+#include "base/resident.hpp"
 
 #include <algorithm>
 #include <inttypes.h>
@@ -33,7 +34,14 @@ void Window::map(const OpenOptions &options) {
         return;
     }
     int32_t error = 0;
-    const uint8_t *data = source_.map(n, &error);
+    const uint8_t *data = map_pages(n, options, &error);
+    const io::Range mapped = {data, n};
+    if (data && options.reread && !options.metadata_only && source_.paged() &&
+        io::has_small_pages({&mapped, 1})) {
+        source_.unmap(data, n); // mapped pages are not dropped
+        source_.drop_cached();
+        data = map_pages(n, options, &error);
+    }
     if (data) {
         part_.mapping = io::Mapping(Ref<io::Source>::share(&source_), data, n);
         data_ = data;
@@ -42,6 +50,14 @@ void Window::map(const OpenOptions &options) {
         fail(Status::io, {.system_error = error}, "%s: cannot map %llu bytes: %s (%d)",
              source_.name(), static_cast<unsigned long long>(n), io::system_text(error), error);
     }
+}
+
+// Advises huge pages before the first touch, which reads the header: afterwards the page cache would
+// hold small pages. A file opened for its metadata only is read in small pages, as little as needed.
+const uint8_t *Window::map_pages(size_t n, const OpenOptions &options, int32_t *error) {
+    const uint8_t *const data = source_.map(n, error);
+    if (data && source_.paged() && !options.metadata_only) io::advise_huge(data, n);
+    return data;
 }
 
 void Window::poll(uint64_t done) const {

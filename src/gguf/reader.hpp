@@ -24,6 +24,7 @@ public:
 
 private:
     void map(const OpenOptions &options);
+    const uint8_t *map_pages(size_t n, const OpenOptions &options, int32_t *error);
     Part &part_;
     io::Source &source_;
     Progress progress_;

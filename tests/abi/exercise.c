@@ -82,7 +82,9 @@ static ggufx_status run_open(exercise *e, const ggufx_runtime *rt) {
     const int fd = open(e->path, O_RDONLY | O_CLOEXEC);
     MUST(fd >= 0);
     options.progress = e->progress;
+    options.flags = GGUFX_OPEN_HUGE_PAGES;
     TRY(a->open_fd(&by_fd, rt, fd, 0, 0, &options, &e->error));
+    options.flags = 0;
     options.io = GGUFX_IO_READ;
     TRY(a->open(&by_path, rt, e->path, &options, &e->error));
     options.io = GGUFX_IO_AUTO;
@@ -163,6 +165,7 @@ static ggufx_status run_files(exercise *e, const ggufx_runtime *rt) {
     const ggufx_functions *a = e->api;
     ggufx_file *file = NULL;
     ggufx_file_facts facts = {.struct_size = sizeof facts};
+    ggufx_file_memory_facts memory = {.struct_size = sizeof memory};
     ggufx_sampling_facts sampling = {.struct_size = sizeof sampling};
     int32_t suppressed[4];
     size_t found = 0;
@@ -171,6 +174,8 @@ static ggufx_status run_files(exercise *e, const ggufx_runtime *rt) {
     TRY(a->open_memory(&file, rt, e->small, e->n_small, NULL, NULL, NULL, &e->error));
     TRY(a->file_info(&facts, file, &e->error));
     MUST(facts.n_meta == a->file_meta_count(file) && facts.n_meta > 4);
+    TRY(a->file_memory(&memory, file, &e->error));
+    MUST(memory.mapped_bytes > 0 && memory.copied_bytes == 0); /* borrowed */
     TRY(a->file_sampling(&sampling, suppressed, 4, file, &e->error));
     MUST(sampling.flags == 0 && sampling.n_suppressed == 0);
     for (size_t i = 0; i < a->file_meta_count(file); i++) {

@@ -780,6 +780,17 @@ namespace Ggufx
         /// <remarks>
         /// <para>Any part of a split set ("x-00002-of-00003.gguf") opens the whole set. Big-endian files are supported; their
         /// tensor data are byte-swapped into memory at open.</para>
+        /// <para>Tensor data in huge pages (2 MiB) are read faster. A mapping of a file has them without a copy if its file
+        /// system and the page cache do (Linux). Otherwise:</para>
+        /// <list type="bullet">
+        /// <item>OpenFlags.HugePages with IoMode.Auto copies a file into memory of the runtime's allocator, with all threads, and
+        /// ends its mapping. Without huge pages, the file stays mapped, and the log has a warning. With IoMode.Read it requests
+        /// huge pages for the data that are read.</item>
+        /// <item>OpenFlags.HugeAuto does so for 32 MiB and more, only if the mapping has small pages and memory is free. The copy
+        /// must leave half of its size of the machine's memory, and of the limits of the process and its control groups.</item>
+        /// <item>OpenFlags.Reread drops the file from the page cache before it is mapped, if it has small pages there. Pages that
+        /// other processes have mapped stay.</item>
+        /// </list>
         /// <para>If another process changes a mapped file in place:</para>
         /// <list type="bullet">
         /// <item>Keys, numbers, names, shapes, and strings up to 4 KiB outside of arrays keep the values of the open.</item>
@@ -787,8 +798,8 @@ namespace Ggufx
         /// an array whose length no longer fits is Status.Malformed.</item>
         /// <item>A truncated file raises SIGBUS at the next access to a missing page, like any mapping.</item>
         /// </list>
-        /// <para>IoMode.Read, or OpenFlags.Copy for memory, protects against such changes. Borrowed memory and maps of callbacks
-        /// behave like mapped files.</para>
+        /// <para>IoMode.Read, a copy in huge pages, or OpenFlags.Copy for memory, protects against such changes. Borrowed memory
+        /// and maps of callbacks behave like mapped files.</para>
         /// </remarks>
         public static GgufFile Open(Runtime rt, string path, OpenOptions options = null)
         {
@@ -837,6 +848,21 @@ namespace Ggufx
                 Check.Ok(NativeMethods.ggufx_file_info(&resultNative, Handle, &e), &e);
                 return new FileFacts(&resultNative);
             }
+        }
+
+        /// <summary>Describes the memory of a file's tensor data.</summary>
+        /// <exception cref="GgufxException">Argument, Memory.</exception>
+        /// <remarks>
+        /// <para>A mapping has only the pages that this process has used. The kernel counts them during the call, which takes
+        /// about a millisecond per GB.</para>
+        /// </remarks>
+        public FileMemoryFacts Memory()
+        {
+            NativeError e;
+            var resultNative = default(NativeFileMemoryFacts);
+            resultNative.struct_size = (uint)sizeof(NativeFileMemoryFacts);
+            Check.Ok(NativeMethods.ggufx_file_memory(&resultNative, Handle, &e), &e);
+            return new FileMemoryFacts(&resultNative);
         }
 
         /// <summary>Returns the number of keys.</summary>

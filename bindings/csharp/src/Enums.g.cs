@@ -462,7 +462,7 @@ namespace Ggufx
         MetadataOnly = 1,
         /// <summary>Read all mapped pages now.</summary>
         Populate = 2,
-        /// <summary>Request huge pages if the system supports them.</summary>
+        /// <summary>Copy tensor data into huge pages.</summary>
         HugePages = 4,
         /// <summary>Lock the data in memory; Status.Io if the system does not allow it.</summary>
         Lock = 8,
@@ -476,6 +476,10 @@ namespace Ggufx
         Single = 128,
         /// <summary>GgufFile.OpenMemory: copy the bytes.</summary>
         Copy = 256,
+        /// <summary>The same as HUGE_PAGES where that pays.</summary>
+        HugeAuto = 512,
+        /// <summary>Read a file again that is in the page cache in small pages.</summary>
+        Reread = 1024,
     }
 
     /// <summary>Types of metadata values, with the ids that GGUF files contain.</summary>

@@ -193,6 +193,9 @@ namespace Ggufx
         internal static extern int ggufx_file_info(NativeFileFacts* out_, FileHandle file,
             NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_file_memory(NativeFileMemoryFacts* out_, FileHandle file,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern UIntPtr ggufx_file_meta_count(FileHandle file);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_file_meta_at(NativeMetaFacts* out_, FileHandle file,

@@ -521,6 +521,17 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeFileMemoryFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal ulong mapped_bytes;
+        internal ulong copied_bytes;
+        internal ulong resident_bytes;
+        internal ulong huge_bytes;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeMetaFacts
     {
         internal uint struct_size;
@@ -1372,6 +1383,7 @@ namespace Ggufx
             { "ggufx_open_options", sizeof(NativeOpenOptions) },
             { "ggufx_io", sizeof(NativeIo) },
             { "ggufx_file_facts", sizeof(NativeFileFacts) },
+            { "ggufx_file_memory_facts", sizeof(NativeFileMemoryFacts) },
             { "ggufx_meta_facts", sizeof(NativeMetaFacts) },
             { "ggufx_tensor_facts", sizeof(NativeTensorFacts) },
             { "ggufx_tensor_options", sizeof(NativeTensorOptions) },

@@ -1157,6 +1157,28 @@ namespace Ggufx
         }
     }
 
+    /// <summary>Memory of the tensor data of a file. The counts are unknown, Constants.None, on other systems than
+    /// Linux.</summary>
+    public sealed partial class FileMemoryFacts
+    {
+        /// <summary>Tensor data in mappings, or in borrowed memory.</summary>
+        public ulong MappedBytes { get; private set; }
+        /// <summary>Tensor data in memory of the runtime's allocator.</summary>
+        public ulong CopiedBytes { get; private set; }
+        /// <summary>Part of both that is in physical memory now.</summary>
+        public ulong ResidentBytes { get; private set; }
+        /// <summary>Part of the resident bytes that is in huge pages.</summary>
+        public ulong HugeBytes { get; private set; }
+
+        internal unsafe FileMemoryFacts(NativeFileMemoryFacts* o)
+        {
+            MappedBytes = o->mapped_bytes;
+            CopiedBytes = o->copied_bytes;
+            ResidentBytes = o->resident_bytes;
+            HugeBytes = o->huge_bytes;
+        }
+    }
+
     /// <summary>Meta facts.</summary>
     public sealed partial class MetaFacts
     {

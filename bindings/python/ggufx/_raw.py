@@ -850,6 +850,23 @@ class ggufx_file_facts(Structure):
     ]
 
 
+class ggufx_file_memory_facts(Structure):
+    struct_size: int
+    flags: int
+    mapped_bytes: int
+    copied_bytes: int
+    resident_bytes: int
+    huge_bytes: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("mapped_bytes", c_uint64),
+        ("copied_bytes", c_uint64),
+        ("resident_bytes", c_uint64),
+        ("huge_bytes", c_uint64),
+    ]
+
+
 class ggufx_meta_facts(Structure):
     struct_size: int
     flags: int
@@ -2205,6 +2222,7 @@ STRUCTS: list[type[Structure]] = [
     ggufx_open_options,
     ggufx_io,
     ggufx_file_facts,
+    ggufx_file_memory_facts,
     ggufx_meta_facts,
     ggufx_tensor_facts,
     ggufx_tensor_options,
@@ -2334,6 +2352,7 @@ class Functions:
     ggufx_open_io: Callable[..., int]
     ggufx_file_destroy: Callable[..., None]
     ggufx_file_info: Callable[..., int]
+    ggufx_file_memory: Callable[..., int]
     ggufx_file_meta_count: Callable[..., int]
     ggufx_file_meta_at: Callable[..., int]
     ggufx_file_meta_find: Callable[..., int]
@@ -2585,6 +2604,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_open_io": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p, c_void_p]),
     "ggufx_file_destroy": (None, ["ggufx_file"]),
     "ggufx_file_info": (c_int32, [c_void_p, "ggufx_file", c_void_p]),
+    "ggufx_file_memory": (c_int32, [c_void_p, "ggufx_file", c_void_p]),
     "ggufx_file_meta_count": (c_size_t, ["ggufx_file"]),
     "ggufx_file_meta_at": (c_int32, [c_void_p, "ggufx_file", c_size_t, c_void_p]),
     "ggufx_file_meta_find": (c_int32, [c_void_p, "ggufx_file", c_void_p, c_size_t, c_void_p]),

@@ -64,6 +64,7 @@ __all__ = [
     "Event",
     "EventToken",
     "FileFacts",
+    "FileMemoryFacts",
     "FileTypeFacts",
     "FindingFacts",
     "ForkOptions",
@@ -1038,6 +1039,26 @@ class FileFacts:
     def _of(cls, o: _raw.ggufx_file_facts) -> FileFacts:
         return cls(o.version, o.big_endian != 0, o.alignment, o.n_parts, o.meta_end, o.data_offset, o.file_size,
             o.n_meta, o.n_tensors, o.n_values, o.n_bytes, o.n_missing)
+
+
+@dataclass(frozen=True)
+class FileMemoryFacts:
+    """Memory of the tensor data of a file. The counts are unknown, NONE, on other systems than
+    Linux.
+    """
+
+    mapped_bytes: int
+    """Tensor data in mappings, or in borrowed memory."""
+    copied_bytes: int
+    """Tensor data in memory of the runtime's allocator."""
+    resident_bytes: int
+    """Part of both that is in physical memory now."""
+    huge_bytes: int
+    """Part of the resident bytes that is in huge pages."""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_file_memory_facts) -> FileMemoryFacts:
+        return cls(o.mapped_bytes, o.copied_bytes, o.resident_bytes, o.huge_bytes)
 
 
 @dataclass(frozen=True)
@@ -2889,6 +2910,18 @@ class File(Object):
         Any part of a split set ("x-00002-of-00003.gguf") opens the whole set. Big-endian files are
         supported; their tensor data are byte-swapped into memory at open.
 
+        Tensor data in huge pages (2 MiB) are read faster. A mapping of a file has them without a copy if
+        its file system and the page cache do (Linux). Otherwise:
+
+        - OpenFlags.HUGE_PAGES with IoMode.AUTO copies a file into memory of the runtime's allocator,
+          with all threads, and ends its mapping. Without huge pages, the file stays mapped, and the log
+          has a warning. With IoMode.READ it requests huge pages for the data that are read.
+        - OpenFlags.HUGE_AUTO does so for 32 MiB and more, only if the mapping has small pages and memory
+          is free. The copy must leave half of its size of the machine's memory, and of the limits of the
+          process and its control groups.
+        - OpenFlags.REREAD drops the file from the page cache before it is mapped, if it has small pages
+          there. Pages that other processes have mapped stay.
+
         If another process changes a mapped file in place:
 
         - Keys, numbers, names, shapes, and strings up to 4 KiB outside of arrays keep the values of the
@@ -2897,8 +2930,8 @@ class File(Object):
           file. A string of an array whose length no longer fits is MALFORMED.
         - A truncated file raises SIGBUS at the next access to a missing page, like any mapping.
 
-        IoMode.READ, or OpenFlags.COPY for memory, protects against such changes. Borrowed memory and
-        maps of callbacks behave like mapped files.
+        IoMode.READ, a copy in huge pages, or OpenFlags.COPY for memory, protects against such changes.
+        Borrowed memory and maps of callbacks behave like mapped files.
         """
         e = _raw.ggufx_error()
         with Following() as call_:
@@ -2956,6 +2989,18 @@ class File(Object):
         out = _raw.ggufx_file_facts(struct_size=sizeof(_raw.ggufx_file_facts))
         check(lib.ggufx_file_info(byref(out), own, byref(e)), e)
         return FileFacts._of(out)
+
+    def memory(self) -> FileMemoryFacts:
+        """Describes the memory of a file's tensor data.
+
+        A mapping has only the pages that this process has used. The kernel counts them during the call,
+        which takes about a millisecond per GB.
+        """
+        e = _raw.ggufx_error()
+        own = self._handle
+        out = _raw.ggufx_file_memory_facts(struct_size=sizeof(_raw.ggufx_file_memory_facts))
+        check(lib.ggufx_file_memory(byref(out), own, byref(e)), e)
+        return FileMemoryFacts._of(out)
 
     def meta_count(self) -> int:
         """Returns the number of keys."""

@@ -278,6 +278,8 @@ class OpenFlags(_Flags):
     UNKNOWN_TYPES = 64
     SINGLE = 128
     COPY = 256
+    HUGE_AUTO = 512
+    REREAD = 1024
 
 
 class ValueType(_Id):

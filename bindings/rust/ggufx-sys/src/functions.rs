@@ -131,6 +131,8 @@ functions! {
     fn ggufx_file_destroy(file: *mut ggufx_file);
     fn ggufx_file_info(out: *mut ggufx_file_facts, file: *const ggufx_file, error: *mut ggufx_error)
         -> ggufx_status;
+    fn ggufx_file_memory(out: *mut ggufx_file_memory_facts, file: *const ggufx_file, error: *mut
+        ggufx_error) -> ggufx_status;
     fn ggufx_file_meta_count(file: *const ggufx_file) -> usize;
     fn ggufx_file_meta_at(out: *mut ggufx_meta_facts, file: *const ggufx_file, index: usize, error:
         *mut ggufx_error) -> ggufx_status;

@@ -656,6 +656,17 @@ pub struct ggufx_file_facts {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct ggufx_file_memory_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub mapped_bytes: u64,
+    pub copied_bytes: u64,
+    pub resident_bytes: u64,
+    pub huge_bytes: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct ggufx_meta_facts {
     pub struct_size: u32,
     pub flags: u32,
@@ -1475,7 +1486,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 98] = [
+pub const SIZES: [(&str, usize); 99] = [
     ("ggufx_adapter_options\0", size_of::<ggufx_adapter_options>()),
     ("ggufx_adapter_facts\0", size_of::<ggufx_adapter_facts>()),
     ("ggufx_adapter_use\0", size_of::<ggufx_adapter_use>()),
@@ -1513,6 +1524,7 @@ pub const SIZES: [(&str, usize); 98] = [
     ("ggufx_open_options\0", size_of::<ggufx_open_options>()),
     ("ggufx_io\0", size_of::<ggufx_io>()),
     ("ggufx_file_facts\0", size_of::<ggufx_file_facts>()),
+    ("ggufx_file_memory_facts\0", size_of::<ggufx_file_memory_facts>()),
     ("ggufx_meta_facts\0", size_of::<ggufx_meta_facts>()),
     ("ggufx_tensor_facts\0", size_of::<ggufx_tensor_facts>()),
     ("ggufx_tensor_options\0", size_of::<ggufx_tensor_options>()),

@@ -823,6 +823,19 @@ impl File {
     /// Any part of a split set ("x-00002-of-00003.gguf") opens the whole set. Big-endian files are
     /// supported; their tensor data are byte-swapped into memory at open.
     ///
+    /// Tensor data in huge pages (2 MiB) are read faster. A mapping of a file has them without a
+    /// copy if its file system and the page cache do (Linux). Otherwise:
+    ///
+    /// - [`OpenFlags::HUGE_PAGES`] with [`IoMode::AUTO`] copies a file into memory of the runtime's
+    ///   allocator, with all threads, and ends its mapping. Without huge pages, the file stays
+    ///   mapped, and the log has a warning. With [`IoMode::READ`] it requests huge pages for the
+    ///   data that are read.
+    /// - [`OpenFlags::HUGE_AUTO`] does so for 32 MiB and more, only if the mapping has small pages
+    ///   and memory is free. The copy must leave half of its size of the machine's memory, and of
+    ///   the limits of the process and its control groups.
+    /// - [`OpenFlags::REREAD`] drops the file from the page cache before it is mapped, if it has
+    ///   small pages there. Pages that other processes have mapped stay.
+    ///
     /// If another process changes a mapped file in place:
     ///
     /// - Keys, numbers, names, shapes, and strings up to 4 KiB outside of arrays keep the values of
@@ -831,8 +844,8 @@ impl File {
     ///   the file. A string of an array whose length no longer fits is MALFORMED.
     /// - A truncated file raises SIGBUS at the next access to a missing page, like any mapping.
     ///
-    /// [`IoMode::READ`], or [`OpenFlags::COPY`] for memory, protects against such changes. Borrowed
-    /// memory and maps of callbacks behave like mapped files.
+    /// [`IoMode::READ`], a copy in huge pages, or [`OpenFlags::COPY`] for memory, protects against
+    /// such changes. Borrowed memory and maps of callbacks behave like mapped files.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `TRUNCATED`, `MAGIC`, `VERSION`, `ENDIAN`, `MALFORMED`,
     /// `LIMIT`, `TYPE`, `UNSUPPORTED`, `NOT_FOUND`, `CANCELLED`, `COUNT`, `LENGTH`, `KEY`,
@@ -916,6 +929,18 @@ impl File {
         let mut out = sized!(ggufx_file_facts);
         check(|e| unsafe { sys::ggufx_file_info(&mut out, self.as_raw(), e) })?;
         Ok(unsafe { FileFacts::of(&out) })
+    }
+
+    /// Describes the memory of a file's tensor data.
+    ///
+    /// A mapping has only the pages that this process has used. The kernel counts them during the
+    /// call, which takes about a millisecond per GB.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`.
+    pub fn memory(&self) -> Result<FileMemoryFacts> {
+        let mut out = sized!(ggufx_file_memory_facts);
+        check(|e| unsafe { sys::ggufx_file_memory(&mut out, self.as_raw(), e) })?;
+        Ok(unsafe { FileMemoryFacts::of(&out) })
     }
 
     /// Returns the number of keys.

@@ -1225,6 +1225,31 @@ impl FileFacts {
     }
 }
 
+/// Memory of the tensor data of a file. The counts are unknown, `None`, on other systems than
+/// Linux.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FileMemoryFacts {
+    /// Tensor data in mappings, or in borrowed memory
+    pub mapped_bytes: u64,
+    /// Tensor data in memory of the runtime's allocator
+    pub copied_bytes: u64,
+    /// Part of both that is in physical memory now
+    pub resident_bytes: u64,
+    /// Part of the resident bytes that is in huge pages
+    pub huge_bytes: u64,
+}
+
+impl FileMemoryFacts {
+    pub(crate) unsafe fn of(o: &sys::ggufx_file_memory_facts) -> Self {
+        FileMemoryFacts {
+            mapped_bytes: o.mapped_bytes,
+            copied_bytes: o.copied_bytes,
+            resident_bytes: o.resident_bytes,
+            huge_bytes: o.huge_bytes,
+        }
+    }
+}
+
 /// Meta facts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MetaFacts<'a> {
