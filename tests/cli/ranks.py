@@ -311,7 +311,7 @@ class Ranks(reference_case.Case):
         self.assertIn("is not mpi", self.fails(2, "run", MODEL, "-p", "a", "--group", "nccl"))
         self.assertIn("standard input", self.fails(2, "run", MODEL, "-f", "-", "--group", "mpi"))
         self.assertIn("standard input", self.fails(2, "run", "-", "-p", "a", "--group", "mpi"))
-        self.assertIn("needs --group", self.fails(2, "run", MODEL, "-p", "a", "--weights", "auto"))
+        self.assertIn("needs --group", self.fails(2, "run", MODEL, "-p", "a", "--weights", "1,2"))
         self.assertIn("needs --group", self.fails(2, "run", MODEL, "-p", "a", "--pipeline"))
         for weights in ("1,0", "1,", "1,x", "1048577", "1 2", "fast"):
             with self.subTest(weights):

@@ -478,6 +478,12 @@ class Files(Served):
         self.overwrite(path)  # later changes count
         self.refused(503, "model_changed", server.ask(CHAT, {"messages": STORY}))
 
+    def test_metrics_tell_the_memory_of_the_weights(self):
+        for word, mapped in (("map", True), ("copy", False)):
+            server = self.serve("--weights", word)
+            counts = [server.metric(f"weights_{kind}_bytes") > 0 for kind in ("mapped", "copied")]
+            self.assertEqual(counts, [mapped, not mapped])
+
     def test_weights_in_memory_do_not_change(self):
         for option, change in ((("--weights", "copy"), self.overwrite), (("--no-mmap",), self.truncate)):
             statuses, errors, server = self.changed(change, *option, "--parallel", "8")

@@ -5,7 +5,6 @@
 #include "bench/bench.hpp"
 #include "bench/embed_runs.hpp"
 #include "common/records.hpp"
-#include "common/signals.hpp"
 #include "common/table.hpp"
 #include "models/text_model.hpp"
 
@@ -122,8 +121,7 @@ public:
         Globals own = globals;
         own.threads = threads;
         rt_ = make_runtime(own);
-        const ggufx_progress cancel = cancel_hook();
-        file_ = open_file(rt_.get(), options.model, 0, &cancel, options.making.group.io());
+        file_ = open_model(rt_.get(), options.model, options.making);
         model_ = make_model(rt_.get(), file_.get(), options.making);
         runtime_ = runtime_facts(rt_.get());
         facts_ = model_facts(model_.get());
@@ -411,6 +409,7 @@ void add_bench_model(Tool &tool, Command &bench) {
         "--format", {"table", "md", "csv", "json", "jsonl", "sql"},
         [options](size_t index) { options->format = static_cast<Format>(index); },
         "format of the results; json = one array, jsonl = lines as --json (default table)");
+    options->making.group.loading = Loading::automatic;
     add_model_options(sub, options->making);
     add_group_options(sub, options->making.group);
     sub.examples(

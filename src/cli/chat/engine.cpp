@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "chat/engine.hpp"
 
-#include "common/signals.hpp"
 #include "common/timing.hpp"
 #include "models/demo_model.hpp"
 #include "models/sampling_defaults.hpp"
@@ -19,9 +18,8 @@ static size_t reserve_of(size_t n_context) {
 Engine::Engine(const Globals &globals, const ChatOptions &options)
     : globals_(globals), answers_at_once_(options.no_think || options.grammar.is_set()),
       rt_(make_runtime(globals)) {
-    const ggufx_progress cancel = cancel_hook();
     file_ = options.model.empty() ? open_demo_model(rt_.get())
-                                  : open_file(rt_.get(), options.model, 0, &cancel);
+                                  : open_model(rt_.get(), options.model, options.session.making);
     name_ = meta_text(file_.get(), "general.name").value_or(options.model);
     // Before the weights are bound, so that template errors are reported early.
     chat_ = require_chat_template(rt_.get(), file_.get(), options.template_name);

@@ -166,6 +166,12 @@ ggufx_file_facts file_facts(const ggufx_file *file) {
     });
 }
 
+ggufx_file_memory_facts file_memory(const ggufx_file *file) {
+    return facts<ggufx_file_memory_facts>([&](ggufx_file_memory_facts *out, ggufx_error *error) {
+        return ggufx_file_memory(out, file, error);
+    });
+}
+
 ggufx_session_facts session_facts(const ggufx_session *session) {
     return facts<ggufx_session_facts>([&](ggufx_session_facts *out, ggufx_error *error) {
         return ggufx_session_info(out, session, error);

@@ -97,6 +97,7 @@ void try_to_recover(const ggufx_runtime *rt, const std::string &path);
 File open_file(const ggufx_runtime *rt, const std::string &path, uint32_t flags,
                const ggufx_progress *progress = nullptr, int32_t io = GGUFX_IO_AUTO);
 ggufx_file_facts file_facts(const ggufx_file *file);
+ggufx_file_memory_facts file_memory(const ggufx_file *file);
 
 ggufx_model_facts model_facts(const ggufx_model *model);
 ggufx_session_facts session_facts(const ggufx_session *session);

@@ -77,8 +77,26 @@ static std::string set_text(const ggufx_file *file, const ggufx_file_facts &info
     return fmt::format(", for rank {} of {}", *rank, *ranks);
 }
 
+// Returns how the weights lie in memory when the file is mapped, by some pages that are touched.
+static std::string memory_text(const ggufx_runtime *rt, const std::string &path) {
+    constexpr size_t kTouched = 16; // tensors
+    const ggufx_progress cancel = cancel_hook();
+    const File file = open_file(
+        rt, path, GGUFX_OPEN_SINGLE | GGUFX_OPEN_LEGACY_V1 | GGUFX_OPEN_UNKNOWN_TYPES, &cancel);
+    const size_t n = ggufx_file_tensor_count(file.get()), most = std::min(n, kTouched);
+    for (size_t i = 0; i < most; i++) {
+        const void *data = ggufx_tensor_data(ggufx_file_tensor(file.get(), i * n / most));
+        if (data) (void)*static_cast<const volatile char *>(data);
+    }
+    const ggufx_file_memory_facts memory = file_memory(file.get());
+    if (memory.mapped_bytes == 0) return "copied";
+    if (memory.huge_bytes == GGUFX_NONE) return "memory-mapped";
+    return fmt::format("memory-mapped, {} of {} that were read are in huge pages",
+                       bytes_text(memory.huge_bytes), bytes_text(memory.resident_bytes));
+}
+
 static void print_card(Output &out, const ggufx_file *file, const std::string &path,
-                       const Style &style) {
+                       const Style &style, const std::string &memory) {
     const ggufx_file_facts info = file_facts(file);
     const auto line = [&](const char *name, const std::string &value) {
         out.write(fmt::format("{}{:<13}{} {}\n", style.dim, name, style.reset, value));
@@ -99,6 +117,7 @@ static void print_card(Output &out, const ggufx_file *file, const std::string &p
             8.0 * static_cast<double>(info.n_bytes) / static_cast<double>(info.n_values);
         line("bits/value", fmt::format("{:.3f}", bits));
     }
+    if (!memory.empty()) line("memory", memory);
     const ModelSampling sampling = model_sampling(file);
     if (!sampling.is_empty()) line("sampling", sampling_text(sampling));
     if (info.n_tensors > 0) print_histogram(out, file, info.n_bytes, style);
@@ -178,15 +197,19 @@ static void print_tensors(Output &out, const ggufx_file *file, const InfoOptions
     print_table(out, table, options, style, left_out, "tensors");
 }
 
-static void print_text(Output &out, const Globals &globals, const ggufx_file *file,
-                       const std::string &path, const InfoOptions &options) {
+static void print_text(Output &out, const Globals &globals, const ggufx_runtime *rt,
+                       const ggufx_file *file, const std::string &path,
+                       const InfoOptions &options) {
     const Style style = make_style(globals, out);
     if (options.graph) {
         out.write(graph_text(file));
         return;
     }
     if (!options.kv && !options.tensors) {
-        print_card(out, file, path, style);
+        const ggufx_file_facts info = file_facts(file);
+        const bool has_data = path != "-" && info.n_missing == 0 && info.n_bytes > 0;
+        print_card(out, file, path, style,
+                   globals.verbose && has_data ? memory_text(rt, path) : "");
         out.write("\n");
     }
     if (options.show_kv() && ggufx_file_meta_count(file) > 0) print_kv(out, file, options, style);
@@ -235,7 +258,7 @@ static int print_info(const Globals &globals, const InfoOptions &options) {
             continue;
         }
         if (!globals.json) {
-            print_text(out, globals, opened.file.get(), path, options);
+            print_text(out, globals, rt.get(), opened.file.get(), path, options);
         } else if (options.files.size() == 1) {
             print_json(out, opened.dump);
         } else {

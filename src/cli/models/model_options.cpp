@@ -28,6 +28,15 @@ void add_model_options(Command &sub, ModelMaking &making) {
                "override a metadata key of the file: llama.rope.freq_base=50000")
         .value("KEY=VALUE")
         .repeatable();
+    sub.option("--weights", making.group.weights,
+               std::string("memory of the weights: map = memory-map the file; huge = copy it into "
+                           "huge pages; copy = read it, so that it may change afterwards; reread = "
+                           "map, after small pages left the page cache; auto = huge if a map has "
+                           "small pages and memory is free (default ") +
+                   (making.group.loading == Loading::automatic ? "auto" : "map") +
+                   "). With --group: share of rows or layers per rank, 3,1, or auto = by measured "
+                   "memory bandwidth (default equal)")
+        .value("LIST");
     add_device(sub, making.device);
     sub.option("--device-layers", making.device_layers,
                "number of last layers on the device, with the output matrix (default all)")
@@ -64,6 +73,24 @@ bool is_devices_fault(ggufx_status status) {
 }
 
 } // namespace
+
+File open_model(const ggufx_runtime *rt, const std::string &path, const ModelMaking &making,
+                uint32_t flags) {
+    GroupChoice choice = making.group;
+    choice.take_loading();
+    // Ranks would copy the parts of others too, and a device has a copy of its own.
+    const bool has_copy = choice.is_set() || making.device.any();
+    if (choice.loading == Loading::automatic && !has_copy) flags |= GGUFX_OPEN_HUGE_AUTO;
+    if (choice.loading == Loading::huge || choice.loading == Loading::copy)
+        flags |= GGUFX_OPEN_HUGE_PAGES;
+    if (choice.loading == Loading::reread) flags |= GGUFX_OPEN_REREAD;
+    const ggufx_progress cancel = cancel_hook();
+    File file = open_file(rt, path, flags, &cancel, choice.io());
+    if (choice.loading == Loading::huge && file_memory(file.get()).copied_bytes == 0)
+        std::fputs("ggufx: --weights huge: no copy in huge pages here; the file is mapped\n",
+                   stderr);
+    return file;
+}
 
 Model make_model(const ggufx_runtime *rt, const ggufx_file *file, const ModelMaking &making) {
     std::vector<KeyValue> parsed;

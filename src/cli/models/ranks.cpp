@@ -137,19 +137,25 @@ void add_group_options(Command &sub, GroupChoice &choice) {
            "--group", choice.name,
            "run the model together with other processes that are started alike: mpi (under mpirun)")
         .value("KIND");
-    sub.option("--weights", choice.weights,
-               "copy = read weights into memory, so that the file may change afterwards; map = "
-               "memory-map them (default). With --group: share of rows or layers per rank, 3,1, or "
-               "auto = by measured memory bandwidth (default equal)")
-        .value("LIST");
     sub.flag("--pipeline", choice.by_layers,
              "pipeline parallelism: whole layers per rank of --group, for slow links");
 }
 
 void GroupChoice::take_loading() {
-    if (weights != "copy" && weights != "map") return;
-    copies_weights = weights == "copy";
-    weights.clear();
+    constexpr std::pair<const char *, Loading> words[] = {{"map", Loading::map},
+                                                          {"copy", Loading::copy},
+                                                          {"huge", Loading::huge},
+                                                          {"reread", Loading::reread},
+                                                          {"auto", Loading::automatic}};
+    for (const auto &[word, meaning] : words) {
+        if (weights != word || (is_set() && meaning == Loading::automatic)) continue;
+        loading = meaning;
+        weights.clear();
+    }
+    if (!is_set() && !weights.empty())
+        throw Failure(kUsage, "--weights: \"" + escape(weights) +
+                                  "\" is not auto, map, huge, copy or reread; a list of shares "
+                                  "needs --group");
 }
 
 bool tells_of(const GroupChoice &choice, const Failure &failure) {
@@ -178,8 +184,6 @@ int run_as_rank(const Globals &globals, GroupChoice &choice, std::string &model,
                 const RankVerb &verb) {
     choice.take_loading();
     refuse_stdin(choice, model);
-    if (!choice.is_set() && !choice.weights.empty())
-        throw Failure(kUsage, "--weights needs --group");
     if (!choice.is_set() && choice.by_layers) throw Failure(kUsage, "--pipeline needs --group");
     if (!choice.is_set()) return verb(globals);
     if (!choice.weights.empty() && choice.weights != "auto") (void)parse_speeds(choice.weights);

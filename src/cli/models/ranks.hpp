@@ -11,11 +11,14 @@ namespace ggufx::cli {
 // are gone within 10 s.
 constexpr uint32_t kAnswerWithin = 7000;
 
+// Memory of the weights: words of --weights. automatic: a copy in huge pages where that pays.
+enum class Loading { map, copy, huge, automatic, reread };
+
 // The options of --group, and the group itself in a rank.
 struct GroupChoice {
     std::string name;    // "mpi"; empty: none
     std::string weights; // "auto", "3,1"; empty: equal
-    bool copies_weights = false;
+    Loading loading = Loading::map;
     bool by_layers = false;
     ggufx_group group = {};
     std::vector<uint32_t> speeds; // one per rank; empty: equal
@@ -24,12 +27,12 @@ struct GroupChoice {
     bool is_first() const { return group.rank == 0; } // or the only rank
     uint32_t n_ranks() const { return is_set() ? group.size : 1; }
     // --weights also has words for loading, which say nothing about shares: moves such a word to
-    // copies_weights.
+    // `loading`. Throws Failure for shares without --group.
     void take_loading();
-    int32_t io() const { return copies_weights ? GGUFX_IO_READ : GGUFX_IO_AUTO; }
+    int32_t io() const { return loading == Loading::copy ? GGUFX_IO_READ : GGUFX_IO_AUTO; }
 };
 
-// --group, --weights and --pipeline.
+// --group and --pipeline; --weights is one of the model options.
 void add_group_options(Command &sub, GroupChoice &choice);
 
 // Runs a command on `model`, with --group as one rank.

@@ -4,7 +4,6 @@
 
 #include "common/machine_memory.hpp"
 #include "common/output.hpp"
-#include "common/signals.hpp"
 #include "common/text.hpp"
 #include "models/shards.hpp"
 
@@ -86,8 +85,7 @@ TextModel load_text_model(const Globals &globals, const TextOptions &options) {
     TextModel loaded;
     loaded.rt = make_runtime(globals);
     const std::string text = read_utf8(options.text);
-    const ggufx_progress cancel = cancel_hook();
-    loaded.file = open_file(loaded.rt.get(), options.model, 0, &cancel, options.making.group.io());
+    loaded.file = open_model(loaded.rt.get(), options.model, options.making);
     loaded.model = make_model(loaded.rt.get(), loaded.file.get(), options.making);
     loaded.facts = model_facts(loaded.model.get());
     if (options.ids) {

@@ -176,10 +176,8 @@ public:
           questions_(parse_questions(text_, options.text.text)) {
         if (options.limit && options.limit < questions_.size())
             questions_.resize(static_cast<size_t>(options.limit));
-        const ggufx_progress cancel = cancel_hook();
         rt_ = make_runtime(globals);
-        file_ =
-            open_file(rt_.get(), options.text.model, 0, &cancel, options.text.making.group.io());
+        file_ = open_model(rt_.get(), options.text.model, options.text.making);
         model_ = make_model(rt_.get(), file_.get(), options.text.making);
     }
     size_t size() const { return questions_.size(); }

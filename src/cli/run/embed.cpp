@@ -5,7 +5,6 @@
 #include "common/machine_memory.hpp"
 #include "common/npy.hpp"
 #include "common/progress.hpp"
-#include "common/signals.hpp"
 #include "common/table.hpp"
 #include "models/adapters.hpp"
 #include "models/text_model.hpp"
@@ -94,8 +93,7 @@ void check_table(const Embeddings &e) {
 
 Embeddings embed_all(const Globals &globals, const EmbedOptions &options) {
     const Runtime rt = make_runtime(globals);
-    const ggufx_progress cancel = cancel_hook();
-    const File file = open_file(rt.get(), options.model, 0, &cancel);
+    const File file = open_model(rt.get(), options.model, options.making);
     const Model model = make_model(rt.get(), file.get(), options.making);
     Embeddings out;
     const Embedder embedder = open_embedder(rt.get(), file.get(), model.get(), options, out.facts);

@@ -1,7 +1,6 @@
 // ggufx run: generate text or ids from a model.
 // SPDX-License-Identifier: MIT
 #include "common/json.hpp"
-#include "common/signals.hpp"
 #include "models/sampling_defaults.hpp"
 #include "models/text_model.hpp"
 #include "run/generate.hpp"
@@ -146,10 +145,9 @@ static void save_what_is_left(const GeneratingModel &generation, const std::stri
 
 static int run(const Globals &globals, RunOptions &options) {
     const Runtime rt = make_runtime(globals);
-    const ggufx_progress cancel = cancel_hook();
     GenerateOptions &of = options.generate;
     const GroupChoice &group = of.session.making.group;
-    const File file = open_file(rt.get(), options.model, 0, &cancel, group.io());
+    const File file = open_model(rt.get(), options.model, of.session.making);
     use_model_sampling(globals, of.sampling, model_sampling(file.get()));
     choose_seed(globals, of.sampling, group);
     of.logprobs = globals.json;

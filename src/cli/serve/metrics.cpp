@@ -69,6 +69,11 @@ void Metrics::grammars(const GrammarCache::Counts &grammars) {
     grammars_ = grammars;
 }
 
+void Metrics::weights(const ggufx_file_memory_facts &weights) {
+    const std::lock_guard lock(mutex_);
+    weights_ = weights;
+}
+
 SchedulerCounts Metrics::counts() const {
     const std::lock_guard lock(mutex_);
     return counts_;
@@ -105,6 +110,10 @@ std::string Metrics::text() const {
     add("pages", "gauge", "Pages of the KV caches: 64 tokens of a layer each.", memory_.n_pages);
     add("shared_pages", "gauge", "References to pages that several slots share.",
         memory_.n_shared_pages);
+    add("weights_mapped_bytes", "gauge", "Weights in memory-mapped files.", weights_.mapped_bytes);
+    add("weights_copied_bytes", "gauge", "Weights copied into memory.", weights_.copied_bytes);
+    if (weights_.huge_bytes != GGUFX_NONE)
+        add("weights_huge_bytes", "gauge", "Weights in huge pages.", weights_.huge_bytes);
     add("grammars_compiled_total", "counter", "Compilations of JSON Schemas.",
         grammars_.n_compiled);
     add("grammars_cached_total", "counter", "Grammars taken from the cache.", grammars_.n_cached);

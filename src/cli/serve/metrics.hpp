@@ -36,6 +36,7 @@ public:
     void step(double seconds, const SchedulerCounts &counts);
     void memory(const BackendMemory &memory);
     void grammars(const GrammarCache::Counts &grammars);
+    void weights(const ggufx_file_memory_facts &weights);
     SchedulerCounts counts() const;
     std::string text() const;
 
@@ -48,6 +49,7 @@ private:
     SchedulerCounts counts_;
     BackendMemory memory_ = {};
     GrammarCache::Counts grammars_;
+    ggufx_file_memory_facts weights_ = {};
 };
 
 } // namespace ggufx::cli

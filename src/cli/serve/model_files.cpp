@@ -104,20 +104,44 @@ void ModelFiles::open(const std::string &path) {
     file.device = info.st_dev;
     file.node = info.st_ino;
     file.n_bytes = static_cast<uint64_t>(info.st_size);
-    if (!is_recent(info)) note_times(file.times, info);
+    if (is_recent(info))
+        (void)note_samples(file);
+    else
+        note_times(file.times, info);
+}
+
+// Returns false if a sample cannot be read whole.
+bool ModelFiles::note_samples(File &file) {
     for (uint64_t i = 0; i < n_samples(file.n_bytes); i++) {
         uint64_t hash = 0;
-        if (!hash_sample(file, i, hash)) break;
+        if (!hash_sample(file, i, hash)) return false;
         file.hashes.push_back(hash);
     }
+    return true;
+}
+
+// Returns whether the content has its size and time of before. Links and rights may have changed.
+bool ModelFiles::is_untouched(const File &file) const {
+    struct stat info = {};
+    int64_t times[4];
+    if (file.fd < 0 || fstat(file.fd, &info) != 0) return false;
+    note_times(times, info);
+    return static_cast<uint64_t>(info.st_size) == file.n_bytes &&
+           std::equal(times, times + 2, file.times);
 }
 
 void ModelFiles::loaded(bool is_mapped) {
     is_mapped_ = is_mapped;
     for (File &file : files_)
-        if (!is_same(file))
+        if (file.hashes.empty() ? !is_untouched(file) || !note_samples(file) : !is_same(file))
             throw Failure(kRuntimeError, in_quotes(file.path) + " changed while it was loaded");
     if (is_mapped) guard_.begin();
+}
+
+uint64_t ModelFiles::n_bytes() const {
+    uint64_t n = 0;
+    for (const File &file : files_) n += file.n_bytes;
+    return n;
 }
 
 bool ModelFiles::is_same(File &file) {

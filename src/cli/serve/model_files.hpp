@@ -14,16 +14,20 @@ namespace ggufx::cli {
 
 class ModelFiles {
 public:
-    // Notes the identity and samples of the content, before the files are opened. Paths of parts of
+    // Notes the identity, and samples of the content of a file that was written just now, before the
+    // files are opened. Paths of parts of
     // a split set stand for the whole set. Other things than regular files are left out.
     explicit ModelFiles(const std::vector<std::string> &paths);
     ~ModelFiles();
     ModelFiles(const ModelFiles &) = delete;
     ModelFiles &operator=(const ModelFiles &) = delete;
 
-    // Call after the load. Throws Failure if a file changed meanwhile. is_mapped: the weights stay
+    // Call after the load, which read the files: reads of samples would leave small pages of others
+    // in the page cache. Notes samples of the content. Throws Failure if a file changed meanwhile. is_mapped: the weights stay
     // in the files; otherwise later changes have no effect.
     void loaded(bool is_mapped);
+
+    uint64_t n_bytes() const; // all files
 
     // The calls below are for any thread. A change is reported on stderr once, and stays.
     enum class State { same, replaced, changed };
@@ -45,6 +49,8 @@ private:
     };
     void open(const std::string &path);
     bool is_same(File &file);
+    bool note_samples(File &file);
+    bool is_untouched(const File &file) const;
     bool hash_sample(const File &file, uint64_t i, uint64_t &out);
     bool has_same_samples(const File &file, size_t first, size_t n);
     bool has_next_samples();

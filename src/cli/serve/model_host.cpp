@@ -2,6 +2,7 @@
 #include "serve/model_host.hpp"
 
 #include "common/input_file.hpp"
+#include "common/machine_memory.hpp"
 #include "common/signals.hpp"
 #include "models/demo_model.hpp"
 #include "models/text_model.hpp"
@@ -21,10 +22,19 @@ namespace ggufx::cli {
 
 namespace {
 
-File open_model(const ggufx_runtime *rt, const HostOptions &options) {
-    const ggufx_progress cancel = cancel_hook();
+// Reads a mapped file at the start, if half of the machine's memory holds it: first by its pages,
+// which are huge then, and not by the samples of ModelFiles.
+File open_served(const ggufx_runtime *rt, const HostOptions &options, const ModelFiles &files) {
     if (options.model.empty()) return open_demo_model(rt);
-    return open_file(rt, options.model, 0, &cancel, options.session.making.group.io());
+    const uint32_t populate = files.n_bytes() <= machine_memory() / 2 ? GGUFX_OPEN_POPULATE : 0;
+    return open_model(rt, options.model, options.session.making, populate);
+}
+
+// Whether weights of the model or an adapter stay in their files.
+bool is_mapped(const ggufx_file *file, const HostOptions &options) {
+    const bool has_adapters = !adapter_files(options.session.adapters).empty();
+    return file_memory(file).mapped_bytes > 0 ||
+           (has_adapters && options.session.making.group.io() != GGUFX_IO_READ);
 }
 
 // Notes the model and its adapters, after an interrupted edit of them was completed.
@@ -81,7 +91,7 @@ void refuse_call(ggufx_status status, const ggufx_error &error, const char *para
 ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
     : rt_(make_runtime(globals)), answers_(options.answers) {
     files_ = note_files(rt_.get(), options);
-    file_ = open_model(rt_.get(), options);
+    file_ = open_served(rt_.get(), options, *files_);
     name_ = options.alias;
     if (name_.empty()) name_ = meta_text(file_.get(), "general.name").value_or("");
     if (name_.empty()) name_ = options.model.empty() ? "demo" : base_name(options.model);
@@ -104,7 +114,7 @@ ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
     if (!embeds_only_) find_longest_token();
     if (!embeds_only_ && chat_) prepare_chats();
     make_fingerprint(options);
-    files_->loaded(!options.session.making.group.copies_weights);
+    files_->loaded(is_mapped(file_.get(), options));
     if (backend_) backend_->watch(*files_);
     const GroupChoice &choice = options.session.making.group;
     if (choice.is_set()) meet_at_start(choice.group);
@@ -113,14 +123,14 @@ ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
 RankHost::RankHost(const Globals &globals, const HostOptions &options)
     : rt_(make_runtime(globals)), group_(options.session.making.group.group),
       files_(note_files(rt_.get(), options)) {
-    file_ = open_model(rt_.get(), options);
+    file_ = open_served(rt_.get(), options, *files_);
     model_ = make_model(rt_.get(), file_.get(), options.session.making);
     Session session =
         make_text_session(rt_.get(), file_.get(), model_.get(), options,
                           Adapters(rt_.get(), model_.get(), options.session.adapters));
     backend_ = std::make_unique<RankSession>(std::move(session), model_facts(model_.get()).n_vocab,
                                              nullptr);
-    files_->loaded(!options.session.making.group.copies_weights);
+    files_->loaded(is_mapped(file_.get(), options));
     backend_->watch(*files_);
     meet_at_start(group_);
 }

@@ -104,6 +104,7 @@ public:
     // Throws ApiError 503 after the content of a mapped file has changed. Thread-safe.
     void require_same_weights() const;
     bool is_changed() const { return files_->is_changed(); }
+    ggufx_file_memory_facts memory() const { return file_memory(file_.get()); } // thread-safe
 
 private:
     bool renders_tools(const ChatWanted &wanted, const std::string &rendered) const;

@@ -138,6 +138,7 @@ void add_engine(Command &sub, ServeOptions &options) {
                "white space in structured output: limited = one space, or a line break and at most "
                "20 spaces; none; any = no limit (default limited)")
         .one_of(white_space_names());
+    options.host.session.making.group.loading = Loading::automatic;
     add_session_options(sub, options.host.session);
     add_group_options(sub, options.host.session.making.group);
 }

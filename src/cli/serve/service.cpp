@@ -256,6 +256,7 @@ void Service::models(Exchange &exchange, const std::string &path) {
 
 void Service::metrics_text(Exchange &exchange, const std::string &) {
     if (is_ready_) metrics_.grammars(host_->grammars().counts());
+    if (is_ready_) metrics_.weights(host_->memory());
     exchange.respond(200, "text/plain; version=0.0.4", metrics_.text());
 }
 
