@@ -214,10 +214,13 @@ class Bench(tool.Case):
         self.fails(2, "bench", "matvec", "--isa", "scalar,avx9")
         self.fails(2, "bench", "matvec", "--clock", "sun")
 
-    def test_read_measures_four_ways(self):
-        lines = self.lines("bench", "read", "-t", "1", "-r", "1")
-        self.assertEqual([(line["streams"], line["prefetch"]) for line in lines],
-                         [(1, False), (1, True), (4, False), (4, True)])
+    def test_read_measures_pages_threads_and_four_ways(self):
+        lines = self.lines("bench", "read", "-t", "2", "-r", "1")
+        self.assertEqual([(line["pages"], line["threads"], line["streams"], line["prefetch"]) for line in lines],
+                         [(pages, threads, streams, prefetch) for pages in ("small", "huge") for threads in (1, 2)
+                          for streams in (1, 4) for prefetch in (False, True)])
+        for threads in (1, 2):
+            self.assertEqual(max(line["ratio"] for line in lines if line["threads"] == threads), 1)
         for line in lines:  # far from the speed of any machine's thread
             self.assertGreater(line["gbps"], 1e-3)
             self.assertLess(line["gbps"], 3e3)

@@ -4,13 +4,17 @@
 // SPDX-License-Identifier: MIT
 #include "bench/bench.hpp"
 #include "bench/embed_runs.hpp"
+#include "bench/roofs.hpp"
+#include "common/machine_memory.hpp"
 #include "common/records.hpp"
+#include "common/signals.hpp"
 #include "common/table.hpp"
 #include "models/text_model.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <ggufx/estimate.h>
 
 namespace ggufx::cli {
 
@@ -113,6 +117,19 @@ std::vector<ModelCase> cases_of(const ModelOptions &options) {
     return cases;
 }
 
+// Touches all pages, if they fit into memory: afterwards they can be counted.
+void touch_weights(const ggufx_file *file) {
+    constexpr size_t kPage = 4096;
+    if (file_facts(file).n_bytes > machine_memory() / 2) return;
+    for (size_t i = 0; i < ggufx_file_tensor_count(file); i++) {
+        const ggufx_tensor *const tensor = ggufx_file_tensor(file, i);
+        const auto *const data = static_cast<const volatile char *>(ggufx_tensor_data(tensor));
+        const uint64_t n = data ? tensor_facts(tensor).n_bytes : 0;
+        for (uint64_t at = 0; at < n; at += kPage) (void)data[at];
+        check_interrupt();
+    }
+}
+
 // The measurements of one runtime.
 class ModelBench {
 public:
@@ -126,6 +143,8 @@ public:
         runtime_ = runtime_facts(rt_.get());
         facts_ = model_facts(model_.get());
         std::sort(depths_.begin(), depths_.end());
+        touch_weights(file_.get());
+        prepare_reads();
     }
     template <class Take> void run(Progress &progress, const Take &take) const {
         if (facts_.flags & GGUFX_MODEL_EMBEDDING_ONLY)
@@ -156,7 +175,12 @@ private:
         return make_session(rt_.get(), file_.get(), model_.get(), options,
                             options_.making.group.n_ranks());
     }
-    Json record(const ModelCase &which, const ModelTest &test, const Rates &rates) const;
+    Json record(const ModelCase &which, const ModelTest &test, const Rates &rates,
+                double read_gbps = NAN) const;
+    bool has_huge_pages() const;
+    void prepare_reads();
+    double measured(ModelRuns &runs, const ModelCase &which, const ModelTest &test, unsigned depth,
+                    Progress &progress, Rates &rates) const;
 
     const ModelOptions &options_;
     const std::vector<ModelTest> tests_;
@@ -166,7 +190,48 @@ private:
     Model model_;
     ggufx_runtime_facts runtime_ = {};
     ggufx_model_facts facts_ = {};
+    PageSize pages_ = PageSize::small; // most weights
+    std::unique_ptr<ColdBuffer> cold_; // such pages, for plain reads; null: they are not compared
+    uint64_t token_bytes_ = 0;         // weights that a token reads
 };
+
+bool ModelBench::has_huge_pages() const {
+    const ggufx_file_memory_facts memory = file_memory(file_.get());
+    return memory.huge_bytes != GGUFX_NONE && memory.huge_bytes > memory.resident_bytes / 2;
+}
+
+// Token generation has a share of plain reads.
+void ModelBench::prepare_reads() {
+    const bool generates = std::any_of(tests_.begin(), tests_.end(),
+                                       [](const ModelTest &test) { return !test.prompt; });
+    ggufx_estimate_facts estimate = {};
+    estimate.struct_size = sizeof estimate;
+    if (!generates || options_.making.group.is_set() || options_.making.device.any() ||
+        ggufx_estimate(&estimate, rt_.get(), file_.get(), nullptr, nullptr) != GGUFX_OK)
+        return;
+    token_bytes_ = estimate.token_weight_bytes;
+    pages_ = has_huge_pages() ? PageSize::huge : PageSize::small;
+    cold_ = std::make_unique<ColdBuffer>(kColdBytes, pages_);
+    cold_->fill(std::vector<uint8_t>(1u << 20, 1));
+}
+
+// Measures a test, and plain reads by the same threads before and after it. Returns their GB/s, or
+// NAN for tests that do not read the weights once for each token: prompts and draft tokens share a
+// read, and experts of several sequences differ.
+double ModelBench::measured(ModelRuns &runs, const ModelCase &which, const ModelTest &test,
+                            unsigned depth, Progress &progress, Rates &rates) const {
+    constexpr unsigned kReads = 3; // each time
+    const bool reads =
+        cold_ && !test.prompt && which.sequences == 1 && which.guesser == DraftSource::none;
+    ReadRoof roof(runtime_.threads, Clock::wall);
+    const auto read = [&] {
+        for (unsigned i = 0; reads && i < kReads; i++) roof.measure(rt_.get(), *cold_);
+    };
+    read();
+    rates = runs.measure(test, depth, options_.rounds, progress);
+    read();
+    return reads ? roof.gbps() : NAN;
+}
 
 TextIds ModelBench::text() const {
     const uint32_t n_vocab = facts_.n_vocab;
@@ -194,8 +259,10 @@ Spread spread_of(const std::vector<double> &values) {
     return {sum / n, n > 1 ? std::sqrt(squares / (n - 1)) : 0};
 }
 
-Json ModelBench::record(const ModelCase &which, const ModelTest &test, const Rates &rates) const {
+Json ModelBench::record(const ModelCase &which, const ModelTest &test, const Rates &rates,
+                        double read_gbps) const {
     const Spread spread = spread_of(rates.per_second);
+    const double gbps = spread.mean * static_cast<double>(token_bytes_) / 1e9;
     Json line = json_object();
     line.update({{"bench", "model"},
                  {"version", ggufx_version()},
@@ -223,6 +290,10 @@ Json ModelBench::record(const ModelCase &which, const ModelTest &test, const Rat
                  {"rounds", options_.rounds},
                  {"tps", spread.mean},
                  {"tps_deviation", spread.deviation},
+                 {"pages", pages_ == PageSize::huge ? "huge" : "small"},
+                 {"gbps", std::isnan(read_gbps) ? NAN : gbps},
+                 {"read_gbps", read_gbps},
+                 {"ratio", gbps / read_gbps},
                  {"accepted", rates.accepted}});
     return line;
 }
@@ -236,8 +307,11 @@ template <class Take> void ModelBench::run_session(Progress &progress, const Tak
             // Drafting continues from a token: without a depth, the first one is in the context.
             const unsigned there =
                 which.guesser == DraftSource::none ? depth : std::max(depth, kLeastDraftDepth);
-            for (const ModelTest &test : tests_)
-                take(record(which, test, runs.measure(test, there, options_.rounds, progress)));
+            for (const ModelTest &test : tests_) {
+                Rates rates;
+                const double read_gbps = measured(runs, which, test, there, progress, rates);
+                take(record(which, test, rates, read_gbps));
+            }
         }
     }
 }
@@ -279,7 +353,7 @@ public:
     ModelReport(const Globals &globals, Format format)
         : globals_(globals), format_(format), out_(globals),
           table_({"test", ">sequences", ">depth", ">batch", ">threads", "k", "v", "products",
-                  "draft", ">accepted", ">tokens/s", ">+-"}) {
+                  "draft", ">accepted", ">tokens/s", ">+-", ">GB/s", ">of read"}) {
         table_.essential({"test", "tokens/s"});
         table_.dispensable({"batch", "threads", "products", "draft", "accepted"});
     }
@@ -296,11 +370,14 @@ public:
         const auto rate = [&](const char *key) {
             return fmt::format("{:.2f}", line.find(key)->number().value_or(0));
         };
+        const auto optional_rate = [&](const char *key) {
+            return line.find(key)->number() ? rate(key) : "";
+        };
         const std::optional<double> accepted = line.find("accepted")->number();
         table_.row({cell("test"), cell("sequences"), cell("depth"), cell("n_batch"),
                     cell("threads"), cell("ctk"), cell("ctv"), cell("products"), cell("speculate"),
                     accepted ? fmt::format("{:.0f} %", 100 * *accepted) : "", rate("tps"),
-                    rate("tps_deviation")});
+                    rate("tps_deviation"), optional_rate("gbps"), optional_rate("ratio")});
     }
     void finish() {
         if (!table_.empty() && format_ == Format::markdown)

@@ -5,6 +5,7 @@
 #include "common/timing.hpp"
 #include "models/sampling.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <limits>
 
@@ -86,9 +87,15 @@ Generator ModelRuns::make_generator(const ModelTest &test, unsigned depth) const
     return generator;
 }
 
+void ModelRuns::warm_up(const ModelTest &test, unsigned depth) {
+    fill(depth);
+    compute({test.prompt, std::min(test.predict, 1u)}, depth);
+}
+
 Rates ModelRuns::measure(const ModelTest &test, unsigned depth, unsigned rounds,
                          Progress &progress) {
     Rates rates = {};
+    warm_up(test, depth);
     const bool drafts = drafts_.get() && test.predict;
     uint64_t n_drafted = 0, n_accepted = 0;
     for (unsigned round = 0; round < rounds; round++) {

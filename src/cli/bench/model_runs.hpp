@@ -53,12 +53,14 @@ public:
     ModelRuns(const ggufx_runtime *rt, Session session, const ModelCase &first, uint32_t n_vocab,
               const TextIds &text, const std::string &draft);
 
-    // The depth must not decrease between calls.
+    // Runs a test once before it is timed: the first touch of pages is not in the figures. The depth
+    // must not decrease between calls.
     Rates measure(const ModelTest &test, unsigned depth, unsigned rounds, Progress &progress);
 
 private:
     void append(unsigned first, unsigned n, uint32_t products, bool logits);
     void fill(unsigned depth);
+    void warm_up(const ModelTest &test, unsigned depth);
     void compute(const ModelTest &test, unsigned depth);
     Generator make_generator(const ModelTest &test, unsigned depth) const;
     static ggufx_status choose(void *self, ggufx_candidate *candidates, size_t n);

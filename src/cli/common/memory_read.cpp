@@ -14,19 +14,24 @@ namespace ggufx::cli {
 
 const ReadVariant kReadVariants[4] = {{1, false}, {1, true}, {4, false}, {4, true}};
 
-ColdBuffer::ColdBuffer(size_t n_bytes) : size_(n_bytes), mapped_(n_bytes + (1u << 16)) {
-    // Loops may prefetch past the end; the slack keeps those addresses in this mapping.
-    void *memory =
-        mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
+// Loops may prefetch past the end; the slack keeps those addresses in this mapping.
+ColdBuffer::ColdBuffer(size_t n_bytes, PageSize pages) : size_(n_bytes) {
+    constexpr size_t kAlign = size_t{2} << 20, kSlack = size_t{1} << 16;
+    mapped_ = n_bytes + kSlack + kAlign;
+    memory_ = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory_ == MAP_FAILED) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
-    madvise(memory, mapped_, MADV_HUGEPAGE); // only a hint: works without huge pages
+    // Only a hint: works without huge pages.
+    madvise(memory_, mapped_, pages == PageSize::huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+#else
+    (void)pages;
 #endif
-    data_ = static_cast<uint8_t *>(memory);
+    data_ = static_cast<uint8_t *>(memory_);
+    data_ += -reinterpret_cast<uintptr_t>(data_) % kAlign;
 }
 
 ColdBuffer::~ColdBuffer() {
-    munmap(data_, mapped_);
+    munmap(memory_, mapped_);
 }
 
 void ColdBuffer::fill(const std::vector<uint8_t> &pattern) {

@@ -10,10 +10,13 @@
 
 namespace ggufx::cli {
 
-// A buffer from mmap that is initialised only once, with huge pages if the system has them.
+enum class PageSize { small, huge }; // 4 KiB and 2 MiB on x86_64
+
+// A buffer from mmap that is initialised only once, aligned to 2 MiB. Huge pages need a system that
+// has them.
 class ColdBuffer {
 public:
-    explicit ColdBuffer(size_t n_bytes);
+    explicit ColdBuffer(size_t n_bytes, PageSize pages = PageSize::huge);
     ~ColdBuffer();
     ColdBuffer(const ColdBuffer &) = delete;
     ColdBuffer &operator=(const ColdBuffer &) = delete;
@@ -25,6 +28,7 @@ public:
 private:
     uint8_t *data_;
     size_t size_;
+    void *memory_;
     size_t mapped_;
 };
 
