@@ -373,9 +373,13 @@ static void test_locales_change_nothing(void) {
 
 static void *map_pages(void *user, size_t size, size_t align) {
     (void)user;
-    MUST(align <= 4096);
-    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
+    const size_t page = 4096, n = (size + page - 1) / page * page, more = align > page ? align : 0;
+    char *p = mmap(NULL, n + more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return NULL;
+    const size_t lead = more ? (align - (uintptr_t)p % align) % align : 0;
+    if (lead > 0) munmap(p, lead);
+    if (more > lead) munmap(p + lead + n, more - lead);
+    return p + lead;
 }
 static void unmap_pages(void *user, void *p, size_t size, size_t align) {
     (void)user, (void)align;
