@@ -256,7 +256,7 @@ private:
     // Multiplies `count` groups from `first` on, counted over all matrices in sequence.
     static void chunk(const void *self, size_t first, size_t count, uint32_t) {
         const auto *batch = static_cast<const DotBatch *>(self);
-        size_t begin = 0; // of the matrix
+        size_t begin = 0; // first group of the matrix
         for (size_t i = 0; i < batch->n_jobs_ && count > 0; i += batch->run_of(i)) {
             const size_t end = begin + n_groups(batch->jobs_[i].dots->w);
             while (first < end && count > 0) {
@@ -311,7 +311,7 @@ private:
     uint8_t *memory_ = nullptr; // packed columns
     size_t n_jobs_ = 0, bytes_ = 0;
     size_t n_items_ = 0;    // groups of rows
-    uint32_t n_ranges_ = 1; // of workers
+    uint32_t n_ranges_ = 1; // one per worker
     uint16_t n_columns_ = 0;
     DotJob jobs_[kListed];
     Column columns_[kListed * kDotColumns];

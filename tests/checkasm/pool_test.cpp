@@ -411,8 +411,8 @@ struct Claims {
     }
 };
 
-// Every item runs once, and workers take chunks of their own range from its beginning, chunks of
-// other ranges from their ends.
+// Every item runs once, and workers take chunks of their own range in order, chunks of other
+// ranges from their ends.
 void workers_stay_in_their_ranges(const Host &host, size_t n, size_t unit) {
     const Progress none;
     const Loop loop = {n, unit, 8, 2'000'000, none, 0, 1, n, false, nullptr, true};
