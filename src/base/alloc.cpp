@@ -2,10 +2,8 @@
 // never linked: its shared library exports malloc and operator new, so a dependency on it would
 // replace the host's allocator, and unloading it crashes threads that used it. RTLD_LOCAL keeps its
 // names private. RTLD_NODELETE keeps its thread destructors valid after this library is unloaded.
-// Large blocks, such as activations and packed columns, are aligned and advised for huge pages.
 // SPDX-License-Identifier: MIT
 #include "base/host.hpp"
-#include "base/pages.hpp"
 
 #include <stdlib.h>
 
@@ -20,25 +18,13 @@ namespace ggufx {
 
 namespace {
 
-constexpr size_t kLarge = 2 * io::kHugePage;
-
-size_t align_of(size_t size, size_t align) {
-    return size >= kLarge && align < io::kHugePage ? io::kHugePage : align;
-}
-
-void *advised(void *block, size_t size) {
-    if (block && size >= kLarge) io::advise_huge(static_cast<const uint8_t *>(block), size);
-    return block;
-}
-
-void *system_alloc(void *, size_t size, size_t wanted) {
-    const size_t align = align_of(size, wanted);
+void *system_alloc(void *, size_t size, size_t align) {
 #if defined(_WIN32)
     return _aligned_malloc(size, align);
 #else
     if (align <= alignof(max_align_t)) return ::malloc(size);
     void *p = nullptr;
-    return posix_memalign(&p, align, size) == 0 ? advised(p, size) : nullptr;
+    return posix_memalign(&p, align, size) == 0 ? p : nullptr;
 #endif
 }
 
@@ -63,7 +49,7 @@ struct Mimalloc {
 
 // `user` is a Mimalloc: the library's allocation and free functions.
 void *mi_alloc(void *user, size_t size, size_t align) {
-    return advised(static_cast<const Mimalloc *>(user)->alloc(size, align_of(size, align)), size);
+    return static_cast<const Mimalloc *>(user)->alloc(size, align);
 }
 void mi_release(void *user, void *ptr, size_t, size_t) {
     static_cast<const Mimalloc *>(user)->free(ptr);

@@ -11,8 +11,8 @@ namespace ggufx::io {
 constexpr size_t kHugePage = size_t{2} << 20;
 
 // Maps n bytes at any offset read-only. Returns null with the system's error number in *error. The
-// handle may be closed before unmap_file(). On POSIX, a mapping of kHugePage or more lies as far
-// from a multiple of it as the offset in the file does.
+// handle may be closed before unmap_file(). A mapping of kHugePage or more lies as far from a
+// multiple of it as the offset in the file does.
 const uint8_t *map_file(const FileHandle &file, uint64_t offset, size_t n, int32_t *error);
 void unmap_file(const uint8_t *data, size_t n);
 

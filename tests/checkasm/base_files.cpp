@@ -301,29 +301,6 @@ void a_source_reads_and_maps(const Scratch &scratch) {
     CHECK(!map_file(part, 0, 0, &error) && error == SystemError::too_large);
 }
 
-void large_memory_can_have_huge_pages(const Scratch &scratch) {
-    const auto distance = [](const void *at) {
-        return reinterpret_cast<uintptr_t>(at) % kHugePage;
-    };
-    const std::string path = scratch.path(kName);
-    put(path, bytes_of(5 * kHugePage / 2, 9));
-    Handle file;
-    CHECK(file.open(path.c_str(), Handle::kRead) == 0);
-    for (const size_t offset : {size_t{0}, size_t{70001}}) {
-        int32_t error = 0;
-        const uint8_t *mapped = map_file(file, offset, 2 * kHugePage, &error);
-#if defined(_WIN32) // the system chooses
-        CHECK(mapped);
-#else
-        CHECK(mapped && distance(mapped - offset) == 0);
-#endif
-        if (mapped) unmap_file(mapped, 2 * kHugePage);
-    }
-    const auto host = Host::create({});
-    const Buffer large(host, 3 * kHugePage);
-    CHECK(distance(large.data()) == 0);
-}
-
 void what_is_no_file_is_refused(const Scratch &scratch) {
     const auto host = Host::create({});
     const auto open = [&](const std::string &path) {
@@ -366,7 +343,6 @@ int main() {
     a_patch_is_written(scratch);
     a_journal_is_of_one_file(scratch);
     a_source_reads_and_maps(scratch);
-    large_memory_can_have_huge_pages(scratch);
     what_is_no_file_is_refused(scratch);
     printf("%d failures\n", failures);
     return failures != 0;
