@@ -83,19 +83,20 @@ private:
 // Equal chunks in one range per worker, claimed from its two ends.
 class Ranges {
 public:
-    Ranges(const Loop &loop, size_t count, uint32_t n_workers) : n_ranges_(ranges_of(n_workers)) {
+    Ranges(const Loop &loop, size_t count, uint32_t n_workers) : n_ranges_(limit(n_workers)) {
+        const EvenRanges ranges(count, loop.unit, n_ranges_);
         const size_t unit = loop.unit, longest = round_up(items_in(loop, kChunkPs), unit);
         const size_t wanted = clamp(count / n_ranges_ / kChunksPerRange, loop.min_items, longest);
         size_ = clamp(wanted / unit * unit, unit, longest);
         for (uint32_t r = 0; r < n_ranges_; r++) {
             Range &range = ranges_[r];
-            range.begin = range_start(count, unit, r, n_ranges_);
-            range.end = range_start(count, unit, r + 1, n_ranges_);
+            range.begin = ranges.start(r);
+            range.end = ranges.start(r + 1);
             const size_t n_chunks = (range.end - range.begin + size_ - 1) / size_;
             range.left.store(n_chunks, std::memory_order_relaxed);
         }
     }
-    static uint32_t ranges_of(uint32_t n_workers) {
+    static uint32_t limit(uint32_t n_workers) {
         return n_workers < kMaxRanges ? n_workers : kMaxRanges;
     }
     uint32_t count(uint32_t enough) const {
@@ -259,15 +260,9 @@ Status run_chunks(const Host &host, const Loop &loop, ChunkFn chunk, const void 
 
 } // namespace
 
-uint32_t count_ranges(const Host &host, const Loop &loop) {
-    return runs_parallel(host, loop) ? Ranges::ranges_of(host.max_workers()) : 1;
-}
-
-size_t range_start(size_t n, size_t unit, uint32_t r, uint32_t n_ranges) {
-    const size_t n_units = (n + unit - 1) / unit, even = n_units / n_ranges,
-                 odd = n_units % n_ranges;
-    const size_t first = (r * even + (r < odd ? r : odd)) * unit;
-    return first < n ? first : n;
+EvenRanges ranges_of(const Host &host, const Loop &loop) {
+    const uint32_t n = runs_parallel(host, loop) ? Ranges::limit(host.max_workers()) : 1;
+    return {loop.n, loop.unit, n};
 }
 
 Status run(const Host &host, const Loop &loop, ChunkFn chunk, const void *ctx) {

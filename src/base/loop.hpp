@@ -41,10 +41,30 @@ struct Loop {
 // Processes one chunk under the canonical floating-point environment. worker < host.max_workers().
 using ChunkFn = void (*)(const void *ctx, size_t first, size_t count, uint32_t worker);
 
-// Number of ranges of a loop with own_ranges: one per worker; 1 if it runs on the calling thread.
-uint32_t count_ranges(const Host &host, const Loop &loop);
-// First item of range r of `n_ranges` ranges of n items: whole units, equal up to one unit.
-size_t range_start(size_t n, size_t unit, uint32_t r, uint32_t n_ranges);
+// Ranges of items: whole units, equal up to one unit.
+class EvenRanges {
+public:
+    EvenRanges(size_t n, size_t unit, uint32_t n_ranges)
+        : n_(n), unit_(unit), even_((n + unit - 1) / unit / n_ranges),
+          odd_((n + unit - 1) / unit % n_ranges) {}
+    size_t start(uint32_t range) const { // n for the range after the last
+        const size_t first = (range * even_ + (range < odd_ ? range : odd_)) * unit_;
+        return first < n_ ? first : n_;
+    }
+    // Returns the range of an item < n.
+    uint32_t of(size_t item) const {
+        const size_t at = item / unit_, longer = odd_ * (even_ + 1);
+        return static_cast<uint32_t>(at < longer ? at / (even_ + 1) : odd_ + (at - longer) / even_);
+    }
+
+private:
+    size_t n_, unit_;
+    size_t even_, odd_; // units of a range; the first odd_ ranges have one more
+};
+
+// Returns the ranges of a loop with own_ranges: one per worker; one in all if the loop runs on the
+// calling thread.
+EvenRanges ranges_of(const Host &host, const Loop &loop);
 
 // Processes every item exactly once. Returns ok, cancelled, or the executor's status.
 Status run(const Host &host, const Loop &loop, ChunkFn chunk, const void *ctx);

@@ -50,7 +50,8 @@ inline size_t place_of(const Rows &w, size_t r) {
 }
 } // namespace
 
-// Destination: the result of row r and column c goes to y[c * ld + r] if Rows::far is 0; aligned as float only.
+// Destination: the result of row r and column c goes to y[c * ld + r] if Rows::far is 0; aligned as
+// float only.
 struct Out {
     float *y;
     size_t ld;

@@ -160,8 +160,7 @@ public:
         if (bytes_ > 0) status = ggufx::run(call.host, columns(), pack, this);
         point_to_columns();
         const Loop rows = loop(call);
-        n_items_ = rows.n;
-        n_ranges_ = count_ranges(call.host, rows);
+        ranges_ = ranges_of(call.host, rows);
         if (status == Status::ok) status = ggufx::run(call.host, rows, chunk, this);
         for (size_t i = 0; i < n_jobs_; i++) call.done += jobs_[i].dots->w.n * jobs_[i].dots->n;
         return status;
@@ -272,11 +271,10 @@ private:
     // as far as its range goes. Returns their number.
     size_t run_groups(size_t job, size_t begin, size_t first, size_t count) const {
         const Rows &w = jobs_[job].dots->w;
-        auto r = static_cast<uint32_t>(first * n_ranges_ / n_items_); // at most one off
-        if (r > 0) r--;
-        while (range_end(r) <= first) r++;
-        const size_t from = r > 0 && range_end(r - 1) > begin ? range_end(r - 1) - begin : 0;
-        const size_t to = range_end(r) - begin < n_groups(w) ? range_end(r) - begin : n_groups(w);
+        const uint32_t r = ranges_.of(first);
+        const size_t range_begin = ranges_.start(r), n_before_end = ranges_.start(r + 1) - begin;
+        const size_t from = range_begin > begin ? range_begin - begin : 0;
+        const size_t to = n_before_end < n_groups(w) ? n_before_end : n_groups(w);
         const size_t first_row = kernels::kStreams * from, end_row = kernels::kStreams * to;
         const Range range = {first_row, (end_row < w.n ? end_row : w.n) - first_row};
         const size_t group = first - begin - from;
@@ -290,7 +288,6 @@ private:
         }
         return count;
     }
-    size_t range_end(uint32_t r) const { return range_start(n_items_, 1, r + 1, n_ranges_); }
 
     // Jobs with the same rows take turns while these are cached.
     void run_streams(size_t job, const Range &range, size_t first, size_t count) const {
@@ -310,8 +307,7 @@ private:
     const Call &call_;
     uint8_t *memory_ = nullptr; // packed columns
     size_t n_jobs_ = 0, bytes_ = 0;
-    size_t n_items_ = 0;    // groups of rows
-    uint32_t n_ranges_ = 1; // one per worker
+    EvenRanges ranges_{0, 1, 1}; // groups that each worker owns
     uint16_t n_columns_ = 0;
     DotJob jobs_[kListed];
     Column columns_[kListed * kDotColumns];

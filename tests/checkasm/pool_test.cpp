@@ -416,20 +416,20 @@ struct Claims {
 void workers_stay_in_their_ranges(const Host &host, size_t n, size_t unit) {
     const Progress none;
     const Loop loop = {n, unit, 8, 2'000'000, none, 0, 1, n, false, nullptr, true};
-    const uint32_t n_ranges = count_ranges(host, loop);
-    CHECK(n_ranges == host.max_workers());
+    const uint32_t n_ranges = host.max_workers();
+    const EvenRanges ranges = ranges_of(host, loop);
+    CHECK(ranges.start(n_ranges - 1) < n && ranges.start(n_ranges) == n); // one per worker
     Claims claims = {std::vector<std::vector<Claims::Chunk>>(host.max_workers())};
     CHECK(run(host, loop, Claims::chunk, &claims) == Status::ok);
     std::vector<int> ran(n);
     for (uint32_t worker = 0; worker < host.max_workers(); worker++) {
         std::vector<size_t> next(n_ranges), end(n_ranges);
         for (uint32_t r = 0; r < n_ranges; r++) {
-            next[r] = range_start(n, unit, r, n_ranges);
-            end[r] = range_start(n, unit, r + 1, n_ranges);
+            next[r] = ranges.start(r);
+            end[r] = ranges.start(r + 1);
         }
         for (const Claims::Chunk &c : claims.of_worker[worker]) {
-            uint32_t r = 0;
-            while (c.first >= range_start(n, unit, r + 1, n_ranges)) r++;
+            const uint32_t r = ranges.of(c.first);
             if (r == worker) {
                 CHECK(c.first == next[r]);
                 next[r] += c.count;
@@ -447,13 +447,13 @@ void ranges_cover_all_items() {
     for (const size_t n : {size_t{1}, size_t{7}, size_t{64}, size_t{1001}}) {
         for (const size_t unit : {size_t{1}, size_t{4}}) {
             for (const uint32_t n_ranges : {1u, 3u, 64u}) {
-                CHECK(range_start(n, unit, 0, n_ranges) == 0);
-                CHECK(range_start(n, unit, n_ranges, n_ranges) == n);
+                const EvenRanges ranges(n, unit, n_ranges);
+                CHECK(ranges.start(0) == 0 && ranges.start(n_ranges) == n);
                 for (uint32_t r = 0; r < n_ranges; r++) {
-                    const size_t from = range_start(n, unit, r, n_ranges),
-                                 to = range_start(n, unit, r + 1, n_ranges);
+                    const size_t from = ranges.start(r), to = ranges.start(r + 1);
                     CHECK(from <= to && (from % unit == 0 || from == n));
                     CHECK(to - from <= (n / unit / n_ranges + 1) * unit);
+                    for (size_t item = from; item < to; item++) CHECK(ranges.of(item) == r);
                 }
             }
         }

@@ -15,16 +15,16 @@ namespace ggufx::cli {
 class ModelFiles {
 public:
     // Notes the identity, and samples of the content of a file that was written just now, before the
-    // files are opened. Paths of parts of
-    // a split set stand for the whole set. Other things than regular files are left out.
+    // files are opened. Paths of parts of a split set stand for the whole set. Other things than
+    // regular files are left out.
     explicit ModelFiles(const std::vector<std::string> &paths);
     ~ModelFiles();
     ModelFiles(const ModelFiles &) = delete;
     ModelFiles &operator=(const ModelFiles &) = delete;
 
     // Call after the load, which read the files: reads of samples would leave small pages of others
-    // in the page cache. Notes samples of the content. Throws Failure if a file changed meanwhile. is_mapped: the weights stay
-    // in the files; otherwise later changes have no effect.
+    // in the page cache. Notes samples of the content. Throws Failure if a file changed meanwhile.
+    // is_mapped: the weights stay in the files; otherwise later changes have no effect.
     void loaded(bool is_mapped);
 
     uint64_t n_bytes() const; // all files
