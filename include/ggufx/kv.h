@@ -42,6 +42,10 @@ typedef uint32_t ggufx_kv_flags;
 #define GGUFX_KV_V_IN_K 8u
 #define GGUFX_KV_HAS_TYPE_K 16u /* type_k counts even if it is 0 (GGUFX_TYPE_F32) */
 #define GGUFX_KV_HAS_TYPE_V 32u /* type_v counts even if it is 0 */
+/* Centred keys: the mean is that of keys before RoPE, rotated for each page; see
+ * ggufx_kv_calibrate. Lower error where keys have a constant part before RoPE, as those of most
+ * models. Needs rope_style INTERLEAVED or NEOX, and frequencies of at most 1 radian per position. */
+#define GGUFX_KV_CENTRE_BEFORE_ROPE 64u
 
 /* Options of one layer. Pages that no later token can see are freed, except with symmetric
  * windows. */
@@ -441,6 +445,11 @@ GGUFX_API ggufx_status ggufx_kv_keep(ggufx_kv *kv, uint32_t sequence, ggufx_erro
  * By default each sequence computes them from the first page that it quantizes, so that sequences
  * do not change each other's bits. Stored keys are (k - mu_k) / eq_k, stored values v - mu_v;
  * results are corrected for it.
+ *
+ * With GGUFX_KV_CENTRE_BEFORE_ROPE mu_k is the mean of keys before RoPE. A stored key is then
+ * (k - R mu_k) / eq_k. R is the average rotation of the 64 positions from that of the page's first
+ * token on, when the page is quantized. All keys of a page have the same R, also with positions
+ * that skip or repeat; shifts do not change it.
  *
  * mu_k  {null} {len: n_k} f32, [n_kv_heads][head_dim_k]; NULL = 0.
  * eq_k  {null} f32, [n_kv_heads][head_dim_k], above 0; NULL = 1.

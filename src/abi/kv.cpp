@@ -12,8 +12,8 @@ using namespace ggufx::abi;
 namespace {
 
 constexpr uint32_t kTypeFlags = GGUFX_KV_HAS_TYPE_K | GGUFX_KV_HAS_TYPE_V;
-constexpr uint32_t kKvFlags =
-    GGUFX_KV_FIT_TQ3_0 | GGUFX_KV_CENTRE_ALL | GGUFX_KV_CENTRE_NONE | GGUFX_KV_V_IN_K | kTypeFlags;
+constexpr uint32_t kKvFlags = GGUFX_KV_FIT_TQ3_0 | GGUFX_KV_CENTRE_ALL | GGUFX_KV_CENTRE_NONE |
+                              GGUFX_KV_CENTRE_BEFORE_ROPE | GGUFX_KV_V_IN_K | kTypeFlags;
 
 // A config with the memory of its layers.
 struct Shape {
@@ -47,6 +47,9 @@ Shape import_shape(const Host *host, const ggufx_kv_options *options) {
     require(in.rope_style <= GGUFX_ROPE_NEOX, "ggufx_kv_options.rope_style is unknown");
     const bool all = in.flags & GGUFX_KV_CENTRE_ALL, none = in.flags & GGUFX_KV_CENTRE_NONE;
     require(!all || !none, "ggufx_kv_options.flags: CENTRE_ALL and CENTRE_NONE exclude each other");
+    const bool before_rope = in.flags & GGUFX_KV_CENTRE_BEFORE_ROPE;
+    require(!before_rope || !none,
+            "ggufx_kv_options.flags: CENTRE_BEFORE_ROPE and CENTRE_NONE exclude each other");
     require(in.n_layer_options == 0 || (in.n_layer_options == in.n_layers && in.layers),
             "ggufx_kv_options.n_layer_options must be 0, or n_layers with layers set");
     require((in.n_rope_frequencies == 0) == !in.rope_frequencies,
@@ -71,6 +74,7 @@ Shape import_shape(const Host *host, const ggufx_kv_options *options) {
     config.centring = all    ? kv::Centring::always
                       : none ? kv::Centring::never
                              : kv::Centring::by_type;
+    config.before_rope = before_rope;
     config.rope_style = static_cast<kv::RopeStyle>(in.rope_style);
     config.rope_dims = in.rope_dims;
     if (in.rope_base != 0.0f) config.rope_base = in.rope_base;

@@ -115,6 +115,9 @@ using KvPackFn = bool (*)(const KvQueryRow &to, const float *x, uint32_t n);
 using KvTurnFn = void (*)(KvTransform transform, float *x, uint32_t n);
 // Returns even + odd, two chains that start at +0: even = fma(a[2i], b[2i], even).
 using KvDotFn = float (*)(const float *a, const float *b, uint32_t n);
+// Writes out[row], the dot product of x[row * n ..] and y: lane[i % 16] = fma(x[i], y[i], lane[i %
+// 16]), i ascending from lanes of +0, then tree(lane) as in KvWeighFn. n: a multiple of 16; rows: 1, 2 or 4.
+using KvDotsFn = void (*)(float *out, const float *x, const float *y, uint32_t n, uint32_t rows);
 
 struct KvEncoders;
 
@@ -129,6 +132,7 @@ struct KvPages {
     KvPackFn pack;
     KvTurnFn rotate, unrotate;
     KvDotFn dot;
+    KvDotsFn dots;
     bool wide_pairs; // layout of wide queries, see KvQuery; the same in the layers below
 };
 

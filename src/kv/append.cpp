@@ -33,8 +33,8 @@ public:
               size_t n_tokens);
     // Runs on the executor if the work is large enough, and on this thread if the executor fails.
     // Call commit() next.
-    void fill();
-    void commit(const Positions &positions);
+    void fill(const Positions &positions);
+    void commit();
 
 private:
     // A page and the tokens that this append puts into it: slots slot .. end - 1, from source token
@@ -56,6 +56,7 @@ private:
     void learn();
     void link_last();
     void put_positions(const PagePart &part, const Positions &positions) const;
+    void place(const Positions &positions) const;
     static void task(void *ctx, uint32_t index, uint32_t worker);
     static void get_value(const void *ctx, Side side, uint32_t slot, uint32_t head, float *out);
 
@@ -179,8 +180,8 @@ void AppendRun::learn() {
         const CanonicalFp fp;
         for (uint32_t head = 0; head < state_.config.n_kv_heads && p.slot < p.end; head++)
             encoder_.store_head(*p.floats, source_, p.slot, p.end, p.token0, head);
-        learn_calibration(state_.config, layer_, track_.calibration,
-                          {this, get_value, p.first, p.end}, state_.worker_scratch(0));
+        learn_calibration(state_, layer_, track_.calibration,
+                          {this, get_value, p.first, p.end, p.coded}, state_.worker_scratch(0));
         encoder_.calibration = track_.calibration;
         track_.calibrated = true;
         track_.learned_end = index;
@@ -188,7 +189,8 @@ void AppendRun::learn() {
     }
 }
 
-void AppendRun::fill() {
+void AppendRun::fill(const Positions &positions) {
+    place(positions);
     learn();
     const uint64_t n = n_parts(), heads = state_.config.n_kv_heads;
     size_t n_coded = 0;
@@ -211,10 +213,19 @@ void AppendRun::put_positions(const PagePart &p, const Positions &positions) con
         memcpy(p.coded->positions, p.floats->positions, sizeof p.floats->positions);
 }
 
-void AppendRun::commit(const Positions &positions) {
+// Writes positions to slots that the track does not hold yet. plan_last() has copied those of a
+// block that is reused.
+void AppendRun::place(const Positions &positions) const {
+    for (size_t i = 0; i < n_parts(); i++) {
+        const PagePart p = part(i);
+        put_positions(p, positions);
+        if (p.coded) set_origin(state_, layer_, *p.coded, p.coded->positions[p.first]);
+    }
+}
+
+void AppendRun::commit() {
     track_.reuses = false;
     uint64_t index = track_.n_tokens + (last_.end - last_.slot);
-    for (size_t i = 0; i < n_parts(); i++) put_positions(part(i), positions);
     if (last_.floats) link_last();
     for (size_t i = 0; i < n_new_; i++) {
         PageRef &page = track_.pages[track_.n_pages + i];
@@ -319,8 +330,8 @@ Status Cache::append(uint32_t layer_index, uint32_t sequence, size_t n_tokens,
     const Positions at = {positions, last_of(track) + 1};
     begin_append(s, layer, track);
     AppendRun run(s, layer, track, source, n_tokens);
-    run.fill();
-    run.commit(at);
+    run.fill(at);
+    run.commit();
     end_append(s, layer, track, at.at(0));
     return status;
 }
@@ -414,8 +425,8 @@ Status Cache::append_batch(uint32_t layer_index, size_t n_tokens, const uint32_t
         part.k = advance(source.k, source.type, i * source_stride(s.config, source, Side::k));
         part.v = advance(source.v, source.type, i * source_stride(s.config, source, Side::v));
         AppendRun run(s, layer, batch.track(i), part, end - i);
-        run.fill();
-        run.commit({positions + i, 0});
+        run.fill({positions + i, 0});
+        run.commit();
         i = end;
     }
     for (size_t i = 0; i < n_tokens; i++)

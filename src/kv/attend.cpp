@@ -24,18 +24,20 @@ uint64_t lines(uint64_t bytes) {
 }
 
 struct QueryBytes {
-    uint64_t x, codes, scales;
+    uint64_t x, codes, scales, turned;
 
     static uint64_t padded(uint64_t head_dim) {
         return (head_dim + kernels::kKvStrip - 1) / kernels::kKvStrip * kernels::kKvStrip;
     }
-    explicit QueryBytes(uint64_t head_dim) {
+    explicit QueryBytes(const Config &config) {
+        const uint64_t head_dim = config.head_dim_k;
         const uint64_t strips = (head_dim + kernels::kKvStrip - 1) / kernels::kKvStrip;
         x = lines(head_dim * kRows * sizeof(float));
         codes = head_dim <= kMaxCodes ? strips * kernels::kKvStrip * 2 * kRows : 0;
         scales = lines(strips * kRows * sizeof(float));
+        turned = config.before_rope ? turned_floats(config.head_dim_k) * kRows * sizeof(float) : 0;
     }
-    uint64_t all() const { return x + codes + 3 * scales; }
+    uint64_t all() const { return x + codes + 3 * scales + turned; }
 };
 
 uint64_t row_floats(const Config &config) {
@@ -62,6 +64,7 @@ public:
         q.d_q = take<float>(bytes.scales);
         q.s_q = take<float>(bytes.scales);
         q.q_sum = take<int32_t>(bytes.scales);
+        q.turned = bytes.turned ? take<float>(bytes.turned) : nullptr;
     }
     void sums(RowSums &sums, size_t bytes) {
         sums.o[kOwnBasis] = take<float>(bytes);
@@ -75,7 +78,7 @@ private:
 } // namespace
 
 AttendShape::AttendShape(const Config &config, uint32_t n_workers) {
-    const uint64_t query = QueryBytes(config.head_dim_k).all();
+    const uint64_t query = QueryBytes(config).all();
     const uint64_t sums = kRows * row_floats(config) * sizeof(float);
     const uint64_t widest = row_floats(config) > config.head_dim_k
                                 ? row_floats(config)
@@ -125,7 +128,7 @@ void AttendMemory::destroy(const Host &host, AttendMemory *memory) {
 
 AttendSpace::AttendSpace(const AttendShape &shape, const Config &config, uint8_t *memory) {
     Carver carver(memory);
-    const QueryBytes query(config.head_dim_k);
+    const QueryBytes query(config);
     groups = carver.take<Group>(shape.n_groups * lines(sizeof(Group)));
     parts = carver.take<RowSums>(shape.n_parts * lines(sizeof(RowSums)));
     locals = carver.take<AttendLocal>(shape.n_locals * lines(sizeof(AttendLocal)));

@@ -33,6 +33,7 @@ struct PackedQuery {
     kernels::KvQuery plain,
         coded;         // plain: for float pages; coded: for the integer kind of the layer
     float bias[kRows]; // q.mu_k * scale of centered keys; `coded` points to it
+    float *turned;     // [kRows][turned_floats(head_dim_k)] of turned_query(); null: none
     float *x;          // memory of plain and coded
     int8_t *codes;
     float *d_q, *s_q;
@@ -136,6 +137,10 @@ void prepare_group(const AttendCall &call, size_t index, Group &group, AttendLoc
 // Packs query rows; sets not_finite[r] for rows with a NaN or infinity.
 void pack_query(const AttendCall &call, const Group &group, int32_t delta, PackedQuery &out,
                 float *vector, bool not_finite[kRows]);
+// Returns a query for the encoded keys of a block. With means before RoPE, the bias is that of the
+// block, in `bias`.
+kernels::KvQuery coded_query(const AttendCall &call, const Group &group, const PackedQuery &query,
+                             const Block &block, float (&bias)[kRows]);
 // Returns the position of token `index` of the sequence, which must be held.
 int32_t position_of_token(const Track &track, uint64_t index);
 Span span_of(const AttendCall &call, int64_t position); // positions that a query there sees

@@ -117,6 +117,10 @@ public:
         __builtin_prefetch(page->block);
         __builtin_prefetch(page->block->positions + page->first);
         __builtin_prefetch(page->block->positions + page->first + page->n - 1);
+        const BlockShape &shape = layer_.shape[kEncoded];
+        if (!layer_.before_rope) return; // the form is not read: the block is not here yet
+        for (size_t at = shape.turned; at < shape.bytes - sizeof(Block); at += 64)
+            __builtin_prefetch(page->block->data() + at);
     }
 
 private:
@@ -187,7 +191,9 @@ struct ManyKeys {
     void score(const Group &group, float *s, KvTokens tokens) {
         const KvKernels &k = kv_kernels(*call.state->kernels, head.k_type->kind);
         const bool coded = !head.k_type->is_float();
-        const KvQuery &query = coded ? group.query.coded : group.query.plain;
+        float bias[kRows];
+        const KvQuery query =
+            coded ? coded_query(call, group, group.query, *page.block, bias) : group.query.plain;
         if (group.width != kRows) {
             k.score[kv_rows_index(group.width)](s, query, head.k, tokens, kNothing);
             return;
@@ -297,8 +303,10 @@ private:
 
         const PackedQuery &query = query_for(call_, group, page.delta, local_);
         const KvKernels &k = kv_kernels(*call_.state->kernels, head.k_type->kind);
-        k.score[kv_rows_index(group.width)](s, head.k_type->is_float() ? query.plain : query.coded,
-                                            head.k, seen.all, beside_keys);
+        float bias[kRows];
+        const KvQuery packed =
+            head.k_type->is_float() ? query.plain : coded_query(call_, group, query, block, bias);
+        k.score[kv_rows_index(group.width)](s, packed, head.k, seen.all, beside_keys);
         sum_last();
         weigh_rows(call_, group, page, seen, basis, s, sums);
         last_ = {&group, &page, &block, &sums, basis, seen.all, s, beside_values};

@@ -78,6 +78,10 @@ void Cache::build(const Config &config) {
     s.n_sinks = config.n_sinks;
     s.turn.each = take_array<double>(host, sizes.turn, alignof(double));
     make_turn(config, s.turn);
+    if (config.before_rope && !can_turn(s.turn, INT32_MAX))
+        fail(Status::argument, {},
+             "centring before RoPE: a key rotates by %g radians per position, the limit is 1",
+             s.turn.most);
     s.config.rope_frequencies = config.rope_frequencies ? s.turn.each : nullptr;
     s.layers = take_array<Layer>(host, sizes.layers, alignof(Layer));
     for (uint32_t i = 0; i < config.n_layers; i++) new (s.layers + i) Layer(make_layer(config, i));

@@ -69,6 +69,7 @@ struct Config {
     bool fit_tq3 = false;
     bool v_in_k = false; // values are the first head_dim_v coordinates of keys
     Centring centring = Centring::by_type;
+    bool before_rope = false; // centred keys: means before RoPE
     RopeStyle rope_style = RopeStyle::unknown;
     uint32_t rope_dims = 0; // rotated coordinates; 0 = all from rope_first() on
     float rope_base = 10000.0f, rope_scale = 1.0f;

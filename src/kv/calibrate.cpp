@@ -3,6 +3,7 @@
 // not affect each other. Exact identities undo them: q.k = q.mu_k + (q * eq_k).stored, sum p v =
 // sum p stored + mu_v * sum p.
 // SPDX-License-Identifier: MIT
+#include "base/fpenv.hpp"
 #include "base/math.hpp"
 #include "kv/state.hpp"
 
@@ -81,35 +82,77 @@ void Cache::State::place_calibration(float *all, size_t one) {
 
 namespace {
 
-void calibrate_side(float *mu, float *eq, Side side, uint32_t head, uint32_t n,
-                    const PageValues &values, const Scratch &scratch) {
+// Sums the channels of one head over a page; change(x, slot) is applied to each vector first.
+template <class Change>
+const Channel *sum_channels(Side side, uint32_t head, uint32_t n, const PageValues &values,
+                            const Scratch &scratch, const Change &change) {
     float *x = scratch.vectors.x; // one vector, followed by the sums of all channels
     auto *sums = reinterpret_cast<Channel *>(x + scratch.stride);
     static_assert(sizeof(Channel) <= (kernels::kKvGroup - 1) * sizeof(float));
-    const uint32_t n_tokens = values.end - values.first;
     for (uint32_t i = 0; i < n; i++) sums[i] = {0.0, 0.0};
     for (uint32_t t = values.first; t < values.end; t++) {
         values.get(values.ctx, side, t, head, x);
+        change(x, t);
         for (uint32_t i = 0; i < n; i++) {
             const double v = static_cast<double>(x[i]);
             sums[i].sum += v;
             sums[i].squares += v * v;
         }
     }
-    for (uint32_t i = 0; i < n; i++) {
-        mu[i] = static_cast<float>(sums[i].sum / n_tokens);
-        if (eq) eq[i] = static_cast<float>(spread_of(sums[i], n_tokens));
-    }
-    if (eq) equalise(eq, n);
+    return sums;
+}
+
+void set_means(float *mu, const Channel *sums, uint32_t n, uint32_t n_tokens) {
+    for (uint32_t i = 0; i < n; i++) mu[i] = static_cast<float>(sums[i].sum / n_tokens);
+}
+
+void set_equalizers(float *eq, const Channel *sums, uint32_t n, uint32_t n_tokens) {
+    for (uint32_t i = 0; i < n; i++) eq[i] = static_cast<float>(spread_of(sums[i], n_tokens));
+    equalise(eq, n);
+}
+
+void calibrate_side(float *mu, float *eq, Side side, uint32_t head, uint32_t n,
+                    const PageValues &values, const Scratch &scratch) {
+    const uint32_t n_tokens = values.end - values.first;
+    const Channel *sums =
+        sum_channels(side, head, n, values, scratch, [](const float *, uint32_t) {});
+    set_means(mu, sums, n, n_tokens);
+    if (eq) set_equalizers(eq, sums, n, n_tokens);
+}
+
+// Means of keys that are rotated back to position 0, then equalizers of keys without the rotated
+// mean.
+void calibrate_before_rope(const Cache::State &state, const Layer &layer, float *mu, float *eq,
+                           uint32_t head, const PageValues &values, const Scratch &scratch) {
+    const uint32_t n = state.config.head_dim_k, n_tokens = values.end - values.first;
+    const Block &block = *values.block;
+    set_means(mu,
+              sum_channels(Side::k, head, n, values, scratch,
+                           [&](float *x, uint32_t slot) {
+                               rotate_position(state, x, -block.positions[slot]);
+                           }),
+              n, n_tokens);
+    average_rotations(state, mu);
+    float mean[kMaxCodes];
+    turned_mean(state, layer, block, mu, mean);
+    set_equalizers(eq,
+                   sum_channels(Side::k, head, n, values, scratch,
+                                [&](float *x, uint32_t) {
+                                    for (uint32_t i = 0; i < n; i++) x[i] = x[i] - mean[i];
+                                }),
+                   n, n_tokens);
 }
 
 } // namespace
 
-void learn_calibration(const Config &config, const Layer &layer, float *calibration,
+void learn_calibration(const Cache::State &state, const Layer &layer, float *calibration,
                        const PageValues &values, const Scratch &scratch) {
+    const Config &config = state.config;
     for (uint32_t head = 0; head < config.n_kv_heads; head++) {
         const HeadCalibration c = calibration_head(config, layer, calibration, head);
-        if (c.mu_k)
+        if (c.mu_k && layer.before_rope)
+            calibrate_before_rope(state, layer, c.mu_k, c.eq_k, head, values, scratch);
+        else if (c.mu_k)
             calibrate_side(c.mu_k, c.eq_k, Side::k, head, config.head_dim_k, values, scratch);
         if (c.mu_v)
             calibrate_side(c.mu_v, nullptr, Side::v, head, config.head_dim_v, values, scratch);
@@ -162,6 +205,9 @@ Status Cache::calibrate(uint32_t index, const float *mu_k, const float *eq_k, co
                            "calibrate: layer %u has encoded pages", index);
     const HeadCalibration c = calibration_head(s.config, layer, layer.calibration, 0);
     set_floats(c.mu_k, mu_k, n_k, 0.0f);
+    const CanonicalFp fp;
+    for (uint32_t head = 0; c.mu_k && layer.before_rope && head < s.config.n_kv_heads; head++)
+        average_rotations(s, c.mu_k + size_t(head) * s.config.head_dim_k);
     set_floats(c.eq_k, eq_k, n_k, 1.0f);
     set_floats(c.mu_v, mu_v, n_v, 0.0f);
     layer.given = true;

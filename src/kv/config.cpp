@@ -51,6 +51,9 @@ void check_frequencies(const Config &c) {
 void check_rope(Config &c) {
     check_positive(c.rope_base, "rope_base");
     check_positive(c.rope_scale, "rope_scale");
+    if (c.before_rope && !c.turns())
+        fail(Status::argument, {},
+             "centring before RoPE needs the rope_style of the keys, INTERLEAVED or NEOX");
     if (!c.turns()) return;
     const uint32_t most = c.head_dim_k - c.rope_first();
     if (c.rope_dims == 0) c.rope_dims = most;
@@ -115,10 +118,11 @@ Layer layer_of(const Config &c, const LayerConfig &own) {
     layer.encodes = !layer.k->is_float() || !layer.v->is_float();
     const TypeOps &sink_k = sink_type(*layer.k), &sink_v = sink_type(*layer.v);
     layer.sinks = &sink_k != layer.k || &sink_v != layer.v;
-    layer.shape[kPlain] = block_shape(c, plain_type(*layer.k), plain_type(*layer.v));
-    layer.shape[kEncoded] = block_shape(c, *layer.k, *layer.v);
-    layer.shape[kSinks] = block_shape(c, sink_k, sink_v);
     layer.centre_k = centres(c, *layer.k);
+    layer.before_rope = layer.centre_k && c.before_rope;
+    layer.shape[kPlain] = block_shape(c, plain_type(*layer.k), plain_type(*layer.v), false);
+    layer.shape[kEncoded] = block_shape(c, *layer.k, *layer.v, layer.before_rope);
+    layer.shape[kSinks] = block_shape(c, sink_k, sink_v, false);
     layer.centre_v = !c.v_in_k && centres(c, *layer.v);
     return layer;
 }

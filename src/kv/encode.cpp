@@ -53,6 +53,11 @@ void fill_codes(const Codes16 &from, Block &to, uint32_t begin, uint32_t end,
     const uint32_t n = from.n, padded = padded_values(type, n);
     const HeadCalibration c = calibration_head(e.state->config, *e.layer, e.calibration, from.head);
     const float *mu = side == Side::k ? c.mu_k : c.mu_v;
+    float mean[kMaxCodes];
+    if (mu && side == Side::k && e.layer->before_rope) {
+        turned_mean(*e.state, *e.layer, to, mu, mean);
+        mu = mean;
+    }
     uint8_t *page = page_of(to, shape, side, from.head);
     float *x = scratch.vectors.x, error = 0.0f, square = 0.0f;
     for (uint32_t group = begin / kKvGroup; group * kKvGroup < end; group++) {

@@ -14,7 +14,7 @@ struct Encoder {
     // Stores source tokens from token0 on in slots slot .. end - 1 of one head of a float page.
     void store_head(Block &to, const Source &source, uint32_t slot, uint32_t end, size_t token0,
                     uint32_t head) const;
-    // Encodes slots first .. end - 1 of one head of a plain block.
+    // Encodes slots first .. end - 1 of one head of a plain block, after set_origin() of `to`.
     void encode_head(Block &to, const Block &plain, uint32_t first, uint32_t end, uint32_t head,
                      const Scratch &scratch) const;
     void encode_side(Block &to, const Block &plain, uint32_t first, uint32_t end, Side side,

@@ -146,7 +146,13 @@ void read_part(const Cache::State &state, const StoredVector &from, uint32_t fir
     float x[kMaxCodes];
     held.read(page, type.format(), side, padded_values(type, all), from.slot);
     decode_vector(type, x, {held.code, held.scale, held.min}, all, side);
-    undo_calibration(from.calibration, side, x, all);
+    HeadCalibration c = from.calibration;
+    float mean[kMaxCodes];
+    if (k && c.mu_k && from.layer.before_rope) {
+        turned_mean(state, from.layer, from.block, c.mu_k, mean);
+        c.mu_k = mean;
+    }
+    undo_calibration(c, side, x, all);
     for (uint32_t i = 0; i < n; i++) out[i] = x[first + i];
 }
 

@@ -73,6 +73,15 @@ bool Rebuild::copies(const Target &target, Side side) const {
            type.limit_bits <= type_of(next_.shape[kEncoded], side).limit_bits;
 }
 
+// Keys that are copied keep the origin they were encoded with.
+void Rebuild::place(const Target &target) const {
+    Block &block = *target.block;
+    if (block.form != kEncoded) return;
+    const bool same = copies(target, Side::k);
+    set_origin(run_.state, next_, block,
+               same ? target.pieces[0].from->origin : block.positions[target.first()]);
+}
+
 void Rebuild::copy_stream(const Target &target, Side side, uint32_t head) const {
     const Block &from = *target.pieces[0].from;
     Block &to = *target.block;
@@ -158,6 +167,7 @@ Status Rebuild::fill() {
     size_t step = 0;
     const Status status = take_stages(unit_ns, &step);
     if (status != Status::ok) return status;
+    for (size_t i = 0; i < n_targets_; i++) place(targets_[i]);
     const size_t n_units = n_targets_ * c.n_kv_heads;
     for (first_unit_ = 0; first_unit_ < n_units; first_unit_ += step) {
         if (run_.progress.cancelled(run_.done, run_.total))
@@ -198,8 +208,10 @@ void Rebuild::get_value(const void *ctx, Side side, uint32_t slot, uint32_t head
 void Rebuild::learn(const Layer &probe, float *calibration, const Target &target) const {
     const CanonicalFp fp;
     const FirstTarget first = {this, &target};
-    learn_calibration(run_.state.config, probe, calibration,
-                      {&first, get_value, target.first(), target.end()}, worker_scratch(0));
+    place(target);
+    learn_calibration(run_.state, probe, calibration,
+                      {&first, get_value, target.first(), target.end(), target.block},
+                      worker_scratch(0));
 }
 
 } // namespace ggufx::kv

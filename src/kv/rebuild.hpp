@@ -74,6 +74,7 @@ private:
     void fill_unit(const Target &target, Block *stage, uint32_t head, const Scratch &scratch);
     void fill_stream(const Target &target, Block *stage, Side side, uint32_t head);
     bool copies(const Target &target, Side side) const;
+    void place(const Target &target) const;
     void copy_stream(const Target &target, Side side, uint32_t head) const;
     void fetch(const Target &target, uint32_t slot, Side side, uint32_t head, const TypeOps &to,
                float *out, bool *refused) const;

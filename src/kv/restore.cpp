@@ -16,7 +16,7 @@ constexpr uint32_t kOldestSnapshot = 1;
 // Header of a page, before its bytes.
 struct PageHead {
     uint32_t form, first, n;
-    int32_t delta;
+    int32_t delta, origin;
 };
 
 // Returns whether no 16-bit float has an exponent of all ones (`exponent`).
@@ -226,6 +226,8 @@ Status Restore::page_body(const Layer &layer, Track &track, const PageHead &head
     if (!in_.bytes(block.data(), shape.errors)) return fail_read();
     if (!values_finite(s_, layer, block)) return bad("a page holds NaN or an infinity");
     if (!can_turn(s_.turn, head.delta)) return bad("a shift rotates keys too far");
+    if (head.origin < 0) return bad("the origin of a page is negative");
+    set_origin(s_, layer, block, head.origin);
     const PageRef page = {
         &block, static_cast<uint16_t>(head.first), static_cast<uint16_t>(head.n), head.delta, 0,
         nullptr};
@@ -249,7 +251,7 @@ bool Restore::join_parts(Layer &layer, Track &track) const {
     if (track.n_pages < 2) return false;
     Block *const last = track.pages[track.n_pages - 1].block;
     Block *const before = track.pages[track.n_pages - 2].block;
-    if (last->form != before->form ||
+    if (last->form != before->form || last->origin != before->origin ||
         memcmp(last->positions, before->positions, sizeof last->positions) != 0 ||
         memcmp(last->data(), before->data(), layer.shape[last->form].errors) != 0)
         return false;
@@ -265,6 +267,7 @@ Status Restore::page(Layer &layer, Track &track) {
     head.first = in_.u32();
     head.n = in_.u32();
     head.delta = in_.i32();
+    if (layer.before_rope && head.form == kEncoded) head.origin = in_.i32();
     if (in_.status() != Status::ok) return fail_read();
     const uint32_t limit = head.form == kSinks ? s_.n_sinks : kPageTokens;
     if (head.form >= kFormCount || head.n == 0 || head.n > limit || head.first > limit - head.n ||

@@ -16,7 +16,8 @@ namespace {
 constexpr uint32_t kVInK = 0x80000000u; // flag in the word of head_dim_v, which is far smaller
 // Flag in the word of rope_style: a checksum of the frequencies replaces base and scale.
 constexpr uint32_t kOwnFrequencies = 0x80000000u;
-constexpr uint32_t kWindowKindShift = 2; // in the word of a layer's centering flags
+constexpr uint32_t kWindowKindShift = 2;   // in the word of a layer's centering flags
+constexpr uint32_t kBeforeRope = 0x10000u; // flag in the same word: pages have an origin
 
 constexpr size_t kLine = 64; // bytes; pages are whole lines
 
@@ -142,6 +143,7 @@ void write_page(SnapshotOutput &out, const Config &config, const Layer &layer, c
     const Block &block = *page.block;
     for (const uint32_t v : {block.form, uint32_t{page.first}, uint32_t{page.n}}) out.u32(v);
     out.i32(page.delta);
+    if (layer.before_rope && block.form == kEncoded) out.i32(block.origin);
     const uint64_t slots = page.n < kPageTokens ? held_slots(track, block) : ~uint64_t{0};
     if (slots != ~uint64_t{0}) return write_slots(out, config, layer, block, slots);
     for (const int32_t p : block.positions) out.i32(p);
@@ -203,6 +205,7 @@ uint32_t Identity::value(uint32_t index) const {
     if (index >= kShared) {
         const Layer &layer = state.layers[(index - kShared) / kPerLayer];
         const uint32_t options = (layer.centre_k ? 1u : 0u) | (layer.centre_v ? 2u : 0u) |
+                                 (layer.before_rope ? kBeforeRope : 0u) |
                                  static_cast<uint32_t>(layer.window.kind) << kWindowKindShift;
         const uint32_t values[kPerLayer] = {layer.k->facts.id, layer.v->facts.id,
                                             layer.window.tokens, options};

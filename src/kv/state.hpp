@@ -31,6 +31,7 @@ struct alignas(kPageAlign) Block {
     uint32_t n_owners; // references from tracks
     uint32_t form;
     int32_t positions[kPageTokens];
+    int32_t origin; // position of the first token when the block was encoded (rope_means.cpp)
 
     uint8_t *data() { return reinterpret_cast<uint8_t *>(this + 1); }
     const uint8_t *data() const { return reinterpret_cast<const uint8_t *>(this + 1); }
@@ -45,6 +46,7 @@ struct BlockShape {
     const TypeOps *k = nullptr, *v = nullptr;
     size_t k_head = 0, v_head = 0;   // bytes of one head's page
     size_t v_offset = 0, errors = 0; // offsets from data()
+    size_t turned = 0;               // offset of the floats of set_origin(); 0: none
     size_t bytes = 0;                // a whole block
 
     size_t page_offset(Side side, uint32_t head) const {
@@ -92,7 +94,8 @@ struct Layer {
     Window window;
     uint32_t append_tokens = 0, window_history = 0; // as in Config
     bool centre_k = false, centre_v = false;        // streams that are calibrated
-    float *calibration = nullptr;                   // given by the caller; null: never used
+    bool before_rope = false;     // means of keys before RoPE, rotated for each block
+    float *calibration = nullptr; // given by the caller; null: never used
     bool given = false; // `calibration` is set, for sequences that have not learned their own
     uint64_t n_blocks[kFormCount] = {};
     uint64_t max_blocks = 0; // limit of the main form; 0: none
@@ -215,7 +218,8 @@ Status refuse_pages(const Cache::State &state, uint32_t layer, uint64_t n, Failu
 
 // ---- blocks (blocks.cpp) ------------------------------------------------------------------------
 
-BlockShape block_shape(const Config &config, const TypeOps &k, const TypeOps &v); // throws Error
+// turned: whether blocks hold the floats of set_origin(). Throws Error.
+BlockShape block_shape(const Config &config, const TypeOps &k, const TypeOps &v, bool turned);
 Block *take_block(const Host &host, Layer &layer, Form form); // zeroed; null: no memory
 void free_block(const Host &host, Layer &layer, Block *block);
 // Removes one owner. A block without owners becomes a spare block of `spares`, or is freed if that
@@ -360,9 +364,10 @@ struct PageValues {
     const void *ctx;
     void (*get)(const void *ctx, Side side, uint32_t slot, uint32_t head, float *out);
     uint32_t first, end; // slots
+    const Block *block;  // encoded block of these tokens, after set_origin()
 };
 // Learns the calibration of the streams that `layer` centers.
-void learn_calibration(const Config &config, const Layer &layer, float *calibration,
+void learn_calibration(const Cache::State &state, const Layer &layer, float *calibration,
                        const PageValues &values, const Scratch &scratch);
 size_t turn_values(const Config &config);              // length of RopeShift::each
 void make_turn(const Config &config, RopeShift &turn); // turn.each points to that many
@@ -374,5 +379,23 @@ inline bool turns(const Cache::State &state, int32_t delta) {
     return delta != 0 && state.turn.n != 0;
 }
 void rotate_position(const Cache::State &state, float *x, int32_t delta);
+
+// ---- means of keys before RoPE (rope_means.cpp) -------------------------------------------------
+
+// Returns the floats of a head in whole lanes: length of the arrays below.
+constexpr size_t turned_floats(uint32_t head_dim) {
+    return (size_t{head_dim} + 15) / 16 * 16;
+}
+// Replaces the mean of a head before RoPE by the average of its rotations by 0 .. 63 positions.
+void average_rotations(const Cache::State &state, float *mu);
+// Sets the origin of an encoded block, and in layers with before_rope the rotation that it stands
+// for.
+void set_origin(const Cache::State &state, const Layer &layer, Block &block, int32_t origin);
+// Writes the mean of a head rotated for a block, which its stored keys lack.
+void turned_mean(const Cache::State &state, const Layer &layer, const Block &block, const float *mu,
+                 float *out);
+// Writes the factors whose dot product with the rotation of a block is query . turned_mean().
+void turned_query(const Cache::State &state, const float *q, const float *mu, float *out);
+const float *turned_of(const Layer &layer, const Block &block);
 
 } // namespace ggufx::kv

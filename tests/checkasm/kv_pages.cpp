@@ -264,6 +264,18 @@ void check_rows(const Kernels &isa, const Kernels &scalar, uint32_t n, Random &r
     report(same_bits(a.floats(), b.floats(), n), isa, "rows", 0, n, 1, {0, 0});
 }
 
+void check_dots(const Kernels &isa, const Kernels &scalar, uint32_t n, uint32_t rows,
+                Random &random) {
+    const Guarded x(size_t{rows} * n * sizeof(float)), y(n * sizeof(float));
+    fill_values(x.floats(), rows * n, Values::plain, random);
+    fill_values(y.floats(), n, Values::plain, random);
+    float got[kKvRows], want[kKvRows];
+    const CanonicalFp canonical;
+    kv_pages_of(isa)->dots(got, x.floats(), y.floats(), n, rows);
+    kv_pages_of(scalar)->dots(want, x.floats(), y.floats(), n, rows);
+    report(same_bits(got, want, rows), isa, "dots", 0, n, rows, {0, 0});
+}
+
 void check_kind(const Kernels &isa, const Kernels &scalar, uint32_t kind, Random &random) {
     constexpr uint32_t dims[] = {1, 3, 16, 33, 48, 64, 72, 80, 96, 112, 128, 192, 256, 576};
     const KvTokens ranges[] = {{0, 64}, {0, 1}, {0, 37}, {15, 17}, {21, 64}, {63, 64}, {48, 49}};
@@ -293,6 +305,8 @@ int main() {
         for (uint32_t kind = 0; kind < kKvKinds; kind++) check_kind(*all[i], *all[0], kind, random);
         for (int k = 0; k < 4000; k++) check_weigh(*all[i], *all[0], random);
         for (uint32_t k = 32; k <= 576; k += 32) check_rows(*all[i], *all[0], k, random);
+        for (const uint32_t rows : {1u, 2u, 4u})
+            for (uint32_t k = 16; k <= 1024; k += 16) check_dots(*all[i], *all[0], k, rows, random);
     }
     printf("%ld checks over %zu instruction sets, %ld failed\n", n_checked, n, n_failed);
     return n_failed != 0;

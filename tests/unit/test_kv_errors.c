@@ -32,7 +32,7 @@ static void test_create_refuses_bad_shapes(void **state) {
     BAD(head_dim_k, 0, GGUFX_E_ARGUMENT, "head_dim_k");
     BAD(type_k, 77, GGUFX_E_TYPE, "ggufx_kv_options.type_k: type 77, unknown,");
     BAD(type_v, 77, GGUFX_E_TYPE, "ggufx_kv_options.type_v: type 77, unknown,");
-    BAD(flags, 64, GGUFX_E_ARGUMENT, "flags");
+    BAD(flags, 128, GGUFX_E_ARGUMENT, "flags");
     BAD(flags, GGUFX_KV_CENTRE_ALL | GGUFX_KV_CENTRE_NONE, GGUFX_E_ARGUMENT, "exclude each other");
     BAD(n_sink_tokens, 65, GGUFX_E_ARGUMENT, "n_sink_tokens");
     BAD(rope_style, 4, GGUFX_E_ARGUMENT, "rope_style");

@@ -207,6 +207,34 @@ template <class V> float kv_dot(const float *a, const float *b, uint32_t n) {
     return even + odd;
 }
 
+template <class V, unsigned Rows>
+GGUFX_INLINE void kv_dots_of(float *out, const float *x, const float *y, uint32_t n) {
+    constexpr unsigned regs = 16 / V::kLanes;
+    typename V::Vf lane[Rows][regs];
+#pragma GCC unroll 4
+    for (unsigned r = 0; r < Rows; r++)
+#pragma GCC unroll 2
+        for (unsigned j = 0; j < regs; j++) lane[r][j] = V::zero();
+    for (uint32_t i = 0; i < n; i += 16)
+#pragma GCC unroll 2
+        for (unsigned j = 0; j < regs; j++) {
+            const auto b = V::load(y + i + j * V::kLanes);
+#pragma GCC unroll 4
+            for (unsigned r = 0; r < Rows; r++)
+                lane[r][j] = V::fma(V::load(x + size_t{r} * n + i + j * V::kLanes), b, lane[r][j]);
+        }
+#pragma GCC unroll 4
+    for (unsigned r = 0; r < Rows; r++) out[r] = V::tree(lane[r]);
+}
+
+// rows: 1, 2 or 4.
+template <class V>
+void kv_dots(float *out, const float *x, const float *y, uint32_t n, uint32_t rows) {
+    if (rows == 4) return kv_dots_of<V, 4>(out, x, y, n);
+    if (rows == 2) return kv_dots_of<V, 2>(out, x, y, n);
+    kv_dots_of<V, 1>(out, x, y, n);
+}
+
 } // namespace
 } // namespace kernels
 } // namespace ggufx

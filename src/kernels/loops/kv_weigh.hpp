@@ -77,8 +77,8 @@ constexpr auto kKvKindsOf = for_kv_kinds<KvKernels>([]<KvKind K>() { return kKvK
 
 template <class V>
 constexpr KvPages kv_pages_with(const KvEncoders &encoders, const OfKvKinds<KvKernels> &kinds) {
-    return {&encoders,  kinds.of,         kv_weigh<V>,        kv_scale<V>, kv_merge<V>,
-            kv_pack<V>, kv_rotate_row<V>, kv_unrotate_row<V>, kv_dot<V>,   V::kPairs};
+    return {&encoders,        kinds.of,           kv_weigh<V>, kv_scale<V>, kv_merge<V>, kv_pack<V>,
+            kv_rotate_row<V>, kv_unrotate_row<V>, kv_dot<V>,   kv_dots<V>,  V::kPairs};
 }
 template <class V, const KvEncoders &Encoders>
 constexpr KvPages kKvPagesOf = kv_pages_with<V>(Encoders, kKvKindsOf<V>);

@@ -73,6 +73,15 @@ inline float kv_dot(const float *a, const float *b, uint32_t n) {
     return chain[0] + chain[1];
 }
 
+inline void kv_dots(float *out, const float *x, const float *y, uint32_t n, uint32_t rows) {
+    for (uint32_t r = 0; r < rows; r++) {
+        float lane[16] = {};
+        for (uint32_t i = 0; i < n; i++)
+            lane[i % 16] = __builtin_fmaf(x[size_t(r) * n + i], y[i], lane[i % 16]);
+        out[r] = tree(lane);
+    }
+}
+
 // ---- pages -------------------------------------------------------------------------------------
 
 constexpr float kWeightCodes = 16256.0f;      // 15-bit weights: 127 * 128
@@ -290,9 +299,17 @@ constexpr auto kKinds =
 } // namespace
 } // namespace scalar
 
-const KvPages scalar::kKvPages = {
-    &kScalarKvEncoders, scalar::kKinds.of, scalar::weigh,       scalar::scale,  scalar::merge,
-    scalar::kv_pack,    scalar::kv_rotate, scalar::kv_unrotate, scalar::kv_dot, false};
+const KvPages scalar::kKvPages = {&kScalarKvEncoders,
+                                  scalar::kKinds.of,
+                                  scalar::weigh,
+                                  scalar::scale,
+                                  scalar::merge,
+                                  scalar::kv_pack,
+                                  scalar::kv_rotate,
+                                  scalar::kv_unrotate,
+                                  scalar::kv_dot,
+                                  scalar::kv_dots,
+                                  false};
 
 } // namespace kernels
 } // namespace ggufx
