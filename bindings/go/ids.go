@@ -279,6 +279,21 @@ const (
 	EndToolCall  End = 8
 )
 
+// MomentsFlags: Flags of moments.
+type MomentsFlags uint32
+
+const (
+	MomentsDrift MomentsFlags = 1
+)
+
+// FeedbackFlags: Flags of a quantization with feedback.
+type FeedbackFlags uint32
+
+const (
+	FeedbackKeepTarget FeedbackFlags = 1
+	FeedbackDamping    FeedbackFlags = 2
+)
+
 // IOMode: How tensor data are loaded.
 type IOMode int32
 
@@ -464,12 +479,13 @@ const (
 type KVFlags uint32
 
 const (
-	KVFitTq30    KVFlags = 1
-	KVCentreAll  KVFlags = 2
-	KVCentreNone KVFlags = 4
-	KVVInK       KVFlags = 8
-	KVHasTypeK   KVFlags = 16
-	KVHasTypeV   KVFlags = 32
+	KVFitTq30          KVFlags = 1
+	KVCentreAll        KVFlags = 2
+	KVCentreNone       KVFlags = 4
+	KVVInK             KVFlags = 8
+	KVHasTypeK         KVFlags = 16
+	KVHasTypeV         KVFlags = 32
+	KVCentreBeforeRope KVFlags = 64
 )
 
 // RopeStyle: Position encoding of the keys, for ggufx_kv_shift.

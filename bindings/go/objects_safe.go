@@ -281,6 +281,33 @@ func (r *Runtime) EvalMerge(rows []EvalRow, nChunks uint64, nContext uint32, fla
 	return evalFactsOf(&out), nil
 }
 
+// QuantizeFeedback quantizes rows for inputs with given moments, with the same bytes on every
+// machine and thread count.
+//
+// Begins with the blocks of QuantizeModeRefined, where the imatrix is the mean square of each
+// column. Coordinate descent then lowers the squared error of the outputs, averaged over the inputs:
+// it changes codes, scales and minimums one at a time. docs/reproducibility/feedback.md is the
+// definition. A change of the target (MomentsDrift) needs at least 16 inputs per column.
+//
+//   - out: as in Runtime.Quantize.
+//   - facts: the result;
+//
+// Each call prepares the moments again, in time proportional to the cube of Cols with MomentsDrift:
+// pass all rows with the same inputs at once.
+//
+// Errors: StatusArgument, StatusMemory, StatusType, StatusCancelled, StatusValue, StatusShape.
+func (r *Runtime) QuantizeFeedback(out []byte, args *FeedbackArgs, facts *FeedbackFacts) error {
+	run := begin()
+	defer run.end()
+	cRt := r.enter(run, shared)
+	cArgs := one[C.ggufx_feedback_args](run, args)
+	cFacts := one[C.ggufx_feedback_facts](run, facts)
+	if run.err != nil {
+		return run.err
+	}
+	return run.done(C.ggufx_quantize_feedback(address(out), C.size_t(len(out)), cRt, cArgs, cFacts, run.e))
+}
+
 // KVEstimate returns the bytes that a cache allocates after nTokens tokens are reserved in every
 // sequence.
 //
@@ -506,6 +533,25 @@ func (r *Runtime) OpenDevice(id string, options *DeviceOptions) (*Device, error)
 		return nil, err
 	}
 	return &Device{run.hold(unsafe.Pointer(*made), destroyDevice, nil)}, nil
+}
+
+// NewMoments creates moments without inputs, for a matrix with nColumns columns. Memory: 8 bytes per
+// pair of columns, 16 with MomentsDrift.
+//
+// Errors: StatusArgument, StatusMemory, StatusLimit.
+func (r *Runtime) NewMoments(nColumns int, flags MomentsFlags) (*Moments, error) {
+	run := begin()
+	defer run.end()
+	cRt := r.enter(run, shared)
+	cNColumns := run.size("nColumns", nColumns)
+	if run.err != nil {
+		return nil, run.err
+	}
+	made := slot[*C.ggufx_moments](run)
+	if err := run.done(C.ggufx_moments_create(made, cRt, cNColumns, C.uint32_t(flags), run.e)); err != nil {
+		return nil, err
+	}
+	return &Moments{run.hold(unsafe.Pointer(*made), destroyMoments, nil, r.handle)}, nil
 }
 
 // Open opens a GGUF file by its UTF-8 path.
@@ -1174,6 +1220,60 @@ func (e *Embedder) Embed(out []float32, texts []TokenList, watch *Watch) error {
 	}
 	return run.done(C.ggufx_embed((*C.float)(address(out)), C.size_t(len(out)), cEmbedder, cTexts,
 		C.size_t(len(texts)), progress, run.e))
+}
+
+// Moments: second moments of the inputs of a matrix: sums of y y^T, where y is an input.
+type Moments struct{ *handle }
+
+// Close lets go of the moments. Calls that run end well; may be called again.
+func (m *Moments) Close() error {
+	if m == nil {
+		return nil
+	}
+	return m.close()
+}
+
+func (m *Moments) enter(run *running, how use) *C.ggufx_moments {
+	if m == nil {
+		run.fail(argument("the moments is nil"))
+		return nil
+	}
+	return (*C.ggufx_moments)(run.enter(m.handle, "moments", how))
+}
+
+func destroyMoments(p unsafe.Pointer) { C.ggufx_moments_destroy((*C.ggufx_moments)(p)) }
+
+// Info describes moments.
+//
+// Errors: StatusArgument.
+func (m *Moments) Info() (MomentsFacts, error) {
+	run := begin()
+	defer run.end()
+	cMoments := m.enter(run, shared)
+	if run.err != nil {
+		return MomentsFacts{}, run.err
+	}
+	var out C.ggufx_moments_facts
+	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
+	if err := run.done(C.ggufx_moments_info(&out, cMoments, run.e)); err != nil {
+		return MomentsFacts{}, err
+	}
+	return momentsFactsOf(&out), nil
+}
+
+// Add adds inputs to moments. The sums are binary64, in the order of the inputs: they depend neither
+// on threads and machine nor on how the inputs are split into calls.
+//
+// Errors: StatusArgument, StatusCancelled, StatusValue.
+func (m *Moments) Add(inputs *MomentsInputs) error {
+	run := begin()
+	defer run.end()
+	cMoments := m.enter(run, alone)
+	cInputs := one[C.ggufx_moments_inputs](run, inputs)
+	if run.err != nil {
+		return run.err
+	}
+	return run.done(C.ggufx_moments_add(cMoments, cInputs, run.e))
 }
 
 // File is an opened file: metadata and tensor directory. Immutable.
@@ -2631,6 +2731,11 @@ func (kv *KVCache) Keep(sequence uint32) error {
 // not change each other's bits. Stored keys are (k - muK) / eqK, stored values v - muV; results are
 // corrected for it.
 //
+// With KVCentreBeforeRope muK is the mean of keys before RoPE. A stored key is then (k - R muK) /
+// eqK. R is the average rotation of the 64 positions from that of the page's first token on, when
+// the page is quantized. All keys of a page have the same R, also with positions that skip or
+// repeat; shifts do not change it.
+//
 //   - muK: f32, [n_kv_heads][head_dim_k]; nil = 0.
 //   - eqK: f32, [n_kv_heads][head_dim_k], above 0; nil = 1.
 //   - muV: f32, [n_kv_heads][head_dim_v]; nil = 0.
@@ -3666,6 +3771,9 @@ func (q *Quantizer) TensorError(index int, typ TensorType, maxValues uint64, wat
 // PATH.part.log lists the complete tensors. After a kill or a power failure QuantizerRunResume
 // continues; without this flag PATH.part is started again. A resumed run verifies the existing
 // tensors by checksums. Memory: about 32 MiB and one row for any model, plus the tables of IQ types.
+// Feedback needs more: 16 to 28 bytes per pair of columns of the widest matrix, its rows as f32, and
+// the activations of the text twice. It makes its tensors first, in the order of the model; a
+// resumed run computes the activations again.
 //
 // Errors: StatusArgument, StatusMemory, StatusIO, StatusUnsupported, StatusCancelled,
 // StatusMismatch, StatusState, StatusValue.

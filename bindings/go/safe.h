@@ -25,6 +25,9 @@ struct ggufx_device {
 struct ggufx_embedder {
     char unused;
 };
+struct ggufx_moments {
+    char unused;
+};
 struct ggufx_file {
     char unused;
 };

@@ -848,6 +848,116 @@ func eventOf(from *C.ggufx_event) (to Event) {
 	return to
 }
 
+// MomentsFacts: result of Moments.Info.
+type MomentsFacts struct {
+	Flags       MomentsFlags
+	Columns     uint64
+	Inputs      uint64
+	MemoryBytes uint64
+}
+
+func momentsFactsOf(from *C.ggufx_moments_facts) (to MomentsFacts) {
+	to.Flags = MomentsFlags(from.flags)
+	to.Columns = uint64(from.n_columns)
+	to.Inputs = uint64(from.n_inputs)
+	to.MemoryBytes = uint64(from.memory_bytes)
+	return to
+}
+
+// MomentsInputs inputs to add to moments.
+type MomentsInputs struct {
+	// inputs: tokens
+	N int
+	// Values of an input; as in the moments
+	Columns int
+	// Inputs of the quantized model, dense
+	Rows []float32
+	// The same inputs in the source model, with MomentsDrift; else nil
+	SourceRows []float32
+	// Counts inputs; nil: none
+	Watch Watch
+}
+
+func (o *MomentsInputs) write(run *running, to *C.ggufx_moments_inputs) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_moments_inputs{}))
+	to.n = run.size("N", o.N)
+	to.n_columns = run.size("Columns", o.Columns)
+	to.rows = (*C.float)(place(run, o.Rows))
+	to.source_rows = (*C.float)(place(run, o.SourceRows))
+	to.progress = run.watch(&o.Watch)
+	run.equal("Rows", len(o.Rows), o.Rows == nil, product(int(o.N), int(o.Columns)))
+	run.equal("SourceRows", len(o.SourceRows), o.SourceRows == nil, product(int(o.N), int(o.Columns)))
+}
+
+// FeedbackArgs rows of f32 to quantize with feedback.
+type FeedbackArgs struct {
+	Flags FeedbackFlags
+	Type  TensorType
+	// Passes over all blocks, at most 100; 0: 4
+	Passes  uint32
+	NumRows int
+	// Values of a row; as in the moments
+	Cols int
+	// f32, dense
+	Rows    []float32
+	Moments *Moments
+	// Moments of other inputs: feedback is used only if it lowers the error for them
+	KeptOut *Moments
+	// Share of the mean square of the inputs that is added to each square, above 0, at most 100.
+	// Default: 0.1, or 0.3 if there are fewer than 16 inputs per column.
+	Damping float64
+	// Counts rows, twice; nil: none
+	Watch Watch
+}
+
+func (o *FeedbackArgs) write(run *running, to *C.ggufx_feedback_args) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_feedback_args{}))
+	to.flags = C.uint32_t(o.Flags)
+	to._type = C.uint32_t(o.Type)
+	to.n_passes = C.uint32_t(o.Passes)
+	to.n_rows = run.size("NumRows", o.NumRows)
+	to.n_cols = run.size("Cols", o.Cols)
+	to.rows = (*C.float)(place(run, o.Rows))
+	if o.Moments != nil {
+		to.moments = o.Moments.enter(run, shared)
+	}
+	if o.KeptOut != nil {
+		to.kept_out = o.KeptOut.enter(run, shared)
+	}
+	to.damping = C.double(o.Damping)
+	to.progress = run.watch(&o.Watch)
+	run.equal("Rows", len(o.Rows), o.Rows == nil, product(int(o.NumRows), int(o.Cols)))
+}
+
+// FeedbackFacts: result of a quantization with feedback. Errors are relative to the mean square of
+// the outputs.
+type FeedbackFacts struct {
+	// 1: the blocks are those of the feedback; 0: it did not help, they are those without it
+	IsUsed int32
+	// Mean squared error of the outputs without feedback
+	ErrorBefore float64
+	// With feedback
+	ErrorAfter float64
+	// Change of the error for the kept-out inputs; 0 without kept_out
+	KeptOutChange float64
+}
+
+func (o *FeedbackFacts) write(run *running, to *C.ggufx_feedback_facts) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_feedback_facts{}))
+	to.is_used = C.int32_t(o.IsUsed)
+	to.error_before = C.double(o.ErrorBefore)
+	to.error_after = C.double(o.ErrorAfter)
+	to.kept_out_change = C.double(o.KeptOutChange)
+}
+
+func feedbackFactsOf(from *C.ggufx_feedback_facts) (to FeedbackFacts) {
+	to.IsUsed = int32(from.is_used)
+	to.ErrorBefore = float64(from.error_before)
+	to.ErrorAfter = float64(from.error_after)
+	to.KeptOutChange = float64(from.kept_out_change)
+	return to
+}
+
 // OpenOptions: options of Runtime.Open. All zero means default.
 type OpenOptions struct {
 	Flags OpenFlags
@@ -2090,6 +2200,32 @@ func fileTypeFactsOf(from *C.ggufx_file_type_facts) (to FileTypeFacts) {
 	return to
 }
 
+// QuantizerFeedback is a calibration text: matrices are quantized for the inputs that they get
+// (feedback.h).
+type QuantizerFeedback struct {
+	// Ids of the text, copied. Whole chunks of Context tokens count; every eighth one decides
+	// whether feedback is used.
+	Tokens []int32
+	// Tokens per chunk, at least 4; 0: 512
+	Context uint32
+	// Replaces token 0 of each chunk; -1: none
+	Bos int32
+	// Passes of the descent, at most 100; 0: 4
+	Passes uint32
+	// As in FeedbackArgs; 0: by the length of the text
+	Damping float64
+}
+
+func (o *QuantizerFeedback) write(run *running, to *C.ggufx_quantizer_feedback) {
+	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_quantizer_feedback{}))
+	to.tokens = (*C.int32_t)(place(run, o.Tokens))
+	to.n_context = C.uint32_t(o.Context)
+	to.bos = C.int32_t(o.Bos)
+	to.n_passes = C.uint32_t(o.Passes)
+	to.damping = C.double(o.Damping)
+	to.n_tokens = C.size_t(len(o.Tokens))
+}
+
 // QuantizerOptions: options of a plan. All zero means default.
 type QuantizerOptions struct {
 	Flags QuantizerFlags
@@ -2103,6 +2239,10 @@ type QuantizerOptions struct {
 	ImatrixName string
 	// As in WriterOptions
 	ReserveBytes uint64
+	// nil: none. Quantizes the matrices of the layers one after the other: each one for the inputs
+	// that the quantized matrices before it compute, towards the outputs of the model in the file.
+	// Tensors that it makes need no imatrix. Not with QuantizerKeepSplit or shards.
+	Feedback *QuantizerFeedback
 }
 
 func (o *QuantizerOptions) write(run *running, to *C.ggufx_quantizer_options) {
@@ -2115,6 +2255,7 @@ func (o *QuantizerOptions) write(run *running, to *C.ggufx_quantizer_options) {
 	}
 	to.imatrix_name = run.optional(o.ImatrixName)
 	to.reserve_bytes = C.uint64_t(o.ReserveBytes)
+	to.feedback = one[C.ggufx_quantizer_feedback](run, o.Feedback)
 }
 
 // QuantizerFacts: result of Quantizer.Info.
@@ -2175,6 +2316,10 @@ type QuantizerTensorFacts struct {
 	RMSE float64
 	// Time in the last run
 	Seconds float64
+	// With feedback: mean squared errors of the outputs, relative to their mean square, of the
+	// search and of the written blocks; both 0 without.
+	ErrorBefore float64
+	ErrorAfter  float64
 }
 
 func quantizerTensorFactsOf(from *C.ggufx_quantizer_tensor_facts) (to QuantizerTensorFacts) {
@@ -2191,6 +2336,8 @@ func quantizerTensorFactsOf(from *C.ggufx_quantizer_tensor_facts) (to QuantizerT
 	to.BytesOut = uint64(from.bytes_out)
 	to.RMSE = float64(from.rmse)
 	to.Seconds = float64(from.seconds)
+	to.ErrorBefore = float64(from.error_before)
+	to.ErrorAfter = float64(from.error_after)
 	return to
 }
 

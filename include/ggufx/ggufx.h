@@ -13,8 +13,9 @@
  *
  * Quantization:
  *
- *   quant.h      dequantize and quantize blocks
+ *   quant.h      dequantize, quantize blocks
  *   imatrix.h    importance matrices
+ *   feedback.h   blocks for inputs
  *   quantizer.h  quantize a model
  *   estimate.h   memory of a model, recommended quantization mix and KV cache types
  *
@@ -60,6 +61,7 @@
 #include "estimate.h"
 #include "eval.h"
 #include "event.h"
+#include "feedback.h"
 #include "file.h"
 #include "generator.h"
 #include "grammar.h"

@@ -82,6 +82,11 @@ extern "C" {
     X(eval_perplexity) \
     X(eval_merge) \
     X(eval_continuations) \
+    X(moments_create) \
+    X(moments_destroy) \
+    X(moments_info) \
+    X(moments_add) \
+    X(quantize_feedback) \
     X(open) \
     X(open_fd) \
     X(open_memory) \
@@ -316,6 +321,11 @@ typedef struct ggufx_functions {
     ggufx_status (*eval_perplexity)(ggufx_eval_facts *out, ggufx_session *session, const int32_t *tokens, size_t n_tokens, uint32_t n_context, int32_t bos, const ggufx_eval_options *options, ggufx_error *error);
     ggufx_status (*eval_merge)(ggufx_eval_facts *out, const ggufx_runtime *rt, const ggufx_eval_row *rows, size_t n_rows, uint64_t n_chunks, uint32_t n_context, ggufx_eval_flags flags, ggufx_error *error);
     ggufx_status (*eval_continuations)(double *out, ggufx_session *session, const int32_t *context, size_t n_context, const ggufx_token_list *continuations, size_t n_continuations, const ggufx_progress *progress, ggufx_error *error);
+    ggufx_status (*moments_create)(ggufx_moments **out, const ggufx_runtime *rt, size_t n_columns, ggufx_moments_flags flags, ggufx_error *error);
+    void (*moments_destroy)(ggufx_moments *moments);
+    ggufx_status (*moments_info)(ggufx_moments_facts *out, const ggufx_moments *moments, ggufx_error *error);
+    ggufx_status (*moments_add)(ggufx_moments *moments, const ggufx_moments_inputs *inputs, ggufx_error *error);
+    ggufx_status (*quantize_feedback)(void *out, size_t n_bytes, const ggufx_runtime *rt, const ggufx_feedback_args *args, ggufx_feedback_facts *facts, ggufx_error *error);
     ggufx_status (*open)(ggufx_file **out, const ggufx_runtime *rt, const char *path, const ggufx_open_options *options, ggufx_error *error);
     ggufx_status (*open_fd)(ggufx_file **out, const ggufx_runtime *rt, int32_t fd, uint64_t offset, uint64_t length, const ggufx_open_options *options, ggufx_error *error);
     ggufx_status (*open_memory)(ggufx_file **out, const ggufx_runtime *rt, const void *data, size_t size, void (*destroy)(void *user), void *user, const ggufx_open_options *options, ggufx_error *error);

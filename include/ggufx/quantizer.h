@@ -58,6 +58,21 @@ typedef uint32_t ggufx_quantizer_flags;
 #define GGUFX_QUANTIZER_REFINED 256u
 #define GGUFX_QUANTIZER_NO_REPLACE 512u /* IO (exists) if a file has the output's name */
 
+/* A calibration text: matrices are quantized for the inputs that they get (feedback.h). */
+typedef struct ggufx_quantizer_feedback {
+    uint32_t struct_size;
+    uint32_t flags; /* 0 */
+    /* ids of the text, copied. Whole chunks of n_context tokens count; every eighth
+     * one decides whether feedback is used. */
+    const int32_t *tokens;
+    size_t n_tokens;
+    uint32_t n_context; /* tokens per chunk, at least 4; 0: 512 */
+    int32_t bos;        /* replaces token 0 of each chunk; -1: none */
+    uint32_t n_passes;  /* passes of the descent, at most 100; 0: 4 */
+    uint32_t reserved;
+    double damping; /* as in ggufx_feedback_args; 0: by the length of the text */
+} ggufx_quantizer_feedback;
+
 /* Options of a plan. All zero means default. */
 typedef struct ggufx_quantizer_options {
     uint32_t struct_size;
@@ -68,6 +83,10 @@ typedef struct ggufx_quantizer_options {
     const ggufx_imatrix *imatrix;
     const char *imatrix_name; /* for the key quantize.imatrix.file; may be NULL */
     uint64_t reserve_bytes;   /* as in ggufx_writer_options */
+    /* NULL: none. Quantizes the matrices of the layers one after the other: each one for the inputs that
+     * the quantized matrices before it compute, towards the outputs of the model in the file.
+     * Tensors that it makes need no imatrix. Not with GGUFX_QUANTIZER_KEEP_SPLIT or shards. */
+    const ggufx_quantizer_feedback *feedback;
 } ggufx_quantizer_options;
 
 /*
@@ -83,6 +102,8 @@ typedef struct ggufx_quantizer_options {
  * - SHAPE: rows are not whole blocks of the type, and a fallback was refused or does not exist
  *   (output_type, embedding_type, GGUFX_QUANTIZER_PURE).
  * - MISMATCH: an imatrix entry of another size.
+ * - ARGUMENT: feedback with no whole chunk.
+ * - UNSUPPORTED: feedback with GGUFX_QUANTIZER_KEEP_SPLIT.
  *
  * Threads: any number at once.   Since: 0.1.
  */
@@ -144,6 +165,10 @@ typedef struct ggufx_quantizer_tensor_facts {
     uint64_t bytes_out; /* bytes in the output */
     double rmse;        /* error of a run with GGUFX_QUANTIZER_MEASURE; negative: not measured */
     double seconds;     /* time in the last run */
+    /* With feedback: mean squared errors of the outputs, relative to their mean square, of the
+     * search and of the written blocks; both 0 without. */
+    double error_before;
+    double error_after;
 } ggufx_quantizer_tensor_facts;
 
 /* Describes tensor `index`, in the order of the output. out->struct_size must be set.
@@ -220,11 +245,15 @@ typedef struct ggufx_quantizer_run_options {
  * PATH.part.log lists the complete tensors. After a kill or a power failure GGUFX_QUANTIZER_RESUME
  * continues; without this flag PATH.part is started again. A resumed run verifies the existing
  * tensors by checksums. Memory: about 32 MiB and one row for any model, plus the tables of IQ
- * types.
+ * types. Feedback needs more: 16 to 28 bytes per pair of columns of the widest matrix, its rows as
+ * f32, and the activations of the text twice. It makes its tensors first, in the order of the
+ * model; a resumed run computes the activations again.
  *
  * Errors:
- * - ARGUMENT: a tensor requires an imatrix and has none.
- * - UNSUPPORTED: a file opened for metadata only.
+ * - ARGUMENT: a tensor requires an imatrix and has none, or an id of the feedback is outside of the
+ *   vocabulary.
+ * - UNSUPPORTED: a file opened for metadata only; feedback with shards, or for a model whose layers
+ *   read the keys of other layers.
  * - VALUE: a NaN or infinity (index: the row; the message has tensor, row and column), or values
  *   beyond the range of a type's scales.
  * - IO (system_error), MEMORY, CANCELLED.

@@ -28,6 +28,7 @@ enum class Tag : uint32_t {
     embedder = 0x45474758u,
     writer = 0x57474758u,
     imatrix = 0x49474758u,
+    moments = 0x51474758u,
     job = 0x4a474758u,
     chat = 0x43474758u,
     chat_parser = 0x50474758u,

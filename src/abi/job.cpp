@@ -4,6 +4,7 @@
 #include "abi/names.hpp"
 #include "abi/options.hpp"
 #include "distributed/rank_graph.hpp"
+#include "eval/layer_feedback.hpp"
 #include "formats/format.hpp"
 #include "job/quantize.hpp"
 #include "job/rows.hpp"
@@ -11,6 +12,8 @@
 
 #include <ggufx/quantizer.h>
 #include <inttypes.h>
+
+#include <optional>
 
 using namespace ggufx;
 using namespace ggufx::abi;
@@ -23,6 +26,8 @@ struct ggufx_quantizer {
     Tag tag = Tag::job;
     RuntimeRef rt;
     job::Quantization quantization;
+    Vector<int32_t> tokens{HostAllocator<int32_t>(rt->host.get())}; // calibration text
+    model::LayerFeedbackOptions feedback;
 };
 
 namespace {
@@ -67,6 +72,8 @@ ggufx_quantizer_tensor_facts describe(const job::Quantization &job, size_t index
     facts.bytes_out = t.n_bytes;
     facts.rmse = t.rmse;
     facts.seconds = t.seconds;
+    facts.error_before = t.errors.before;
+    facts.error_after = t.errors.after;
     return facts;
 }
 
@@ -81,6 +88,34 @@ struct Relay {
         return relay.tensor_done(relay.user, index, &facts);
     }
 };
+
+// Copies the calibration text. Throws argument.
+void set_feedback(ggufx_quantizer &to, const ggufx_quantizer_feedback &options) {
+    const auto in = import_options(&options, 0, "ggufx_quantizer_feedback");
+    const uint32_t n_context = in.n_context ? in.n_context : 512;
+    if (n_context < 4)
+        fail(Status::argument, {.value = n_context, .limit = 4},
+             "feedback: n_context is %" PRIu32 ", it must be at least 4", n_context);
+    require(in.tokens || in.n_tokens == 0, "feedback: tokens must be set");
+    require(in.bos >= -1, "feedback: bos must be an id or -1");
+    require(in.damping >= 0 && in.damping <= 100, "feedback: damping must be from 0 to 100");
+    require(in.n_passes <= 100, "feedback: n_passes must be at most 100");
+    const size_t n_chunks = in.n_tokens / n_context;
+    if (n_chunks == 0)
+        fail(Status::argument, {.value = in.n_tokens, .limit = n_context},
+             "feedback: %zu tokens are fewer than one chunk of %" PRIu32, in.n_tokens, n_context);
+    to.tokens.assign(in.tokens, in.tokens + n_chunks * n_context);
+    for (size_t i = 0; in.bos >= 0 && i < n_chunks; i++) to.tokens[i * n_context] = in.bos;
+    to.feedback.tokens = to.tokens.data();
+    to.feedback.n_chunks = n_chunks;
+    to.feedback.n_context = n_context;
+    to.feedback.feedback.damping = in.damping;
+    if (in.n_passes > 0) to.feedback.feedback.n_passes = in.n_passes;
+    job::Checksum sum;
+    sum.add(to.tokens.data(), to.tokens.size() * sizeof(int32_t));
+    to.quantization.set_calibration(
+        {to.tokens.size(), sum.value(), n_context, to.feedback.feedback.n_passes, in.damping});
+}
 
 } // namespace
 
@@ -135,9 +170,18 @@ extern "C" ggufx_status ggufx_quantizer_create(ggufx_quantizer **out, const gguf
         job::PlanOptions plan = import_plan(in, recipe_of(file_type));
         const model::Roles roles = model::roles_of(*file->file);
         if (!roles.empty()) plan.roles = roles.data();
-        *out = make<ggufx_quantizer>(*rt->host, RuntimeRef::share(const_cast<ggufx_runtime *>(rt)),
-                                     file->file, plan, in.imatrix_name ? in.imatrix_name : "",
-                                     in.reserve_bytes);
+        if (in.feedback && plan.keep_split && file->file->n_parts() > 1)
+            fail(Status::unsupported, {}, "feedback writes one file: not with KEEP_SPLIT");
+        const auto made = make<ggufx_quantizer>(
+            *rt->host, RuntimeRef::share(const_cast<ggufx_runtime *>(rt)), file->file, plan,
+            in.imatrix_name ? in.imatrix_name : "", in.reserve_bytes);
+        try {
+            if (in.feedback) set_feedback(*made, *in.feedback);
+        } catch (...) {
+            unmake(*rt->host, made);
+            throw;
+        }
+        *out = made;
     });
 }
 
@@ -223,7 +267,14 @@ extern "C" ggufx_status ggufx_quantizer_run(ggufx_quantizer *quantizer, const ch
         run.progress = import_progress(in.progress);
         run.user = &relay;
         run.tensor_done = in.tensor_done ? Relay::call : nullptr;
-        quantizer->quantization.run(*quantizer->rt->engine, path, run);
+        const matmul::Engine &engine = *quantizer->rt->engine;
+        std::optional<model::LayerFeedback> feedback;
+        if (quantizer->feedback.n_chunks > 0) {
+            const job::Plan &plan = quantizer->quantization.plan();
+            feedback.emplace(plan.shared_file(), plan, engine, quantizer->feedback);
+            run.maker = &*feedback;
+        }
+        quantizer->quantization.run(engine, path, run);
     });
 }
 

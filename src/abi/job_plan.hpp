@@ -3,6 +3,7 @@
 #pragma once
 
 #include "abi/imatrix_handle.hpp"
+#include "abi/options.hpp"
 #include "job/plan.hpp"
 
 #include <ggufx/quantizer.h>
@@ -39,6 +40,10 @@ inline job::PlanOptions import_plan(const ggufx_quantizer_options &in,
     out.best = has(GGUFX_QUANTIZER_REFINED);
     out.keep_split = has(GGUFX_QUANTIZER_KEEP_SPLIT);
     out.keep_old = has(GGUFX_QUANTIZER_NO_REPLACE);
+    if (in.feedback) { // estimates count it as an imatrix
+        (void)import_options(in.feedback, 0, "ggufx_quantizer_feedback");
+        out.calibrated = true;
+    }
     if (in.imatrix) {
         imatrix_of(in.imatrix);
         out.imatrix = in.imatrix->imatrix;

@@ -36,8 +36,8 @@ quant::RecipeTensor recipe_tensor(const PlannedTensor &planned) {
 
 Plan::Plan(const Ref<gguf::File> &file, const PlanOptions &options)
     : file_(file), options_(options), tensors_(HostAllocator<PlannedTensor>(file->host().get())) {
-    options_.recipe.imatrix =
-        options_.assume_imatrix || (options_.imatrix && !options_.imatrix->entries().empty());
+    options_.recipe.imatrix = options_.assume_imatrix || options_.calibrated ||
+                              (options_.imatrix && !options_.imatrix->entries().empty());
     if (options_.recipe.output_type != kNoType) check_type(options_.recipe.output_type);
     if (options_.recipe.embedding_type != kNoType) check_type(options_.recipe.embedding_type);
     tensors_.resize(file->n_tensors());
@@ -113,7 +113,7 @@ void Plan::find_weights(PlannedTensor &planned, size_t index) const {
 }
 
 bool Plan::lacks_weights_for(const PlannedTensor &planned, uint32_t type) const {
-    return !planned.weights &&
+    return !planned.weights && !options_.calibrated &&
            (quant::needs_imatrix(recipe_tensor(planned), type, options_.file_type->id) ||
             quant::encoder(type)->needs.imatrix);
 }

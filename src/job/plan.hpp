@@ -17,8 +17,15 @@ struct PlanOptions {
     bool best = false;           // search for better blocks than the reference's
     Ref<Imatrix> imatrix;        // may be null
     bool assume_imatrix = false; // plan as if every tensor had an entry; for estimates
+    bool calibrated = false;     // a BlockMaker has weights for tensors without an entry
     // Role of each tensor of the file, read by the constructor only; null: derived from names.
     const quant::Category *roles = nullptr;
+};
+
+// Errors of the outputs of a tensor's matrices (quant::FeedbackResult), means over its matrices.
+struct OutputErrors {
+    bool is_used = false;
+    double before = 0, after = 0;
 };
 
 struct PlannedTensor {
@@ -30,6 +37,7 @@ struct PlannedTensor {
     bool needs_weights = false;     // cannot be quantized without imatrix values
     uint64_t n_bytes = 0;           // size of the result
     double rmse = -1, seconds = 0;  // result of the last run; rmse -1: unknown
+    OutputErrors errors;            // set by a BlockMaker
 
     bool copies() const { return choice.type == source.type; }
 };
@@ -50,6 +58,7 @@ public:
     bool has_output() const; // false: tied to the embedding
 
     const gguf::File &file() const { return *file_; }
+    const Ref<gguf::File> &shared_file() const { return file_; }
     const PlanOptions &options() const { return options_; }
     Vector<PlannedTensor> &tensors() { return tensors_; }
     const Vector<PlannedTensor> &tensors() const { return tensors_; }

@@ -5,6 +5,7 @@
 #include "gguf/shape.hpp"
 #include "gguf/split_name.hpp"
 
+#include <bit>
 #include <string.h>
 
 namespace ggufx::job {
@@ -74,6 +75,18 @@ void Quantization::set_imatrix_keys(gguf::Writer &writer) const {
         put_number(writer, "quantize.imatrix.chunks_count", ValueType::u32, imatrix->n_chunks);
 }
 
+void Quantization::set_calibration_keys(gguf::Writer &writer) const {
+    using gguf::ValueType;
+    if (calibration_.n_tokens == 0) return;
+    put_number(writer, "quantize.feedback.tokens", ValueType::u64, calibration_.n_tokens);
+    put_number(writer, "quantize.feedback.context", ValueType::u32, calibration_.n_context);
+    put_number(writer, "quantize.feedback.checksum", ValueType::u64, calibration_.checksum);
+    put_number(writer, "quantize.feedback.passes", ValueType::u32, calibration_.n_passes);
+    if (calibration_.damping > 0)
+        put_number(writer, "quantize.feedback.damping", ValueType::f64,
+                   std::bit_cast<uint64_t>(calibration_.damping));
+}
+
 void Quantization::set_keys(gguf::Writer &writer, size_t part, size_t n_parts,
                             uint64_t split_id) const {
     using gguf::ValueType;
@@ -87,6 +100,7 @@ void Quantization::set_keys(gguf::Writer &writer, size_t part, size_t n_parts,
               std::string_view("split.tensors.count"), gguf::kSplitId})
             if (writer.find_key(key)) writer.unset(key);
         set_imatrix_keys(writer);
+        set_calibration_keys(writer);
     } else if (plan_.file().part(0).directory.alignment != 32) {
         writer.set_number("general.alignment", ValueType::u32,
                           plan_.file().part(0).directory.alignment);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "gguf/writer.hpp"
+#include "job/block_maker.hpp"
 #include "job/journal.hpp"
 #include "job/rows.hpp"
 
@@ -15,6 +16,15 @@ struct RunOptions {
     Progress progress;
     void *user = nullptr;
     int32_t (*tensor_done)(void *user, size_t index) = nullptr;
+    BlockMaker *maker = nullptr; // makes some of the tensors first; not with shards
+};
+
+// Text and options by which blocks of some tensors are made, for the keys quantize.feedback.*.
+struct Calibration {
+    uint64_t n_tokens = 0; // 0: none
+    uint64_t checksum = 0; // CRC-64 of the tokens
+    uint32_t n_context = 0, n_passes = 0;
+    double damping = 0;
 };
 
 // One output file: its metadata, and the offsets of its tensors.
@@ -31,6 +41,8 @@ public:
                  std::string_view imatrix_name, uint64_t reserve_bytes);
 
     const Plan &plan() const { return plan_; }
+    // Describes a calibration of the following runs in the keys of the file.
+    void set_calibration(const Calibration &calibration) { calibration_ = calibration; }
     void choose(const uint32_t *types) { plan_.choose(types); }
     Vector<OutputPart> make_parts() const;
     uint32_t part_of(size_t tensor) const;
@@ -43,6 +55,7 @@ private:
     friend class Run;
     void set_keys(gguf::Writer &writer, size_t part, size_t n_parts, uint64_t split_id) const;
     void set_imatrix_keys(gguf::Writer &writer) const;
+    void set_calibration_keys(gguf::Writer &writer) const;
     OutputPart make_part(size_t part, size_t first, size_t n_tensors, size_t n_parts,
                          uint64_t split_id) const;
     uint64_t split_id() const; // the same for all parts
@@ -53,6 +66,7 @@ private:
     Plan plan_;
     Vector<char> imatrix_name_;
     uint64_t reserve_bytes_;
+    Calibration calibration_;
 };
 
 } // namespace ggufx::job

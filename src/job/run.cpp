@@ -57,8 +57,12 @@ private:
     uint64_t write_tensor(PlannedTensor &tensor, uint64_t at, io::ResumableFile &draft);
     uint64_t copy_tensor(const gguf::Tensor &tensor, uint64_t at, io::ResumableFile &draft);
     class Writing;
+    class Store;
+    void count_written(const OutputPart &part, const Journal &journal);
+    void make_blocks(io::ResumableFile &draft, Journal &journal);
     uint64_t convert_tensor(PlannedTensor &tensor, uint64_t at, io::ResumableFile &draft);
     void release_input(const gguf::Tensor &t, uint64_t first, uint64_t n) const;
+    void tensor_done(size_t index) const;
     void poll() const;
 
     Quantization &job_;
@@ -180,6 +184,59 @@ uint64_t Run::convert_tensor(PlannedTensor &tensor, uint64_t at, io::ResumableFi
     return writing.sum();
 }
 
+// The file of a run as a maker of blocks sees it.
+class Run::Store final : public BlockStore {
+public:
+    Store(Run &run, io::ResumableFile &draft, Journal &journal)
+        : run_(run), draft_(draft), journal_(journal) {}
+
+    bool has(size_t index) const override { return journal_.has(index); }
+    void poll() const override { run_.poll(); }
+    void read(size_t index, uint8_t *blocks) override {
+        const PlannedTensor &t = tensor(index);
+        for (uint64_t at = 0; at < t.n_bytes; at += io::kChunk)
+            draft_.read_at(offset(index) + at, blocks + at, chunk(t, at));
+    }
+    void write(size_t index, const uint8_t *blocks, const OutputErrors &errors) override {
+        PlannedTensor &t = tensor(index);
+        Checksum sum;
+        for (uint64_t at = 0; at < t.n_bytes; at += io::kChunk)
+            draft_.write_at(offset(index) + at, blocks + at, chunk(t, at));
+        sum.add(blocks, static_cast<size_t>(t.n_bytes));
+        t.errors = errors;
+        t.seconds = seconds_since(begin_);
+        journal_.note(index, sum.value());
+        run_.done_ += t.source.n_bytes;
+        run_.tensor_done(index);
+        begin_ = now();
+    }
+
+private:
+    PlannedTensor &tensor(size_t index) const { return run_.job_.plan_.tensors()[index]; }
+    uint64_t offset(size_t index) const { return run_.parts_[0].offsets[index]; }
+    static size_t chunk(const PlannedTensor &t, uint64_t at) {
+        return static_cast<size_t>(t.n_bytes - at < io::kChunk ? t.n_bytes - at : io::kChunk);
+    }
+
+    Run &run_;
+    io::ResumableFile &draft_;
+    Journal &journal_;
+    timespec begin_ = now();
+};
+
+// Reports a complete tensor to the host, which may end the run.
+void Run::tensor_done(size_t index) const {
+    const int32_t result = options_.tensor_done ? options_.tensor_done(options_.user, index) : 0;
+    if (result != 0)
+        fail(ended_by_host(result), {.index = index}, "the tensor_done callback ended the run");
+    poll();
+}
+
+void Run::make_blocks(io::ResumableFile &draft, Journal &journal) {
+    Store store(*this, draft, journal);
+    options_.maker->make_blocks(store);
+}
+
 uint64_t Run::write_tensor(PlannedTensor &tensor, uint64_t at, io::ResumableFile &draft) {
     const timespec begin = now();
     tensor.rmse = -1;
@@ -203,22 +260,29 @@ bool Run::mine(const PlannedTensor &tensor) {
     return shard + 1 == options_.shard;
 }
 
+// Counts the tensors that earlier runs have written.
+void Run::count_written(const OutputPart &part, const Journal &journal) {
+    for (size_t i = 0; i < part.n_tensors; i++) {
+        if (!journal.has(i)) continue;
+        done_ += job_.plan().tensors()[part.first + i].source.n_bytes;
+        poll();
+    }
+}
+
 void Run::write_part(size_t number, io::ResumableFile &draft, Journal &journal) {
     const OutputPart &part = parts_[number];
     for (size_t i = 0; i < part.n_tensors; i++) {
         const size_t index = part.first + i;
         PlannedTensor &tensor = job_.plan_.tensors()[index];
-        if (!mine(tensor) || journal.has(i)) {
+        const bool is_mine = mine(tensor);
+        if (journal.has(i)) continue; // is counted
+        if (!is_mine) {
             done_ += tensor.source.n_bytes;
             poll();
             continue;
         }
         journal.note(i, write_tensor(tensor, part.offsets[i], draft));
-        const int32_t result =
-            options_.tensor_done ? options_.tensor_done(options_.user, index) : 0;
-        if (result != 0)
-            fail(ended_by_host(result), {.index = index}, "the tensor_done callback ended the run");
-        poll();
+        tensor_done(index);
     }
 }
 
@@ -287,6 +351,8 @@ void Run::write_all(const char *path) {
         Journal journal(job_.host(), draft, parts_[i].n_tensors);
         journal.open(job_.fingerprint(parts_[i]), !shard);
         verify(i, draft, journal, false);
+        count_written(parts_[i], journal);
+        if (options_.maker) make_blocks(draft, journal);
         write_part(i, draft, journal);
         if (!shard) seal(i, draft);
     }
@@ -352,6 +418,9 @@ void Run::verify(size_t number, io::ResumableFile &draft, Journal &journal, bool
 void Quantization::run(const matmul::Engine &engine, const char *path, const RunOptions &options) {
     if (plan_.file().metadata_only())
         fail(Status::unsupported, {}, "the file was opened for metadata only");
+    if (options.maker && (n_parts() > 1 || options.n_shards > 0))
+        fail(Status::unsupported, {},
+             "feedback writes one file by one process: without KEEP_SPLIT and shards");
     plan_.require_weights();
     Run(*this, engine, options).write(path);
 }

@@ -71,6 +71,40 @@ end:
     return status;
 }
 
+/* Quantizes x[kColumns * kVectors] for inputs that are shifted parts of x. */
+static ggufx_status run_feedback(exercise *e, const ggufx_runtime *rt, const float *x) {
+    const ggufx_functions *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_moments *moments = NULL;
+    ggufx_moments_facts facts = {.struct_size = sizeof facts};
+    ggufx_feedback_facts found = {.struct_size = sizeof found};
+    enum { kWidth = 32, kRows = kColumns * kVectors / kWidth, kBytes = 18 * kRows };
+    const ggufx_moments_inputs inputs = {.struct_size = sizeof inputs,
+                                         .n = kRows - 1,
+                                         .n_columns = kWidth,
+                                         .rows = x + 7,
+                                         .source_rows = x,
+                                         .progress = e->progress};
+    ggufx_feedback_args args = {.struct_size = sizeof args,
+                                .type = GGUFX_TYPE_Q4_0,
+                                .n_rows = kRows,
+                                .n_cols = kWidth,
+                                .rows = x};
+    uint8_t *out = calloc(kBytes, 1);
+    TRY(a->moments_create(&moments, rt, kWidth, GGUFX_MOMENTS_DRIFT, &e->error));
+    for (size_t i = 0; i < 16 * kWidth; i += kRows - 1)
+        TRY(a->moments_add(moments, &inputs, &e->error));
+    TRY(a->moments_info(&facts, moments, &e->error));
+    args.moments = args.kept_out = moments;
+    args.progress = e->progress;
+    TRY(a->quantize_feedback(out, kBytes, rt, &args, &found, &e->error));
+    exercise_mix(e, out, kBytes, 1);
+end:
+    a->moments_destroy(moments);
+    free(out);
+    return status;
+}
+
 /* Multiplies several matrices in one call, then the same rows as experts. */
 static ggufx_status run_lists(exercise *e, const ggufx_runtime *rt, const ggufx_tensor *rows,
                               const float *x, float *y, const ggufx_matmul_options *options) {
@@ -122,6 +156,7 @@ ggufx_status exercise_products(exercise *e, const ggufx_runtime *rt, const ggufx
     options.progress = e->progress;
     exercise_fill(x, kColumns * kVectors);
     TRY(run_quantize(e, rt, x));
+    TRY(run_feedback(e, rt, x));
     TRY(a->file_tensor_find(&at, file, "token_embd.weight", 17, &e->error));
     TRY(run_slices(e, rt, a->file_tensor(file, at), y));
     TRY(a->tensor_slice(&rows, a->file_tensor(file, at), 1, 0, kRows, &e->error));

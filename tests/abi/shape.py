@@ -15,7 +15,7 @@ MODULE_VERBS = ("open", "matvec", "matmul", "dequantize", "quantize", "tokenize"
                 "detokenize", "embed", "logprobs", "estimate", "recommend", "version", "abi", "has", "status")
 OBJECTS = ("adapter", "runtime", "file", "tensor", "kv", "tokenizer", "token", "model", "group", "session", "device", "sampler", "generator", "embedder", "eval",
            "type", "meta", "attend", "decode", "writer", "write",
-           "imatrix", "quantizer", "chat", "grammar", "matcher", "pre", "struct")
+           "imatrix", "moments", "quantizer", "chat", "grammar", "matcher", "pre", "struct")
 
 
 def check_prototype(p, numbers):

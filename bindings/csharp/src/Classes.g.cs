@@ -233,6 +233,34 @@ namespace Ggufx
             }
         }
 
+        /// <summary>Quantizes rows for inputs with given moments, with the same bytes on every machine and thread
+        /// count.</summary>
+        /// <param name="to">As in Runtime.Quantize.</param>
+        /// <param name="facts">The result;.</param>
+        /// <exception cref="GgufxException">Argument, Memory, Type, Cancelled, Value, Shape.</exception>
+        /// <remarks>
+        /// <para>Begins with the blocks of QuantizeMode.Refined, where the imatrix is the mean square of each column. Coordinate
+        /// descent then lowers the squared error of the outputs, averaged over the inputs: it changes codes, scales and minimums
+        /// one at a time. docs/reproducibility/feedback.md is the definition. A change of the target (MomentsFlags.Drift) needs
+        /// at least 16 inputs per column.</para>
+        /// <para>Each call prepares the moments again, in time proportional to the cube of Cols with MomentsFlags.Drift: pass all
+        /// rows with the same inputs at once.</para>
+        /// </remarks>
+        public void QuantizeFeedback(Span<byte> to, FeedbackArgs args, FeedbackFacts facts = null)
+        {
+            NativeFeedbackArgs argsNative;
+            NativeFeedbackFacts factsNative;
+            NativeError e;
+            using (var scope = Scope.New())
+            {
+                facts.Fill(&factsNative);
+                fixed (byte* pOut = &Native.First(to))
+                    scope.End(NativeMethods.ggufx_quantize_feedback(pOut, Native.Size(to.Length), Handle,
+                        FeedbackArgs.Of(args, &argsNative, scope), &factsNative, &e), &e);
+                facts = new FeedbackFacts(&factsNative);
+            }
+        }
+
         /// <summary>Returns the bytes that a cache allocates after nTokens tokens are reserved in every sequence.</summary>
         /// <exception cref="GgufxException">Argument, Memory, Limit, Type.</exception>
         /// <remarks>
@@ -758,6 +786,57 @@ namespace Ggufx
                     scope.End(NativeMethods.ggufx_embed(pOut, Native.Size(to.Length), Handle, TokenList.Of(texts, scope),
                         Native.Size(texts.Count), scope.Follow(token, progress), &e), &e);
             }
+        }
+    }
+
+    /// <summary>Second moments of the inputs of a matrix: sums of y y^T, where y is an input. A call that changes it is
+    /// exclusive: another one at the same time fails with Status.State.</summary>
+    public sealed unsafe partial class Moments : IDisposable
+    {
+        private readonly MomentsHandle _made;
+
+        internal MomentsHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Closes it, without waiting: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        /// <summary>Creates moments without inputs, for a matrix with nColumns columns. Memory: 8 bytes per pair of columns, 16
+        /// with MomentsFlags.Drift.</summary>
+        /// <exception cref="GgufxException">Argument, Memory, Limit.</exception>
+        public Moments(Runtime rt, long nColumns, MomentsFlags flags = 0)
+        {
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_moments_create(out _made, rt.Handle, Native.Size(nColumns, "nColumns"), (uint)flags, &e),
+                &e);
+        }
+
+        /// <summary>Describes moments.</summary>
+        /// <exception cref="GgufxException">Argument.</exception>
+        public MomentsFacts Info
+        {
+            get
+            {
+                NativeError e;
+                using (Handle.Reading())
+                {
+                    var resultNative = default(NativeMomentsFacts);
+                    resultNative.struct_size = (uint)sizeof(NativeMomentsFacts);
+                    Check.Ok(NativeMethods.ggufx_moments_info(&resultNative, Handle, &e), &e);
+                    return new MomentsFacts(&resultNative);
+                }
+            }
+        }
+
+        /// <summary>Adds inputs to moments. The sums are binary64, in the order of the inputs: they depend neither on threads and
+        /// machine nor on how the inputs are split into calls.</summary>
+        /// <exception cref="GgufxException">Argument, Cancelled, Value.</exception>
+        public void Add(MomentsInputs inputs)
+        {
+            NativeMomentsInputs inputsNative;
+            NativeError e;
+            using (Handle.Changing())
+            using (var scope = Scope.New())
+                scope.End(NativeMethods.ggufx_moments_add(Handle, MomentsInputs.Of(inputs, &inputsNative, scope), &e), &e);
         }
     }
 
@@ -2108,6 +2187,9 @@ namespace Ggufx
         /// <remarks>
         /// <para>By default each sequence computes them from the first page that it quantizes, so that sequences do not change
         /// each other's bits. Stored keys are (k - muK) / eqK, stored values v - muV; results are corrected for it.</para>
+        /// <para>With KvFlags.CentreBeforeRope muK is the mean of keys before RoPE. A stored key is then (k - R muK) / eqK. R is
+        /// the average rotation of the 64 positions from that of the page's first token on, when the page is quantized. All keys
+        /// of a page have the same R, also with positions that skip or repeat; shifts do not change it.</para>
         /// </remarks>
         public void Calibrate(uint layer, ReadOnlySpan<float> muK = default(ReadOnlySpan<float>),
             ReadOnlySpan<float> eqK = default(ReadOnlySpan<float>), ReadOnlySpan<float> muV = default(ReadOnlySpan<float>))
@@ -2944,7 +3026,9 @@ namespace Ggufx
         /// name exists. It replaces an existing file atomically, a set as Writer.Write does.</para>
         /// <para>PATH.part.log lists the complete tensors. After a kill or a power failure QuantizerRunFlags.Resume continues;
         /// without this flag PATH.part is started again. A resumed run verifies the existing tensors by checksums. Memory: about
-        /// 32 MiB and one row for any model, plus the tables of IQ types.</para>
+        /// 32 MiB and one row for any model, plus the tables of IQ types. Feedback needs more: 16 to 28 bytes per pair of columns
+        /// of the widest matrix, its rows as f32, and the activations of the text twice. It makes its tensors first, in the order
+        /// of the model; a resumed run computes the activations again.</para>
         /// </remarks>
         public void Run(string path, QuantizerRunOptions options = null)
         {

@@ -441,6 +441,29 @@ namespace Ggufx
         ToolCall = 8,
     }
 
+    /// <summary>Flags of moments.</summary>
+    [Flags]
+    public enum MomentsFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>Also sum (x - y) y^T: y is the input in the quantized model, x the one in the source model.
+        /// Runtime.QuantizeFeedback then aims at the outputs of the source model.</summary>
+        Drift = 1,
+    }
+
+    /// <summary>Flags of a quantization with feedback.</summary>
+    [Flags]
+    public enum FeedbackFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>Aim at the rows themselves, although the moments have drift.</summary>
+        KeepTarget = 1,
+        /// <summary>Use damping.</summary>
+        Damping = 2,
+    }
+
     /// <summary>How tensor data are loaded.</summary>
     public enum IoMode : int
     {
@@ -765,6 +788,10 @@ namespace Ggufx
         HasTypeK = 16,
         /// <summary>TypeV counts even if it is 0.</summary>
         HasTypeV = 32,
+        /// <summary>Centred keys: the mean is that of keys before RoPE, rotated for each page; see KvCache.Calibrate. Lower error
+        /// where keys have a constant part before RoPE, as those of most models. Needs RopeStyle INTERLEAVED or NEOX, and
+        /// frequencies of at most 1 radian per position.</summary>
+        CentreBeforeRope = 64,
     }
 
     /// <summary>Position encoding of the keys, for KvCache.Shift.</summary>

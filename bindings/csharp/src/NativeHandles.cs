@@ -120,6 +120,15 @@ namespace Ggufx
         protected override void Destroy() { NativeMethods.ggufx_model_destroy(handle); }
     }
 
+    internal sealed class MomentsHandle : LibraryHandle
+    {
+        internal static readonly MomentsHandle None = new MomentsHandle();
+
+        private MomentsHandle() { }
+
+        protected override void Destroy() { NativeMethods.ggufx_moments_destroy(handle); }
+    }
+
     internal sealed class QuantizerHandle : LibraryHandle
     {
         internal static readonly QuantizerHandle None = new QuantizerHandle();

@@ -175,6 +175,21 @@ namespace Ggufx
             int* context, UIntPtr n_context, NativeTokenList* continuations, UIntPtr
             n_continuations, NativeProgress* progress, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_moments_create(out MomentsHandle out_, RuntimeHandle rt,
+            UIntPtr n_columns, uint flags, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_moments_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_moments_info(NativeMomentsFacts* out_, MomentsHandle
+            moments, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_moments_add(MomentsHandle moments, NativeMomentsInputs*
+            inputs, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_quantize_feedback(void* out_, UIntPtr n_bytes,
+            RuntimeHandle rt, NativeFeedbackArgs* args, NativeFeedbackFacts* facts, NativeError*
+            error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_open(out FileHandle out_, RuntimeHandle rt, byte* path,
             NativeOpenOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]

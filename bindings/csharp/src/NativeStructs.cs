@@ -475,6 +475,56 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeMomentsFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal ulong n_columns;
+        internal ulong n_inputs;
+        internal ulong memory_bytes;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeMomentsInputs
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal UIntPtr n;
+        internal UIntPtr n_columns;
+        internal float* rows;
+        internal float* source_rows;
+        internal NativeProgress* progress;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeFeedbackArgs
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint type_;
+        internal uint n_passes;
+        internal UIntPtr n_rows;
+        internal UIntPtr n_cols;
+        internal float* rows;
+        internal IntPtr moments;
+        internal IntPtr kept_out;
+        internal double damping;
+        internal NativeProgress* progress;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeFeedbackFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal int is_used;
+        internal uint reserved;
+        internal double error_before;
+        internal double error_after;
+        internal double kept_out_change;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeOpenOptions
     {
         internal uint struct_size;
@@ -1129,6 +1179,20 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeQuantizerFeedback
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal int* tokens;
+        internal UIntPtr n_tokens;
+        internal uint n_context;
+        internal int bos;
+        internal uint n_passes;
+        internal uint reserved;
+        internal double damping;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeQuantizerOptions
     {
         internal uint struct_size;
@@ -1138,6 +1202,7 @@ namespace Ggufx
         internal IntPtr imatrix;
         internal byte* imatrix_name;
         internal ulong reserve_bytes;
+        internal NativeQuantizerFeedback* feedback;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1174,6 +1239,8 @@ namespace Ggufx
         internal ulong bytes_out;
         internal double rmse;
         internal double seconds;
+        internal double error_before;
+        internal double error_after;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1380,6 +1447,10 @@ namespace Ggufx
             { "ggufx_logprob", sizeof(NativeLogprob) },
             { "ggufx_event_token", sizeof(NativeEventToken) },
             { "ggufx_event", sizeof(NativeEvent) },
+            { "ggufx_moments_facts", sizeof(NativeMomentsFacts) },
+            { "ggufx_moments_inputs", sizeof(NativeMomentsInputs) },
+            { "ggufx_feedback_args", sizeof(NativeFeedbackArgs) },
+            { "ggufx_feedback_facts", sizeof(NativeFeedbackFacts) },
             { "ggufx_open_options", sizeof(NativeOpenOptions) },
             { "ggufx_io", sizeof(NativeIo) },
             { "ggufx_file_facts", sizeof(NativeFileFacts) },
@@ -1427,6 +1498,7 @@ namespace Ggufx
             { "ggufx_session_facts", sizeof(NativeSessionFacts) },
             { "ggufx_quantize_args", sizeof(NativeQuantizeArgs) },
             { "ggufx_file_type_facts", sizeof(NativeFileTypeFacts) },
+            { "ggufx_quantizer_feedback", sizeof(NativeQuantizerFeedback) },
             { "ggufx_quantizer_options", sizeof(NativeQuantizerOptions) },
             { "ggufx_quantizer_facts", sizeof(NativeQuantizerFacts) },
             { "ggufx_quantizer_tensor_facts", sizeof(NativeQuantizerTensorFacts) },

@@ -1067,6 +1067,154 @@ namespace Ggufx
         }
     }
 
+    /// <summary>Moments facts.</summary>
+    public sealed partial class MomentsFacts
+    {
+        /// <summary>Flags.</summary>
+        public MomentsFlags Flags { get; private set; }
+        /// <summary>Columns.</summary>
+        public ulong Columns { get; private set; }
+        /// <summary>Inputs.</summary>
+        public ulong Inputs { get; private set; }
+        /// <summary>Memory bytes.</summary>
+        public ulong MemoryBytes { get; private set; }
+
+        internal unsafe MomentsFacts(NativeMomentsFacts* o)
+        {
+            Flags = (MomentsFlags)o->flags;
+            Columns = o->n_columns;
+            Inputs = o->n_inputs;
+            MemoryBytes = o->memory_bytes;
+        }
+    }
+
+    /// <summary>Inputs to add to moments.</summary>
+    public sealed partial class MomentsInputs
+    {
+        /// <summary>Inputs: tokens.</summary>
+        public long N { get; set; }
+        /// <summary>Values of an input; as in the moments.</summary>
+        public long Columns { get; set; }
+        /// <summary>Inputs of the quantized model, dense.</summary>
+        public float[] Rows { get; set; }
+        /// <summary>The same inputs in the source model, with MomentsFlags.Drift; else null.</summary>
+        public float[] SourceRows { get; set; }
+        /// <summary>Cancels the call.</summary>
+        public CancellationToken Token { get; set; }
+        /// <summary>Counts inputs.</summary>
+        public IProgress<Progress> Progress { get; set; }
+
+        internal unsafe void Fill(NativeMomentsInputs* o, Scope scope)
+        {
+            *o = default(NativeMomentsInputs);
+            o->struct_size = (uint)sizeof(NativeMomentsInputs);
+            o->n = Native.Size(N, "N");
+            o->n_columns = Native.Size(Columns, "Columns");
+            if (Rows != null) Check.Length(Rows.Length, N * Columns, "Rows");
+            o->rows = (float*)scope.Array(Rows);
+            if (SourceRows != null) Check.Length(SourceRows.Length, N * Columns, "SourceRows");
+            o->source_rows = (float*)scope.Array(SourceRows);
+            o->progress = scope.Follow(Token, Progress);
+        }
+
+        internal static unsafe NativeMomentsInputs* Of(MomentsInputs from, NativeMomentsInputs* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>Rows of f32 to quantize with feedback.</summary>
+    public sealed partial class FeedbackArgs
+    {
+        /// <summary>Flags.</summary>
+        public FeedbackFlags Flags { get; set; }
+        /// <summary>Type.</summary>
+        public TensorType Type { get; set; }
+        /// <summary>Passes over all blocks, at most 100; 0: 4.</summary>
+        public uint Passes { get; set; }
+        /// <summary>N rows.</summary>
+        public long NRows { get; set; }
+        /// <summary>Values of a row; as in the moments.</summary>
+        public long Cols { get; set; }
+        /// <summary>f32, dense.</summary>
+        public float[] Rows { get; set; }
+        /// <summary>Moments.</summary>
+        public Moments Moments { get; set; }
+        /// <summary>Moments of other inputs: feedback is used only if it lowers the error for them.</summary>
+        public Moments KeptOut { get; set; }
+        /// <summary>Share of the mean square of the inputs that is added to each square, above 0, at most 100. Default: 0.1, or
+        /// 0.3 if there are fewer than 16 inputs per column.</summary>
+        public double Damping { get; set; }
+        /// <summary>Cancels the call.</summary>
+        public CancellationToken Token { get; set; }
+        /// <summary>Counts rows, twice.</summary>
+        public IProgress<Progress> Progress { get; set; }
+
+        internal unsafe void Fill(NativeFeedbackArgs* o, Scope scope)
+        {
+            *o = default(NativeFeedbackArgs);
+            o->struct_size = (uint)sizeof(NativeFeedbackArgs);
+            o->flags = (uint)Flags;
+            o->type_ = (uint)Type;
+            o->n_passes = Passes;
+            o->n_rows = Native.Size(NRows, "NRows");
+            o->n_cols = Native.Size(Cols, "Cols");
+            if (Rows != null) Check.Length(Rows.Length, NRows * Cols, "Rows");
+            o->rows = (float*)scope.Array(Rows);
+            o->moments = scope.Object(Moments == null ? null : Moments.Handle);
+            o->kept_out = scope.Object(KeptOut == null ? null : KeptOut.Handle);
+            o->damping = Damping;
+            o->progress = scope.Follow(Token, Progress);
+        }
+
+        internal static unsafe NativeFeedbackArgs* Of(FeedbackArgs from, NativeFeedbackArgs* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
+    /// <summary>Result of a quantization with feedback. Errors are relative to the mean square of the outputs.</summary>
+    public sealed partial class FeedbackFacts
+    {
+        /// <summary>1: the blocks are those of the feedback; 0: it did not help, they are those without it.</summary>
+        public int IsUsed { get; set; }
+        /// <summary>Mean squared error of the outputs without feedback.</summary>
+        public double ErrorBefore { get; set; }
+        /// <summary>With feedback.</summary>
+        public double ErrorAfter { get; set; }
+        /// <summary>Change of the error for the kept-out inputs; 0 without KeptOut.</summary>
+        public double KeptOutChange { get; set; }
+
+        internal unsafe FeedbackFacts(NativeFeedbackFacts* o)
+        {
+            IsUsed = o->is_used;
+            ErrorBefore = o->error_before;
+            ErrorAfter = o->error_after;
+            KeptOutChange = o->kept_out_change;
+        }
+
+        internal unsafe void Fill(NativeFeedbackFacts* o)
+        {
+            *o = default(NativeFeedbackFacts);
+            o->struct_size = (uint)sizeof(NativeFeedbackFacts);
+            o->is_used = IsUsed;
+            o->error_before = ErrorBefore;
+            o->error_after = ErrorAfter;
+            o->kept_out_change = KeptOutChange;
+        }
+
+        internal static unsafe NativeFeedbackFacts* Of(FeedbackFacts from, NativeFeedbackFacts* o)
+        {
+            if (from == null) return null;
+            from.Fill(o);
+            return o;
+        }
+    }
+
     /// <summary>Open options.</summary>
     public sealed partial class OpenOptions
     {
@@ -2587,6 +2735,41 @@ namespace Ggufx
         }
     }
 
+    /// <summary>A calibration text: matrices are quantized for the inputs that they get (feedback.h).</summary>
+    public sealed partial class QuantizerFeedback
+    {
+        /// <summary>Ids of the text, copied. Whole chunks of Context tokens count; every eighth one decides whether feedback is
+        /// used.</summary>
+        public int[] Tokens { get; set; }
+        /// <summary>Tokens per chunk, at least 4; 0: 512.</summary>
+        public uint Context { get; set; }
+        /// <summary>Replaces token 0 of each chunk; -1: none.</summary>
+        public int Bos { get; set; }
+        /// <summary>Passes of the descent, at most 100; 0: 4.</summary>
+        public uint Passes { get; set; }
+        /// <summary>As in FeedbackArgs; 0: by the length of the text.</summary>
+        public double Damping { get; set; }
+
+        internal unsafe void Fill(NativeQuantizerFeedback* o, Scope scope)
+        {
+            *o = default(NativeQuantizerFeedback);
+            o->struct_size = (uint)sizeof(NativeQuantizerFeedback);
+            o->tokens = (int*)scope.Array(Tokens);
+            o->n_tokens = Native.Size(Tokens == null ? 0 : Tokens.Length);
+            o->n_context = Context;
+            o->bos = Bos;
+            o->n_passes = Passes;
+            o->damping = Damping;
+        }
+
+        internal static unsafe NativeQuantizerFeedback* Of(QuantizerFeedback from, NativeQuantizerFeedback* o, Scope scope)
+        {
+            if (from == null) return null;
+            from.Fill(o, scope);
+            return o;
+        }
+    }
+
     /// <summary>Options of a plan. All zero means default.</summary>
     public sealed partial class QuantizerOptions
     {
@@ -2602,6 +2785,10 @@ namespace Ggufx
         public string ImatrixName { get; set; }
         /// <summary>As in WriterOptions.</summary>
         public ulong ReserveBytes { get; set; }
+        /// <summary>Null: none. Quantizes the matrices of the layers one after the other: each one for the inputs that the
+        /// quantized matrices before it compute, towards the outputs of the model in the file. Tensors that it makes need no
+        /// imatrix. Not with QuantizerFlags.KeepSplit or shards.</summary>
+        public QuantizerFeedback Feedback { get; set; }
 
         internal unsafe void Fill(NativeQuantizerOptions* o, Scope scope)
         {
@@ -2613,6 +2800,8 @@ namespace Ggufx
             o->imatrix = scope.Object(Imatrix == null ? null : Imatrix.Handle);
             o->imatrix_name = scope.String(ImatrixName);
             o->reserve_bytes = ReserveBytes;
+            o->feedback = QuantizerFeedback.Of(Feedback, (NativeQuantizerFeedback*)scope.Memory(1,
+                sizeof(NativeQuantizerFeedback)), scope);
         }
 
         internal static unsafe NativeQuantizerOptions* Of(QuantizerOptions from, NativeQuantizerOptions* o, Scope scope)
@@ -2684,6 +2873,11 @@ namespace Ggufx
         public double Rmse { get; private set; }
         /// <summary>Time in the last run.</summary>
         public double Seconds { get; private set; }
+        /// <summary>With feedback: mean squared errors of the outputs, relative to their mean square, of the search and of the
+        /// written blocks; both 0 without.</summary>
+        public double ErrorBefore { get; private set; }
+        /// <summary>Error after.</summary>
+        public double ErrorAfter { get; private set; }
 
         internal unsafe QuantizerTensorFacts(NativeQuantizerTensorFacts* o)
         {
@@ -2699,6 +2893,8 @@ namespace Ggufx
             BytesOut = o->bytes_out;
             Rmse = o->rmse;
             Seconds = o->seconds;
+            ErrorBefore = o->error_before;
+            ErrorAfter = o->error_after;
         }
     }
 

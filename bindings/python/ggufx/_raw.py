@@ -773,6 +773,86 @@ class ggufx_event(Checked):
     ]
 
 
+class ggufx_moments_facts(Structure):
+    struct_size: int
+    flags: int
+    n_columns: int
+    n_inputs: int
+    memory_bytes: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("n_columns", c_uint64),
+        ("n_inputs", c_uint64),
+        ("memory_bytes", c_uint64),
+    ]
+
+
+class ggufx_moments_inputs(Checked):
+    struct_size: int
+    flags: int
+    n: int
+    n_columns: int
+    rows: int | None
+    source_rows: int | None
+    progress: int | None
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("n", c_size_t),
+        ("n_columns", c_size_t),
+        ("rows", c_void_p),
+        ("source_rows", c_void_p),
+        ("progress", c_void_p),
+    ]
+
+
+class ggufx_feedback_args(Checked):
+    struct_size: int
+    flags: int
+    type: int
+    n_passes: int
+    n_rows: int
+    n_cols: int
+    rows: int | None
+    moments: int | None
+    kept_out: int | None
+    damping: float
+    progress: int | None
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("type", c_uint32),
+        ("n_passes", c_uint32),
+        ("n_rows", c_size_t),
+        ("n_cols", c_size_t),
+        ("rows", c_void_p),
+        ("moments", c_void_p),
+        ("kept_out", c_void_p),
+        ("damping", c_double),
+        ("progress", c_void_p),
+    ]
+
+
+class ggufx_feedback_facts(Structure):
+    struct_size: int
+    flags: int
+    is_used: int
+    reserved: int
+    error_before: float
+    error_after: float
+    kept_out_change: float
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("is_used", c_int32),
+        ("reserved", c_uint32),
+        ("error_before", c_double),
+        ("error_after", c_double),
+        ("kept_out_change", c_double),
+    ]
+
+
 class ggufx_open_options(Checked):
     struct_size: int
     flags: int
@@ -1846,6 +1926,29 @@ class ggufx_file_type_facts(Structure):
     ]
 
 
+class ggufx_quantizer_feedback(Checked):
+    struct_size: int
+    flags: int
+    tokens: int | None
+    n_tokens: int
+    n_context: int
+    bos: int
+    n_passes: int
+    reserved: int
+    damping: float
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("tokens", c_void_p),
+        ("n_tokens", c_size_t),
+        ("n_context", c_uint32),
+        ("bos", c_int32),
+        ("n_passes", c_uint32),
+        ("reserved", c_uint32),
+        ("damping", c_double),
+    ]
+
+
 class ggufx_quantizer_options(Checked):
     struct_size: int
     flags: int
@@ -1854,6 +1957,7 @@ class ggufx_quantizer_options(Checked):
     imatrix: int | None
     imatrix_name: int | None
     reserve_bytes: int
+    feedback: int | None
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -1862,6 +1966,7 @@ class ggufx_quantizer_options(Checked):
         ("imatrix", c_void_p),
         ("imatrix_name", c_void_p),
         ("reserve_bytes", c_uint64),
+        ("feedback", c_void_p),
     ]
 
 
@@ -1907,6 +2012,8 @@ class ggufx_quantizer_tensor_facts(Structure):
     bytes_out: int
     rmse: float
     seconds: float
+    error_before: float
+    error_after: float
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -1924,6 +2031,8 @@ class ggufx_quantizer_tensor_facts(Structure):
         ("bytes_out", c_uint64),
         ("rmse", c_double),
         ("seconds", c_double),
+        ("error_before", c_double),
+        ("error_after", c_double),
     ]
 
 
@@ -2219,6 +2328,10 @@ STRUCTS: list[type[Structure]] = [
     ggufx_logprob,
     ggufx_event_token,
     ggufx_event,
+    ggufx_moments_facts,
+    ggufx_moments_inputs,
+    ggufx_feedback_args,
+    ggufx_feedback_facts,
     ggufx_open_options,
     ggufx_io,
     ggufx_file_facts,
@@ -2266,6 +2379,7 @@ STRUCTS: list[type[Structure]] = [
     ggufx_session_facts,
     ggufx_quantize_args,
     ggufx_file_type_facts,
+    ggufx_quantizer_feedback,
     ggufx_quantizer_options,
     ggufx_quantizer_facts,
     ggufx_quantizer_tensor_facts,
@@ -2346,6 +2460,11 @@ class Functions:
     ggufx_eval_perplexity: Callable[..., int]
     ggufx_eval_merge: Callable[..., int]
     ggufx_eval_continuations: Callable[..., int]
+    ggufx_moments_create: Callable[..., int]
+    ggufx_moments_destroy: Callable[..., None]
+    ggufx_moments_info: Callable[..., int]
+    ggufx_moments_add: Callable[..., int]
+    ggufx_quantize_feedback: Callable[..., int]
     ggufx_open: Callable[..., int]
     ggufx_open_fd: Callable[..., int]
     ggufx_open_memory: Callable[..., int]
@@ -2596,6 +2715,12 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         c_uint32, c_uint32, c_void_p]),
     "ggufx_eval_continuations": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_size_t, c_void_p,
         c_size_t, c_void_p, c_void_p]),
+    "ggufx_moments_create": (c_int32, [c_void_p, "ggufx_runtime", c_size_t, c_uint32, c_void_p]),
+    "ggufx_moments_destroy": (None, ["ggufx_moments"]),
+    "ggufx_moments_info": (c_int32, [c_void_p, "ggufx_moments", c_void_p]),
+    "ggufx_moments_add": (c_int32, ["ggufx_moments", c_void_p, c_void_p]),
+    "ggufx_quantize_feedback": (c_int32, [c_void_p, c_size_t, "ggufx_runtime", c_void_p, c_void_p,
+        c_void_p]),
     "ggufx_open": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p, c_void_p]),
     "ggufx_open_fd": (c_int32, [c_void_p, "ggufx_runtime", c_int32, c_uint64, c_uint64, c_void_p,
         c_void_p]),

@@ -24,8 +24,8 @@ from .errors import (check, class_of)
 from .ids import (AdapterKind, ChatCallForm, ChatFeatures, ChatNotation, ChatParserStateFlags, CpuFeatures,
     DecodeFlags, DecodeOptionsFlags, DeviceFlags, End, EstimateFlags, EvalFlags, EventKind, Fma, GeneratorFlags,
     GeneratorState, ImatrixFormat, Isa, KvFlags, LayerFlags, LayerKind, LogLevel, MatcherFlags, ModelFlags,
-    Pooling, PreFlags, QuantizerReason, SessionFlags, Status, TensorType, TokenFlags, TokenizerFlags, TypeFlags,
-    ValueType)
+    MomentsFlags, Pooling, PreFlags, QuantizerReason, SessionFlags, Status, TensorType, TokenFlags,
+    TokenizerFlags, TypeFlags, ValueType)
 
 __all__ = [
     "Adapter",
@@ -63,6 +63,8 @@ __all__ = [
     "EvalRow",
     "Event",
     "EventToken",
+    "FeedbackArgs",
+    "FeedbackFacts",
     "FileFacts",
     "FileMemoryFacts",
     "FileTypeFacts",
@@ -96,6 +98,9 @@ __all__ = [
     "ModelFacts",
     "ModelOptions",
     "ModelOverride",
+    "Moments",
+    "MomentsFacts",
+    "MomentsInputs",
     "OpenOptions",
     "PenaltyOptions",
     "PreTokenizerFacts",
@@ -103,6 +108,7 @@ __all__ = [
     "PromptPart",
     "Quantizer",
     "QuantizerFacts",
+    "QuantizerFeedback",
     "QuantizerOptions",
     "QuantizerRunOptions",
     "QuantizerTensorFacts",
@@ -477,6 +483,11 @@ class QuantizerOptions:
     """For the key quantize.imatrix.file; may be None."""
     reserve_bytes: int = 0
     """As in WriterOptions."""
+    feedback: QuantizerFeedback | None = None
+    """None: none. Quantizes the matrices of the layers one after the other: each one for the inputs that
+    the quantized matrices before it compute, towards the outputs of the model in the file.
+    Tensors that it makes need no imatrix. Not with QuantizerFlags.KEEP_SPLIT or shards.
+    """
     flags: int = 0
 
     def _fill(self, o: _raw.ggufx_quantizer_options, keep: Keep) -> None:
@@ -486,7 +497,34 @@ class QuantizerOptions:
         o.imatrix = keep.object(self.imatrix, "ggufx_imatrix")
         o.imatrix_name = keep.string(self.imatrix_name)
         o.reserve_bytes = self.reserve_bytes
+        o.feedback = keep.struct(_raw.ggufx_quantizer_feedback, self.feedback)
         o.flags |= self.flags
+
+
+@dataclass
+class QuantizerFeedback:
+    """A calibration text: matrices are quantized for the inputs that they get (feedback.h)."""
+
+    tokens: Ints | None = None
+    """Ids of the text, copied. Whole chunks of n_context tokens count; every eighth
+    one decides whether feedback is used.
+    """
+    n_context: int = 0
+    """Tokens per chunk, at least 4; 0: 512."""
+    bos: int = 0
+    """Replaces token 0 of each chunk; -1: none."""
+    n_passes: int = 0
+    """Passes of the descent, at most 100; 0: 4."""
+    damping: float = 0.0
+    """As in FeedbackArgs; 0: by the length of the text."""
+
+    def _fill(self, o: _raw.ggufx_quantizer_feedback, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.tokens, o.n_tokens = keep.array(self.tokens, I32, "tokens")
+        o.n_context = self.n_context
+        o.bos = self.bos
+        o.n_passes = self.n_passes
+        o.damping = self.damping
 
 
 @dataclass(frozen=True)
@@ -571,6 +609,68 @@ class EvalRow:
         o.kl_divergence = self.kl_divergence
         o.flags |= self.flags
         o.token = self.token
+
+
+@dataclass
+class FeedbackArgs:
+    """Rows of f32 to quantize with feedback."""
+
+    moments: Moments
+    type: int = 0
+    n_passes: int = 0
+    """Passes over all blocks, at most 100; 0: 4."""
+    n_rows: int = 0
+    n_cols: int = 0
+    """Values of a row; as in the moments."""
+    rows: Buffer | None = None
+    """f32, dense."""
+    kept_out: Moments | None = None
+    """Moments of other inputs: feedback is used only if it lowers the error for them."""
+    damping: float = 0.0
+    """Share of the mean square of the inputs that is added to each square, above 0, at most 100.
+    Default: 0.1, or 0.3 if there are fewer than 16 inputs per column.
+    """
+    progress: Progress | None = None
+    """Counts rows, twice; None: none."""
+    flags: int = 0
+
+    def _fill(self, o: _raw.ggufx_feedback_args, keep: Following) -> None:
+        o.struct_size = sizeof(o)
+        o.moments = keep.object(self.moments, "ggufx_moments")
+        o.type = self.type
+        o.n_passes = self.n_passes
+        o.n_rows = self.n_rows
+        o.n_cols = self.n_cols
+        o.rows = keep.array(self.rows, F32, "rows", self.n_rows * self.n_cols)[0]
+        o.kept_out = keep.object(self.kept_out, "ggufx_moments")
+        o.damping = self.damping
+        o.progress = keep.follow(self.progress)
+        o.flags |= self.flags
+
+
+@dataclass(frozen=True)
+class FeedbackFacts:
+    """Result of a quantization with feedback. Errors are relative to the mean square of the outputs."""
+
+    is_used: int
+    """1: the blocks are those of the feedback; 0: it did not help, they are those without it."""
+    error_before: float
+    """Mean squared error of the outputs without feedback."""
+    error_after: float
+    """With feedback."""
+    kept_out_change: float
+    """Change of the error for the kept-out inputs; 0 without kept_out."""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_feedback_facts) -> FeedbackFacts:
+        return cls(o.is_used, o.error_before, o.error_after, o.kept_out_change)
+
+    def _fill(self, o: _raw.ggufx_feedback_facts, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.is_used = self.is_used
+        o.error_before = self.error_before
+        o.error_after = self.error_after
+        o.kept_out_change = self.kept_out_change
 
 
 @dataclass
@@ -971,6 +1071,46 @@ class EmbedderFacts:
     @classmethod
     def _of(cls, o: _raw.ggufx_embedder_facts) -> EmbedderFacts:
         return cls(o.n_context, o.n_batch, Pooling(o.pooling), o.dimensions, o.full_dimensions)
+
+
+@dataclass(frozen=True)
+class MomentsFacts:
+    """Result of Moments.info."""
+
+    flags: MomentsFlags
+    n_columns: int
+    n_inputs: int
+    memory_bytes: int
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_moments_facts) -> MomentsFacts:
+        return cls(MomentsFlags(o.flags), o.n_columns, o.n_inputs, o.memory_bytes)
+
+
+@dataclass
+class MomentsInputs:
+    """Inputs to add to moments."""
+
+    n: int = 0
+    """Inputs: tokens."""
+    n_columns: int = 0
+    """Values of an input; as in the moments."""
+    rows: Buffer | None = None
+    """Inputs of the quantized model, dense."""
+    source_rows: Buffer | None = None
+    """The same inputs in the source model, with MomentsFlags.DRIFT;
+    else None.
+    """
+    progress: Progress | None = None
+    """Counts inputs; None: none."""
+
+    def _fill(self, o: _raw.ggufx_moments_inputs, keep: Following) -> None:
+        o.struct_size = sizeof(o)
+        o.n = self.n
+        o.n_columns = self.n_columns
+        o.rows = keep.array(self.rows, F32, "rows", self.n * self.n_columns)[0]
+        o.source_rows = keep.array(self.source_rows, F32, "source_rows", self.n * self.n_columns)[0]
+        o.progress = keep.follow(self.progress)
 
 
 @dataclass
@@ -2060,12 +2200,17 @@ class QuantizerTensorFacts:
     """Error of a run with QuantizerRunFlags.MEASURE; negative: not measured."""
     seconds: float
     """Time in the last run."""
+    error_before: float
+    """With feedback: mean squared errors of the outputs, relative to their mean square, of the
+    search and of the written blocks; both 0 without.
+    """
+    error_after: float
 
     @classmethod
     def _of(cls, o: _raw.ggufx_quantizer_tensor_facts) -> QuantizerTensorFacts:
         return cls(text_at(o.name.data, o.name.size), tuple(o.ne)[: o.n_dims], TensorType(o.from_),
             TensorType(o.to), TensorType(o.wanted), QuantizerReason(o.reason), o.imatrix, o.part, o.bytes_in,
-            o.bytes_out, o.rmse, o.seconds)
+            o.bytes_out, o.rmse, o.seconds, o.error_before, o.error_after)
 
 
 @dataclass
@@ -2540,6 +2685,28 @@ class Runtime(Object):
             check(lib.ggufx_eval_merge(byref(out), own, rows_, len(rows), n_chunks, n_context, flags, byref(e)), e)
             return EvalFacts._of(out)
 
+    def quantize_feedback(self, out: Buffer, args: FeedbackArgs, *,
+            facts: _raw.ggufx_feedback_facts | None = None) -> None:
+        """Quantizes rows for inputs with given moments, with the same bytes on every machine and thread
+        count.
+
+        Begins with the blocks of QuantizeMode.REFINED, where the imatrix is the mean square of each
+        column. Coordinate descent then lowers the squared error of the outputs, averaged over the
+        inputs: it changes codes, scales and minimums one at a time. docs/reproducibility/feedback.md is
+        the definition. A change of the target (MomentsFlags.DRIFT) needs at least 16 inputs per column.
+
+        out    as in Runtime.quantize.
+        facts  the result;
+
+        Each call prepares the moments again, in time proportional to the cube of n_cols with
+        MomentsFlags.DRIFT: pass all rows with the same inputs at once.
+        """
+        e = _raw.ggufx_error()
+        with Following() as call_:
+            out_ = writes(out, U8, "out")
+            args_ = call_.struct(_raw.ggufx_feedback_args, args)
+            call_.end(lib.ggufx_quantize_feedback(address(out_), out_.size, self._handle, args_, byref(facts), byref(e)), e)
+
     def kv_estimate(self, n_tokens: int, *, n_layers: int = 0, n_kv_heads: int = 0, n_q_heads: int = 0,
             head_dim_k: int = 0, head_dim_v: int = 0, type_k: int | None = None, type_v: int | None = None,
             n_sequences: int = 0, max_tokens: int = 0, n_sink_tokens: int = 0, rope_style: int = 0,
@@ -2893,6 +3060,41 @@ class Embedder(EmbedderShapes):
             self._check(lib.ggufx_embed(address(out_), out_.size, self._handle, texts_, len(texts), call_.follow(progress),
                 byref(e)), e, call_)
             return out_
+
+
+class Moments(Object):
+    """Second moments of the inputs of a matrix: sums of y y^T, where y is an input."""
+
+    _kind = "ggufx_moments"
+    _mutable = True
+
+    def __init__(self, rt: Runtime, n_columns: int, *, flags: int = 0) -> None:
+        """Creates moments without inputs, for a matrix with n_columns columns. Memory: 8 bytes per pair of
+        columns, 16 with MomentsFlags.DRIFT.
+        """
+        e = _raw.ggufx_error()
+        own = KINDS["ggufx_moments"]()
+        check(lib.ggufx_moments_create(byref(own), rt._handle, n_columns, flags, byref(e)), e)
+        self._take(own, rt)
+
+    @property
+    def info(self) -> MomentsFacts:
+        """Describes moments."""
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            own = self._handle
+            out = _raw.ggufx_moments_facts(struct_size=sizeof(_raw.ggufx_moments_facts))
+            check(lib.ggufx_moments_info(byref(out), own, byref(e)), e)
+            return MomentsFacts._of(out)
+
+    def add(self, inputs: MomentsInputs) -> None:
+        """Adds inputs to moments. The sums are binary64, in the order of the inputs: they depend neither on
+        threads and machine nor on how the inputs are split into calls.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as call_:
+            inputs_ = call_.struct(_raw.ggufx_moments_inputs, inputs)
+            self._check(lib.ggufx_moments_add(self._handle, inputs_, byref(e)), e, call_)
 
 
 class File(Object):
@@ -3941,6 +4143,11 @@ class KvCache(KvShapes):
         do not change each other's bits. Stored keys are (k - mu_k) / eq_k, stored values v - mu_v;
         results are corrected for it.
 
+        With KvFlags.CENTRE_BEFORE_ROPE mu_k is the mean of keys before RoPE. A stored key is then
+        (k - R mu_k) / eq_k. R is the average rotation of the 64 positions from that of the page's first
+        token on, when the page is quantized. All keys of a page have the same R, also with positions
+        that skip or repeat; shifts do not change it.
+
         mu_k  f32, [n_kv_heads][head_dim_k]; None = 0.
         eq_k  f32, [n_kv_heads][head_dim_k], above 0; None = 1.
         mu_v  f32, [n_kv_heads][head_dim_v]; None = 0.
@@ -4513,7 +4720,7 @@ class Quantizer(Object):
 
     def __init__(self, rt: Runtime, file: File, file_type: int, *, output_type: int = 0, embedding_type: int = 0,
             imatrix: Imatrix | None = None, imatrix_name: Text | None = None, reserve_bytes: int = 0,
-            flags: int = 0) -> None:
+            feedback: QuantizerFeedback | None = None, flags: int = 0) -> None:
         """Plans the quantization of a file by a quantization mix.
 
          The quantizer keeps the file. A file opened for metadata only can be
@@ -4523,7 +4730,7 @@ class Quantizer(Object):
         with Keep() as call_:
             options_ = call_.struct(_raw.ggufx_quantizer_options,
                 QuantizerOptions(output_type=output_type, embedding_type=embedding_type, imatrix=imatrix, imatrix_name=imatrix_name,
-                reserve_bytes=reserve_bytes, flags=flags))
+                reserve_bytes=reserve_bytes, feedback=feedback, flags=flags))
             own = KINDS["ggufx_quantizer"]()
             check(lib.ggufx_quantizer_create(byref(own), rt._handle, file._handle, file_type, options_, byref(e)), e)
             self._take(own, rt)
@@ -4586,7 +4793,9 @@ class Quantizer(Object):
         PATH.part.log lists the complete tensors. After a kill or a power failure QuantizerRunFlags.RESUME
         continues; without this flag PATH.part is started again. A resumed run verifies the existing
         tensors by checksums. Memory: about 32 MiB and one row for any model, plus the tables of IQ
-        types.
+        types. Feedback needs more: 16 to 28 bytes per pair of columns of the widest matrix, its rows as
+        f32, and the activations of the text twice. It makes its tensors first, in the order of the
+        model; a resumed run computes the activations again.
         """
         e = _raw.ggufx_error()
         with self._turns.changing, Following() as call_:

@@ -258,6 +258,19 @@ class End(_Id):
     TOOL_CALL = 8
 
 
+class MomentsFlags(_Flags):
+    """Flags of moments."""
+
+    DRIFT = 1
+
+
+class FeedbackFlags(_Flags):
+    """Flags of a quantization with feedback."""
+
+    KEEP_TARGET = 1
+    DAMPING = 2
+
+
 class IoMode(_Id):
     """How tensor data are loaded."""
 
@@ -430,6 +443,7 @@ class KvFlags(_Flags):
     V_IN_K = 8
     HAS_TYPE_K = 16
     HAS_TYPE_V = 32
+    CENTRE_BEFORE_ROPE = 64
 
 
 class RopeStyle(_Id):

@@ -43,7 +43,7 @@ std::string detokenize(const ggufx_tokenizer *tokenizer, std::span<const int32_t
     return text;
 }
 
-static int32_t first_id(const ggufx_tokenizer *tokenizer) {
+int32_t first_id(const ggufx_tokenizer *tokenizer) {
     const std::vector<int32_t> ids = tokenize(tokenizer, "", GGUFX_TOKENIZE_ADD_SPECIAL);
     const ggufx_tokenizer_facts info = tokenizer_facts(tokenizer);
     return !ids.empty() && ids[0] == info.bos ? info.bos : -1;

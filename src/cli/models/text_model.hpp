@@ -28,6 +28,8 @@ TextModel load_text_model(const Globals &globals, const TextOptions &options);
 
 // `advice`: end of the message for a vocabulary that is not supported.
 Tokenizer make_tokenizer(const ggufx_file *file, const char *advice = "");
+// Returns the first id of each chunk of a text: BOS if the tokenizer adds one, else -1.
+int32_t first_id(const ggufx_tokenizer *tokenizer);
 // Returns the token ids of a text; flags: GGUFX_TOKENIZE_*.
 std::vector<int32_t> tokenize(const ggufx_tokenizer *tokenizer, std::string_view text,
                               uint32_t flags);

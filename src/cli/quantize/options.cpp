@@ -17,6 +17,14 @@ void complete_options(ModelQuantizeOptions &options) {
         throw Failure(kUsage, "--include and --exclude need --imatrix");
     if (!options.candidates.empty() && !options.has_target())
         throw Failure(kUsage, "--candidates needs --target-size or --target-bpw");
+    const CalibrationOptions fresh, &given = options.calibration;
+    const bool has_details = given.n_tokens != fresh.n_tokens ||
+                             given.n_context != fresh.n_context ||
+                             given.n_passes != fresh.n_passes || given.damping != fresh.damping;
+    if (has_details && !given.is_given())
+        throw Failure(kUsage, "--feedback-tokens, --ctx, --passes and --damping need --feedback");
+    if (given.is_given() && (options.keep_split || !options.share.whole() || options.finish))
+        throw Failure(kUsage, "--feedback excludes --keep-split, --shard and --finish");
     if (options.out.empty() && !options.dry_run) throw Failure(kUsage, "OUT is required");
     if (options.out == "-")
         throw Failure(kUsage, "OUT must be a file, not a pipe: it is written in any order");
@@ -59,6 +67,7 @@ void declare_quantize(Command &sub, ModelQuantizeOptions &o) {
     sub.flag("--keep-split", o.keep_split, "keep a split set split, file by file");
     sub.flag("--best", o.best,
              "search for blocks with less error than the reference, at the same size");
+    declare_calibration(sub, o.calibration);
     sub.flag("--allow-requantize", o.allow_requantize, "allow input that is quantized already");
     sub.flag("--no-fallback", o.no_fallback, "fail if rows of a tensor do not fit the type");
     sub.option("--reserve", o.reserve, "reserve room for later metadata edits: 64K").value("SIZE");

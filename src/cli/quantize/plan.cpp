@@ -74,6 +74,10 @@ Json tensor_json(const ggufx_quantizer_tensor_facts &t) {
                   {"bytes_in", t.bytes_in},
                   {"bytes_out", t.bytes_out}};
     if (t.rmse >= 0) value["rmse"] = t.rmse;
+    if (t.error_before > 0) {
+        value["output_error_before"] = t.error_before;
+        value["output_error"] = t.error_after;
+    }
     return value;
 }
 
@@ -124,12 +128,13 @@ void print_plan(const Globals &globals, const ggufx_quantizer *job,
 }
 
 void print_errors(Output &out, const Globals &globals, const ggufx_quantizer *job) {
-    Table table({"tensor", "from", "to", ">bytes", ">rmse"});
+    Table table({"tensor", "from", "to", ">bytes", ">rmse", ">output error", ">before"});
     for (uint64_t i = 0; i < job_facts(job).n_tensors; i++) {
         const ggufx_quantizer_tensor_facts t = job_tensor(job, i);
         table.row({escape(view(t.name)), type_name(t.from), type_name(t.to),
-                   fmt::format("{}", t.bytes_out),
-                   t.rmse >= 0 ? fmt::format("{:.4g}", t.rmse) : ""});
+                   fmt::format("{}", t.bytes_out), t.rmse >= 0 ? fmt::format("{:.4g}", t.rmse) : "",
+                   t.error_before > 0 ? fmt::format("{:.4g}", t.error_after) : "",
+                   t.error_before > 0 ? fmt::format("{:.4g}", t.error_before) : ""});
     }
     table.print(out, make_style(globals, out));
 }

@@ -11,6 +11,7 @@
 #include <charconv>
 #include <chrono>
 #include <fmt/format.h>
+#include <optional>
 #include <unistd.h>
 
 namespace ggufx::cli {
@@ -53,6 +54,9 @@ static Imatrix read_weights(const Globals &globals, const ggufx_runtime *rt,
 static Job make_job(const ggufx_runtime *rt, const ggufx_file *file, uint32_t file_type,
                     const ggufx_imatrix *imatrix, const ModelQuantizeOptions &options, bool force) {
     auto job = sized<ggufx_quantizer_options>();
+    std::optional<CalibrationText> text;
+    if (options.calibration.is_given())
+        job.feedback = &text.emplace(file, options.calibration).options();
     const auto flag = [&](bool given, uint32_t bit) { job.flags |= given ? bit : 0; };
     flag(options.pure, GGUFX_QUANTIZER_PURE);
     flag(options.leave_output, GGUFX_QUANTIZER_LEAVE_OUTPUT);
@@ -121,7 +125,9 @@ private:
         std::string line =
             fmt::format("\r\033[K{}  {} -> {}  {}  {}", escape(view(t.name)), type_name(t.from),
                         type_name(t.to), bytes_text(t.bytes_out), time_text(t.seconds));
-        if (measure_) line += fmt::format("  rmse {:.4g}", t.rmse);
+        if (measure_ && t.rmse >= 0) line += fmt::format("  rmse {:.4g}", t.rmse);
+        if (t.error_before > 0)
+            line += fmt::format("  output error {:.3g} -> {:.3g}", t.error_before, t.error_after);
         fmt::print(stderr, "{}\n", line);
     }
 
@@ -231,6 +237,7 @@ void add_quantize(Tool &tool) {
     sub.examples("  ggufx quantize model-f16.gguf model.gguf --type Q4_K_M\n"
                  "  ggufx quantize in.gguf out.gguf --type IQ3_XXS --imatrix imatrix.gguf\n"
                  "  ggufx quantize in.gguf out.gguf Q4_K_M --tensor-type 'attn_v=Q8_0' --dry-run\n"
+                 "  ggufx quantize in.gguf out.gguf --type Q4_K_M --feedback text.txt\n"
                  "  ggufx quantize in.gguf out.gguf --target-bpw 4.5\n"
                  "  ggufx quantize in.gguf out.gguf --type Q4_K_M --resume");
     tool.verbs.emplace_back(sub, [&tool, options] { return quantize(tool.globals, *options); });

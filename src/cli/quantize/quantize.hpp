@@ -5,6 +5,7 @@
 
 #include "common/json.hpp"
 #include "models/shards.hpp"
+#include "quantize/calibration.hpp"
 #include "quantize/imatrix.hpp"
 #include "quantize/overrides.hpp"
 
@@ -28,6 +29,7 @@ struct ModelQuantizeOptions {
     float target_bpw = 0;
     std::vector<std::string> candidates;
     Share share;
+    CalibrationOptions calibration;
 
     bool has_target() const { return !target_size.empty() || target_bpw > 0; }
 };

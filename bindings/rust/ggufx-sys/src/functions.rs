@@ -119,6 +119,16 @@ functions! {
     fn ggufx_eval_continuations(out: *mut f64, session: *mut ggufx_session, context: *const i32,
         n_context: usize, continuations: *const ggufx_token_list, n_continuations: usize, progress:
         *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_moments_create(out: *mut *mut ggufx_moments, rt: *const ggufx_runtime, n_columns:
+        usize, flags: u32, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_moments_destroy(moments: *mut ggufx_moments);
+    fn ggufx_moments_info(out: *mut ggufx_moments_facts, moments: *const ggufx_moments, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_moments_add(moments: *mut ggufx_moments, inputs: *const ggufx_moments_inputs, error:
+        *mut ggufx_error) -> ggufx_status;
+    fn ggufx_quantize_feedback(out: *mut c_void, n_bytes: usize, rt: *const ggufx_runtime, args:
+        *const ggufx_feedback_args, facts: *mut ggufx_feedback_facts, error: *mut ggufx_error) ->
+        ggufx_status;
     fn ggufx_open(out: *mut *mut ggufx_file, rt: *const ggufx_runtime, path: *const c_char, options:
         *const ggufx_open_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_open_fd(out: *mut *mut ggufx_file, rt: *const ggufx_runtime, fd: i32, offset: u64,

@@ -84,6 +84,12 @@ pub struct ggufx_model {
 }
 
 #[repr(C)]
+pub struct ggufx_moments {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
 pub struct ggufx_quantizer {
     _opaque: [u8; 0],
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
@@ -604,6 +610,56 @@ pub struct ggufx_event {
     pub text: ggufx_text,
     pub tokens: *const ggufx_event_token,
     pub n_tokens: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_moments_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub n_columns: u64,
+    pub n_inputs: u64,
+    pub memory_bytes: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_moments_inputs {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub n: usize,
+    pub n_columns: usize,
+    pub rows: *const f32,
+    pub source_rows: *const f32,
+    pub progress: *const ggufx_progress,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_feedback_args {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub type_: u32,
+    pub n_passes: u32,
+    pub n_rows: usize,
+    pub n_cols: usize,
+    pub rows: *const f32,
+    pub moments: *const ggufx_moments,
+    pub kept_out: *const ggufx_moments,
+    pub damping: f64,
+    pub progress: *const ggufx_progress,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_feedback_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub is_used: i32,
+    pub reserved: u32,
+    pub error_before: f64,
+    pub error_after: f64,
+    pub kept_out_change: f64,
 }
 
 #[repr(C)]
@@ -1271,6 +1327,20 @@ pub struct ggufx_file_type_facts {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct ggufx_quantizer_feedback {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub tokens: *const i32,
+    pub n_tokens: usize,
+    pub n_context: u32,
+    pub bos: i32,
+    pub n_passes: u32,
+    pub reserved: u32,
+    pub damping: f64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct ggufx_quantizer_options {
     pub struct_size: u32,
     pub flags: u32,
@@ -1279,6 +1349,7 @@ pub struct ggufx_quantizer_options {
     pub imatrix: *const ggufx_imatrix,
     pub imatrix_name: *const c_char,
     pub reserve_bytes: u64,
+    pub feedback: *const ggufx_quantizer_feedback,
 }
 
 #[repr(C)]
@@ -1315,6 +1386,8 @@ pub struct ggufx_quantizer_tensor_facts {
     pub bytes_out: u64,
     pub rmse: f64,
     pub seconds: f64,
+    pub error_before: f64,
+    pub error_after: f64,
 }
 
 #[repr(C)]
@@ -1486,7 +1559,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 99] = [
+pub const SIZES: [(&str, usize); 104] = [
     ("ggufx_adapter_options\0", size_of::<ggufx_adapter_options>()),
     ("ggufx_adapter_facts\0", size_of::<ggufx_adapter_facts>()),
     ("ggufx_adapter_use\0", size_of::<ggufx_adapter_use>()),
@@ -1521,6 +1594,10 @@ pub const SIZES: [(&str, usize); 99] = [
     ("ggufx_logprob\0", size_of::<ggufx_logprob>()),
     ("ggufx_event_token\0", size_of::<ggufx_event_token>()),
     ("ggufx_event\0", size_of::<ggufx_event>()),
+    ("ggufx_moments_facts\0", size_of::<ggufx_moments_facts>()),
+    ("ggufx_moments_inputs\0", size_of::<ggufx_moments_inputs>()),
+    ("ggufx_feedback_args\0", size_of::<ggufx_feedback_args>()),
+    ("ggufx_feedback_facts\0", size_of::<ggufx_feedback_facts>()),
     ("ggufx_open_options\0", size_of::<ggufx_open_options>()),
     ("ggufx_io\0", size_of::<ggufx_io>()),
     ("ggufx_file_facts\0", size_of::<ggufx_file_facts>()),
@@ -1568,6 +1645,7 @@ pub const SIZES: [(&str, usize); 99] = [
     ("ggufx_session_facts\0", size_of::<ggufx_session_facts>()),
     ("ggufx_quantize_args\0", size_of::<ggufx_quantize_args>()),
     ("ggufx_file_type_facts\0", size_of::<ggufx_file_type_facts>()),
+    ("ggufx_quantizer_feedback\0", size_of::<ggufx_quantizer_feedback>()),
     ("ggufx_quantizer_options\0", size_of::<ggufx_quantizer_options>()),
     ("ggufx_quantizer_facts\0", size_of::<ggufx_quantizer_facts>()),
     ("ggufx_quantizer_tensor_facts\0", size_of::<ggufx_quantizer_tensor_facts>()),

@@ -253,6 +253,42 @@ impl Runtime {
         Ok(unsafe { EvalFacts::of(&out) })
     }
 
+    /// Quantizes rows for inputs with given moments, with the same bytes on every machine and
+    /// thread count.
+    ///
+    /// Begins with the blocks of [`QuantizeMode::REFINED`], where the imatrix is the mean square of
+    /// each column. Coordinate descent then lowers the squared error of the outputs, averaged over
+    /// the inputs: it changes codes, scales and minimums one at a time.
+    /// docs/reproducibility/feedback.md is the definition. A change of the target
+    /// ([`MomentsFlags::DRIFT`]) needs at least 16 inputs per column.
+    ///
+    /// - `out`: as in [`Runtime::quantize`].
+    /// - `facts`: the result;
+    ///
+    /// Each call prepares the moments again, in time proportional to the cube of `n_cols` with
+    /// [`MomentsFlags::DRIFT`]: pass all rows with the same inputs at once.
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `TYPE`, `CANCELLED`, `VALUE`, `SHAPE`.
+    pub fn quantize_feedback(
+        &self,
+        out: &mut [u8],
+        args: FeedbackArgs<'_>,
+        facts: Option<&mut sys::ggufx_feedback_facts>,
+    ) -> Result<()> {
+        let held = Keep::new();
+        let args = args.raw(&held)?;
+        watched(|e| unsafe {
+            sys::ggufx_quantize_feedback(
+                out.as_mut_ptr().cast(),
+                out.len(),
+                self.as_raw(),
+                &args,
+                facts,
+                e,
+            )
+        })
+    }
+
     /// Returns the bytes that a cache allocates after `n_tokens` tokens are reserved in every
     /// sequence.
     ///
@@ -809,6 +845,44 @@ impl Embedder {
                 e,
             )
         })
+    }
+}
+
+handle! {
+    /// Second moments of the inputs of a matrix: sums of y y^T, where y is an input.
+    Moments(ggufx_moments, ggufx_moments_destroy)
+}
+
+impl Moments {
+    /// Creates moments without inputs, for a matrix with `n_columns` columns. Memory: 8 bytes per
+    /// pair of columns, 16 with [`MomentsFlags::DRIFT`].
+    ///
+    /// Errors: `ARGUMENT`, `MEMORY`, `LIMIT`.
+    pub fn new(rt: &Runtime, n_columns: usize, flags: MomentsFlags) -> Result<Self> {
+        let mut out = null_mut();
+        check(|e| unsafe {
+            sys::ggufx_moments_create(&mut out, rt.as_raw(), n_columns, flags.0, e)
+        })?;
+        Ok(Moments::of_raw(out))
+    }
+
+    /// Describes moments.
+    ///
+    /// Errors: `ARGUMENT`.
+    pub fn info(&self) -> Result<MomentsFacts> {
+        let mut out = sized!(ggufx_moments_facts);
+        check(|e| unsafe { sys::ggufx_moments_info(&mut out, self.as_raw(), e) })?;
+        Ok(unsafe { MomentsFacts::of(&out) })
+    }
+
+    /// Adds inputs to moments. The sums are binary64, in the order of the inputs: they depend
+    /// neither on threads and machine nor on how the inputs are split into calls.
+    ///
+    /// Errors: `ARGUMENT`, `CANCELLED`, `VALUE`.
+    pub fn add(&mut self, inputs: MomentsInputs<'_>) -> Result<()> {
+        let held = Keep::new();
+        let inputs = inputs.raw(&held)?;
+        watched(|e| unsafe { sys::ggufx_moments_add(self.as_raw(), &inputs, e) })
     }
 }
 
@@ -2177,6 +2251,11 @@ impl KvCache {
     /// sequences do not change each other's bits. Stored keys are (k - `mu_k`) / `eq_k`, stored
     /// values v - `mu_v`; results are corrected for it.
     ///
+    /// With [`KvFlags::CENTRE_BEFORE_ROPE`] `mu_k` is the mean of keys before RoPE. A stored key is
+    /// then (k - R `mu_k`) / `eq_k`. R is the average rotation of the 64 positions from that of the
+    /// page's first token on, when the page is quantized. All keys of a page have the same R, also
+    /// with positions that skip or repeat; shifts do not change it.
+    ///
     /// - `mu_k`: f32, `[n_kv_heads][head_dim_k]`; `None` = 0.
     /// - `eq_k`: f32, `[n_kv_heads][head_dim_k]`, above 0; `None` = 1.
     /// - `mu_v`: f32, `[n_kv_heads][head_dim_v]`; `None` = 0.
@@ -2925,7 +3004,10 @@ impl Quantizer {
     /// PATH.part.log lists the complete tensors. After a kill or a power failure
     /// [`QuantizerRunFlags::RESUME`] continues; without this flag PATH.part is started again. A
     /// resumed run verifies the existing tensors by checksums. Memory: about 32 MiB and one row for
-    /// any model, plus the tables of IQ types.
+    /// any model, plus the tables of IQ types. Feedback needs more: 16 to 28 bytes per pair of
+    /// columns of the widest matrix, its rows as f32, and the activations of the text twice. It
+    /// makes its tensors first, in the order of the model; a resumed run computes the activations
+    /// again.
     ///
     /// Errors: `ARGUMENT`, `MEMORY`, `IO`, `UNSUPPORTED`, `CANCELLED`, `MISMATCH`, `STATE`,
     /// `VALUE`.

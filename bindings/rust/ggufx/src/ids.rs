@@ -256,6 +256,19 @@ id! {
     TOOL_CALL = GGUFX_END_TOOL_CALL,
 }
 
+bits! {
+    /// Flags of moments (`ggufx_moments_flags`).
+    MomentsFlags: u32
+    DRIFT = GGUFX_MOMENTS_DRIFT,
+}
+
+bits! {
+    /// Flags of a quantization with feedback (`ggufx_feedback_flags`).
+    FeedbackFlags: u32
+    KEEP_TARGET = GGUFX_FEEDBACK_KEEP_TARGET,
+    DAMPING = GGUFX_FEEDBACK_DAMPING,
+}
+
 id! {
     /// How tensor data are loaded (`ggufx_io_mode`).
     IoMode: i32
@@ -428,6 +441,7 @@ bits! {
     V_IN_K = GGUFX_KV_V_IN_K,
     HAS_TYPE_K = GGUFX_KV_HAS_TYPE_K,
     HAS_TYPE_V = GGUFX_KV_HAS_TYPE_V,
+    CENTRE_BEFORE_ROPE = GGUFX_KV_CENTRE_BEFORE_ROPE,
 }
 
 id! {

@@ -420,6 +420,11 @@ pub struct QuantizerOptions<'a> {
     pub imatrix_name: Option<&'a str>,
     /// As in [`WriterOptions`]
     pub reserve_bytes: u64,
+    /// `None`: none. Quantizes the matrices of the layers one after the other: each one for the
+    /// inputs that the quantized matrices before it compute, towards the outputs of the model in
+    /// the file. Tensors that it makes need no imatrix. Not with [`QuantizerFlags::KEEP_SPLIT`] or
+    /// shards.
+    pub feedback: Option<QuantizerFeedback<'a>>,
 }
 
 impl QuantizerOptions<'_> {
@@ -431,7 +436,39 @@ impl QuantizerOptions<'_> {
         o.imatrix = self.imatrix.map_or(null(), |x| x.as_raw() as *const _);
         o.imatrix_name = held.string(self.imatrix_name)?;
         o.reserve_bytes = self.reserve_bytes;
+        if let Some(feedback) = &self.feedback {
+            o.feedback = held.put(feedback.raw());
+        }
         Ok(o)
+    }
+}
+
+/// A calibration text: matrices are quantized for the inputs that they get (feedback.h).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct QuantizerFeedback<'a> {
+    /// Ids of the text, copied. Whole chunks of `n_context` tokens count; every eighth one decides
+    /// whether feedback is used.
+    pub tokens: &'a [i32],
+    /// Tokens per chunk, at least 4; 0: 512
+    pub n_context: u32,
+    /// Replaces token 0 of each chunk; -1: none
+    pub bos: i32,
+    /// Passes of the descent, at most 100; 0: 4
+    pub n_passes: u32,
+    /// As in [`FeedbackArgs`]; 0: by the length of the text
+    pub damping: f64,
+}
+
+impl QuantizerFeedback<'_> {
+    pub(crate) fn raw(&self) -> sys::ggufx_quantizer_feedback {
+        let mut o = sized!(ggufx_quantizer_feedback);
+        o.tokens = optional(filled(self.tokens));
+        o.n_tokens = self.tokens.len();
+        o.n_context = self.n_context;
+        o.bos = self.bos;
+        o.n_passes = self.n_passes;
+        o.damping = self.damping;
+        o
     }
 }
 
@@ -546,6 +583,77 @@ impl EvalRow {
         o.kl_divergence = self.kl_divergence;
         o.flags = self.flags.0;
         o.token = self.token;
+        o
+    }
+}
+
+/// Rows of f32 to quantize with feedback.
+pub struct FeedbackArgs<'a> {
+    /// Flags.
+    pub flags: FeedbackFlags,
+    /// Type.
+    pub type_: TensorType,
+    /// Passes over all blocks, at most 100; 0: 4
+    pub n_passes: u32,
+    /// Number of rows.
+    pub n_rows: usize,
+    /// Values of a row; as in the moments
+    pub n_cols: usize,
+    /// f32, dense
+    pub rows: &'a [f32],
+    /// Moments.
+    pub moments: &'a Moments,
+    /// Moments of other inputs: feedback is used only if it lowers the error for them
+    pub kept_out: Option<&'a Moments>,
+    /// Share of the mean square of the inputs that is added to each square, above 0, at most 100.
+    /// Default: 0.1, or 0.3 if there are fewer than 16 inputs per column.
+    pub damping: f64,
+    /// Counts rows, twice; `None`: none
+    pub progress: Option<&'a mut Progress<'a>>,
+}
+
+impl FeedbackArgs<'_> {
+    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_feedback_args> {
+        let mut o = sized!(ggufx_feedback_args);
+        o.flags = self.flags.0;
+        o.type_ = self.type_.0;
+        o.n_passes = self.n_passes;
+        o.n_rows = self.n_rows;
+        o.n_cols = self.n_cols;
+        exactly(
+            "rows",
+            filled(self.rows).map(<[_]>::len),
+            product(&[self.n_rows as u64, self.n_cols as u64]),
+        )?;
+        o.rows = optional(filled(self.rows));
+        o.moments = self.moments.as_raw();
+        o.kept_out = self.kept_out.map_or(null(), |x| x.as_raw() as *const _);
+        o.damping = self.damping;
+        o.progress = held.progress(self.progress);
+        Ok(o)
+    }
+}
+
+/// Result of a quantization with feedback. Errors are relative to the mean square of the outputs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FeedbackFacts {
+    /// 1: the blocks are those of the feedback; 0: it did not help, they are those without it
+    pub is_used: i32,
+    /// Mean squared error of the outputs without feedback
+    pub error_before: f64,
+    /// With feedback
+    pub error_after: f64,
+    /// Change of the error for the kept-out inputs; 0 without `kept_out`
+    pub kept_out_change: f64,
+}
+
+impl FeedbackFacts {
+    pub(crate) fn raw(&self) -> sys::ggufx_feedback_facts {
+        let mut o = sized!(ggufx_feedback_facts);
+        o.is_used = self.is_used;
+        o.error_before = self.error_before;
+        o.error_after = self.error_after;
+        o.kept_out_change = self.kept_out_change;
         o
     }
 }
@@ -1137,6 +1245,67 @@ impl TokenList<'_> {
         o.tokens = self.tokens.as_ptr();
         o.n_tokens = self.tokens.len();
         o
+    }
+}
+
+/// Moments facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MomentsFacts {
+    /// Flags.
+    pub flags: MomentsFlags,
+    /// Number of columns.
+    pub n_columns: u64,
+    /// Number of inputs.
+    pub n_inputs: u64,
+    /// Memory bytes.
+    pub memory_bytes: u64,
+}
+
+impl MomentsFacts {
+    pub(crate) unsafe fn of(o: &sys::ggufx_moments_facts) -> Self {
+        MomentsFacts {
+            flags: MomentsFlags(o.flags),
+            n_columns: o.n_columns,
+            n_inputs: o.n_inputs,
+            memory_bytes: o.memory_bytes,
+        }
+    }
+}
+
+/// Inputs to add to moments.
+#[derive(Default)]
+pub struct MomentsInputs<'a> {
+    /// Inputs: tokens
+    pub n: usize,
+    /// Values of an input; as in the moments
+    pub n_columns: usize,
+    /// Inputs of the quantized model, dense
+    pub rows: &'a [f32],
+    /// The same inputs in the source model, with [`MomentsFlags::DRIFT`]; else `None`
+    pub source_rows: &'a [f32],
+    /// Counts inputs; `None`: none
+    pub progress: Option<&'a mut Progress<'a>>,
+}
+
+impl MomentsInputs<'_> {
+    pub(crate) fn raw(self, held: &Keep) -> Result<sys::ggufx_moments_inputs> {
+        let mut o = sized!(ggufx_moments_inputs);
+        o.n = self.n;
+        o.n_columns = self.n_columns;
+        exactly(
+            "rows",
+            filled(self.rows).map(<[_]>::len),
+            product(&[self.n as u64, self.n_columns as u64]),
+        )?;
+        o.rows = optional(filled(self.rows));
+        exactly(
+            "source_rows",
+            filled(self.source_rows).map(<[_]>::len),
+            product(&[self.n as u64, self.n_columns as u64]),
+        )?;
+        o.source_rows = optional(filled(self.source_rows));
+        o.progress = held.progress(self.progress);
+        Ok(o)
     }
 }
 
@@ -2523,6 +2692,11 @@ pub struct QuantizerTensorFacts<'a> {
     pub rmse: f64,
     /// Time in the last run
     pub seconds: f64,
+    /// With feedback: mean squared errors of the outputs, relative to their mean square, of the
+    /// search and of the written blocks; both 0 without.
+    pub error_before: f64,
+    /// Error after.
+    pub error_after: f64,
 }
 
 impl<'a> QuantizerTensorFacts<'a> {
@@ -2541,6 +2715,8 @@ impl<'a> QuantizerTensorFacts<'a> {
             bytes_out: o.bytes_out,
             rmse: o.rmse,
             seconds: o.seconds,
+            error_before: o.error_before,
+            error_after: o.error_after,
         }
     }
 }
