@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 
 namespace ggufx::model {
 
@@ -78,6 +79,7 @@ struct LayerFeedback::Moments {
     Moments(const Ref<Host> &host, size_t n_columns, bool with_drift)
         : used(host, n_columns, with_drift), kept_out(host, n_columns, with_drift) {}
     quant::Moments used, kept_out;
+    std::optional<quant::FeedbackMetric> metric; // made by the first matrix that needs it
 };
 
 // Adds the inputs of one product to moments: one for all columns, or one per matrix (experts with
@@ -267,7 +269,7 @@ void LayerFeedback::quantize_group(uint32_t group, job::BlockStore &store) {
 
 // Writes the blocks of one matrix of a tensor.
 void LayerFeedback::quantize_matrix(uint8_t *out, const job::PlannedTensor &t, size_t matrix,
-                                    const Moments &moments, quant::FeedbackResult *result,
+                                    Moments &moments, quant::FeedbackResult *result,
                                     job::BlockStore &store) const {
     const Ref<Host> &host = file_->host();
     const auto k = static_cast<size_t>(t.source.ne[0]), n = static_cast<size_t>(t.source.ne[1]);
@@ -287,10 +289,11 @@ void LayerFeedback::quantize_matrix(uint8_t *out, const job::PlannedTensor &t, s
     const bool is_enough = moments.used.n_inputs() >= quant::kLeastInputs * k;
     poll.run([&] {
         if (has_inputs && is_enough && quant::has_feedback(t.choice.type)) {
-            const quant::FeedbackMetric metric(host, moments.used, &moments.kept_out,
-                                               options_.feedback, progress, 0);
-            return check(quant::quantize_feedback(blocks, host, engine_.kernels(), in, metric,
-                                                  result, progress, &failure));
+            if (!moments.metric)
+                moments.metric.emplace(host, moments.used, &moments.kept_out, options_.feedback,
+                                       progress, 0);
+            return check(quant::quantize_feedback(blocks, host, engine_.kernels(), in,
+                                                  *moments.metric, result, progress, &failure));
         }
         in.imatrix = weights.data();
         in.best = true;
@@ -306,7 +309,7 @@ void LayerFeedback::quantize_matrix(uint8_t *out, const job::PlannedTensor &t, s
 }
 
 // set: index of the moments; kNoIndex: one for all matrices, or one for each.
-void LayerFeedback::quantize_tensor(uint32_t weights, const Vector<Moments> &moments, uint32_t set,
+void LayerFeedback::quantize_tensor(uint32_t weights, Vector<Moments> &moments, uint32_t set,
                                     job::BlockStore &store) {
     const size_t tensor = source_.weights[weights].tensor, index = planned_[tensor];
     const job::PlannedTensor &t = plan_.tensors()[index];
@@ -320,6 +323,7 @@ void LayerFeedback::quantize_tensor(uint32_t weights, const Vector<Moments> &mom
             const size_t of = set != kNoIndex ? set : moments.size() == 1 ? 0 : i;
             quant::FeedbackResult result;
             quantize_matrix(made.data() + i * (t.n_bytes / n), t, i, moments[of], &result, store);
+            if (moments.size() > 1) moments[of].metric.reset(); // other matrices have their own
             add_errors(&errors, result, n);
         }
         store.write(index, made.data(), errors);

@@ -38,10 +38,10 @@ private:
     bool has_work(const uint32_t *weights, uint32_t n) const;
     size_t planned(uint32_t weights) const;
     void quantize_group(uint32_t group, job::BlockStore &store);
-    void quantize_tensor(uint32_t weights, const Vector<Moments> &moments, uint32_t set,
+    void quantize_tensor(uint32_t weights, Vector<Moments> &moments, uint32_t set,
                          job::BlockStore &store);
     void quantize_matrix(uint8_t *out, const job::PlannedTensor &tensor, size_t matrix,
-                         const Moments &moments, quant::FeedbackResult *result,
+                         Moments &moments, quant::FeedbackResult *result,
                          job::BlockStore &store) const;
     void replace(size_t tensor, uint32_t type, const uint8_t *blocks);
     void release(uint32_t group);

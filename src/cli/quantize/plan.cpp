@@ -127,14 +127,24 @@ void print_plan(const Globals &globals, const ggufx_quantizer *job,
     out.finish();
 }
 
-void print_errors(Output &out, const Globals &globals, const ggufx_quantizer *job) {
-    Table table({"tensor", "from", "to", ">bytes", ">rmse", ">output error", ">before"});
+void print_errors(Output &out, const Globals &globals, const ggufx_quantizer *job,
+                  bool of_outputs) {
+    std::vector<std::string> columns = {"tensor", "from", "to", ">bytes", ">rmse"};
+    if (of_outputs) columns.insert(columns.end(), {">output error", ">before"});
+    Table table(columns);
     for (uint64_t i = 0; i < job_facts(job).n_tensors; i++) {
         const ggufx_quantizer_tensor_facts t = job_tensor(job, i);
-        table.row({escape(view(t.name)), type_name(t.from), type_name(t.to),
-                   fmt::format("{}", t.bytes_out), t.rmse >= 0 ? fmt::format("{:.4g}", t.rmse) : "",
-                   t.error_before > 0 ? fmt::format("{:.4g}", t.error_after) : "",
-                   t.error_before > 0 ? fmt::format("{:.4g}", t.error_before) : ""});
+        const auto number = [](double value, bool known) {
+            return known ? fmt::format("{:.4g}", value) : "";
+        };
+        std::vector<std::string> row = {escape(view(t.name)), type_name(t.from), type_name(t.to),
+                                        fmt::format("{}", t.bytes_out),
+                                        number(t.rmse, t.rmse >= 0)};
+        if (of_outputs) {
+            row.push_back(number(t.error_after, t.error_before > 0));
+            row.push_back(number(t.error_before, t.error_before > 0));
+        }
+        table.row(row);
     }
     table.print(out, make_style(globals, out));
 }

@@ -186,7 +186,7 @@ static void print_result(Output &out, const Globals &globals, const ggufx_quanti
     }
     // If both go to the same terminal, the rows of the run have shown the errors.
     if (options.measure && !(shows_rows(globals) && out.is_terminal()))
-        print_errors(out, globals, job);
+        print_errors(out, globals, job, options.calibration.is_given());
     if (!globals.quiet) { out.write(escape(options.out) + ": " + type + ", " + total_text(job)); }
     out.finish();
 }

@@ -49,8 +49,8 @@ Json tensor_json(const ggufx_quantizer_tensor_facts &t);
 Json total_json(const ggufx_quantizer *job, const ModelQuantizeOptions &options,
                 const Overrides &overrides, const std::string &type);
 std::string total_text(const ggufx_quantizer *job);
-// Prints the errors of --measure, a row per tensor.
-void print_errors(Output &out, const Globals &globals, const ggufx_quantizer *job);
+// Prints the errors of --measure, a row per tensor; of_outputs: also those of feedback.
+void print_errors(Output &out, const Globals &globals, const ggufx_quantizer *job, bool of_outputs);
 // Prints the numbers of fallbacks and of tensors without an imatrix entry on stderr.
 void print_remarks(const Globals &globals, const ggufx_quantizer *job);
 
