@@ -18,8 +18,8 @@
 
 enum { kThreads = 4, kCycles = 100, kWarm = 20 };
 
-/* Slack of the comparison. The bytes that malloc has handed out and the mappings are exact except
- * for thread caches. mimalloc would keep freed pages for a while, and RSS would vary between 10 and
+/* Slack of the comparison. The bytes that malloc has handed out and the mappings are exact: the
+ * environment of the test turns malloc's thread caches off. mimalloc would keep freed pages for a while, and RSS would vary between 10 and
  * 35 MiB. main makes it release them at once; then the minima of both halves differ by 50 KiB. */
 /* A build with libcpuinfo (unloaded too) leaks libcpuinfo's tables each time: 0.8 KiB a cycle on 2
  * processors. Builds without it leak nothing. */

@@ -59,6 +59,14 @@ def until(check, seconds=60):
         time.sleep(0.02)
 
 
+def logged(path):
+    """Returns the lines of an access log."""
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
 class Heads(Served):
     def setUp(self):
         super().setUp()
@@ -330,12 +338,6 @@ class Connections(Served):
 
 
 class Streams(Served):
-    def log(self, path):
-        if not os.path.exists(path):
-            return []
-        with open(path, encoding="utf-8") as file:
-            return [json.loads(line) for line in file]
-
     def slow(self, server, path, body):
         """Returns a socket with small buffers that has asked and reads nothing."""
         at = socket.socket()
@@ -356,7 +358,7 @@ class Streams(Served):
                 events = server.stream("/v1/responses", {**body, **more})
                 self.assertIn(events[-1]["type"], ("response.completed", "response.incomplete"))
         self.assertEqual(server.end(), 0)
-        self.assertEqual({line["status"] for line in self.log(self.path("log"))}, {200})
+        self.assertEqual({line["status"] for line in logged(self.path("log"))}, {200})
 
     def test_a_stream_that_is_cut_says_so(self):
         server = self.serve("--parallel", "1", "--send-timeout", "1", "--access-log", self.path("log"))
@@ -374,7 +376,7 @@ class Streams(Served):
         error = json.loads(data.removeprefix(b"data: "))
         self.assertEqual((error["type"], error["code"], error["sequence_number"]), ("error", "slow_client", len(events) - 2))
         self.assertIn("--send-timeout", error["message"])
-        until(lambda: [line["status"] for line in self.log(self.path("log")) if line["path"] == "/v1/responses"] == [499])
+        until(lambda: [line["status"] for line in logged(self.path("log")) if line["path"] == "/v1/responses"] == [499])
         for response in busy:
             response.close()
         server.wait_for("running", 0)
@@ -390,22 +392,23 @@ class Streams(Served):
     def test_a_whole_answer_that_is_not_read_is_cut(self):
         server = self.serve("--send-timeout", "1", "--access-log", self.path("log"))
         self.slow(server, "/v1/responses", {"input": "Once", "max_output_tokens": 1, "metadata": {"a": "x" * 7000000}})
-        until(lambda: [line["status"] for line in self.log(self.path("log"))] == [499])
+        until(lambda: [line["status"] for line in logged(self.path("log"))] == [499])
         self.assertEqual(server.ask("/health")[0], 200)
 
     def test_who_leaves_a_stream_is_logged(self):
         server = self.serve("--access-log", self.path("log"))
         with server.open(CHAT, {"messages": STORY, "n": 8, "max_tokens": 400, "stream": True, "logit_bias": {"2": -100}}) as response:
             response.readline()
-        until(lambda: [line["status"] for line in self.log(self.path("log")) if line["path"] == CHAT] == [499])
+        until(lambda: [line["status"] for line in logged(self.path("log")) if line["path"] == CHAT] == [499])
         self.assertEqual(server.metric(r'requests_total\{status="499"\}'), 1)
 
 
 class Log(Served):
     """The server writes the line of a request after the client has its answer."""
 
-    def logged_paths(self, log):
-        return [line["path"] for line in self.log(log)]
+    @staticmethod
+    def logged_paths(log):
+        return [line["path"] for line in logged(log)]
 
     def test_lost_lines_are_counted_and_reported_once(self):
         server = self.serve("--access-log", "/dev/full")

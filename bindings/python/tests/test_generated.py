@@ -36,7 +36,7 @@ class Generated(Case):
                 "Generator": ggufx.Generator(session), "Grammar": ggufx.Grammar(self.rt, tokenizer, text='root ::= "a"'),
                 "Imatrix": ggufx.Imatrix.open_memory(self.rt, old_imatrix()), "ChatTemplate": chat,
                 "ChatPrompt": ggufx.ChatPrompt(chat=chat, tokenizer=tokenizer, request=request),
-                "Sampler": ggufx.Sampler(self.rt, 8, 0),
+                "Sampler": ggufx.Sampler(self.rt, 8, 0), "Moments": ggufx.Moments(self.rt, 32),
                 "Device": borrowed("ggufx_device", 4096, file._handle, file)}  # is never looked at
 
     def value(self, kind: str, objects: dict[str, Any]) -> Any:
@@ -64,6 +64,10 @@ class Generated(Case):
             values.update(n_tokens=2, type=0)
         if kind is _safe.KvQueries:
             values["n_queries"] = 2
+        if kind is _safe.MomentsInputs:
+            values["n"] = 2
+        if kind is _safe.FeedbackArgs:
+            values["n_rows"] = 2
         if kind is _safe.EstimateOptions:
             values["n_ranks"] = 2
         return kind(**values)
