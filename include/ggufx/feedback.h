@@ -126,7 +126,7 @@ typedef struct ggufx_feedback_facts {
  * the definition. A change of the target (GGUFX_MOMENTS_DRIFT) needs at least 16 inputs per column.
  *
  * out    as in ggufx_quantize.
- * facts  {null} the result; facts->struct_size must be set.
+ * facts  the result; facts->struct_size must be set.
  *
  * Each call prepares the moments again, in time proportional to the cube of n_cols with
  * GGUFX_MOMENTS_DRIFT: pass all rows with the same inputs at once.
@@ -136,7 +136,8 @@ typedef struct ggufx_feedback_facts {
  *   inputs; damping or n_passes out of range.
  * - TYPE: a type without codes, such as F16, or TQ1_0.
  * - SHAPE: n_cols is not whole blocks, or differs from the moments.
- * - VALUE: infinity or NaN (index: the row; the message has row and column of the first one).
+ * - VALUE: infinity or NaN (index: the row; the message has row and column of the first one), or
+ *   inputs whose mean squares exceed f32.
  * - CANCELLED, MEMORY.
  *
  * Threads: any number at once; uses the runtime's executor. Allocates: per worker 388 bytes per

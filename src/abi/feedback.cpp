@@ -104,7 +104,7 @@ extern "C" ggufx_status ggufx_quantize_feedback(void *out, size_t n_bytes, const
                                                 ggufx_feedback_facts *facts, ggufx_error *error) {
     return guard(error, [&] {
         require(alive(rt, Tag::runtime), "rt is not a live runtime");
-        require(args, "args must be set");
+        require(args && facts, "args and facts must be set");
         const auto in = import_options(args, GGUFX_FEEDBACK_KEEP_TARGET | GGUFX_FEEDBACK_DAMPING,
                                        "ggufx_feedback_args");
         const quant::Moments &moments = moments_of(in.moments, "moments");
@@ -117,7 +117,7 @@ extern "C" ggufx_status ggufx_quantize_feedback(void *out, size_t n_bytes, const
         const Status status = quant::quantize_feedback(
             {static_cast<uint8_t *>(out), n_bytes, in.type}, rt->host, rt->engine->kernels(),
             {in.rows, in.n_rows, in.n_cols, nullptr}, metric, &result, progress, failure_of(error));
-        if (status != Status::ok || !facts) return status;
+        if (status != Status::ok) return status;
         ggufx_feedback_facts found = {};
         found.is_used = result.is_used;
         found.error_before = result.before;

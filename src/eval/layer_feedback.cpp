@@ -121,6 +121,7 @@ private:
         const WeightInfo &info = run_.source_.weights[weights];
         const auto k = static_cast<size_t>(info.w.n_cols);
         const bool separate = separate_first_ != kNoIndex;
+        tensor_ = info.tensor;
         const size_t n_sets = is_by_matrix(columns) ? info.n_parts : separate ? n_separate_ : 1;
         while (moments_.size() < n_sets)
             moments_.emplace_back(run_.file_->host(), k, has_drift(columns));
@@ -145,9 +146,13 @@ private:
     Status add_to(Moments &to, const ProductColumns &columns, Failure *failure) {
         quant::Moments &moments = kept_out_ ? to.kept_out : to.used;
         const bool drift = moments.drift() != nullptr;
-        return moments.add(
+        Failure why = {};
+        const Status status = moments.add(
             {columns.x, drift ? source_.x : nullptr, columns.stride, source_.stride, columns.n},
-            progress_, failure);
+            progress_, &why);
+        if (status == Status::ok) return status;
+        return set_failure(failure, status, at_of(why), "inputs of tensor \"%s\": %s",
+                           Quoted(run_.file_->tensor(tensor_).name).c_str(), why.message);
     }
 
     const LayerFeedback &run_;
@@ -156,6 +161,7 @@ private:
     ProductColumns source_ = {};
     bool kept_out_ = false;
     uint32_t separate_first_ = kNoIndex, n_separate_ = 0;
+    size_t tensor_ = 0;  // first tensor of the current product
     Vector<float> rows_; // columns of one matrix
 };
 

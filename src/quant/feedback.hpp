@@ -22,7 +22,7 @@ constexpr uint64_t kLeastInputs = 4, kManyInputs = 16;
 class FeedbackMetric {
 public:
     // kept_out may be null: moments of other inputs, which decide whether feedback is used. Throws
-    // Error (argument: options, fewer than kLeastInputs inputs per column; shape: kept_out;
+    // Error (argument: options, fewer than kLeastInputs inputs per column; shape: kept_out; value: inputs;
     // cancelled), std::bad_alloc. Reports (0, total).
     FeedbackMetric(const Ref<Host> &host, const Moments &moments, const Moments *kept_out,
                    const FeedbackOptions &options, const Progress &progress, uint64_t total);
@@ -45,6 +45,7 @@ public:
 
 private:
     void check(const Moments &moments, const Moments *kept_out) const;
+    bool has_finite_diagonal() const;
 
     const size_t n_columns_;
     FeedbackOptions options_;

@@ -3,6 +3,7 @@
 #include "quant/feedback.hpp"
 
 #include <inttypes.h>
+#include <math.h>
 
 namespace ggufx::quant {
 
@@ -67,6 +68,8 @@ FeedbackMetric::FeedbackMetric(const Ref<Host> &host, const Moments &moments,
     write_squares(squares_.data(), moments, added_);
     weights_.resize(n_columns_);
     (void)moments.mean_squares(weights_.data());
+    if (!has_finite_diagonal())
+        fail(Status::value, {}, "the mean squares of the inputs exceed the range of f32");
     if (kept_out && kept_out->n_inputs() > 0) {
         kept_squares_.resize(n);
         write_squares(kept_squares_.data(), *kept_out, 0.0);
@@ -86,6 +89,13 @@ FeedbackMetric::FeedbackMetric(const Ref<Host> &host, const Moments &moments,
     if (status == Status::value)
         fail(status, {}, "the squares of the inputs are not positive definite (use more damping)");
     if (status != Status::ok) fail(status, {}, "the host's executor failed");
+}
+
+// The diagonal has the largest element of a row or column.
+bool FeedbackMetric::has_finite_diagonal() const {
+    for (size_t i = 0; i < n_columns_; i++)
+        if (!(squares_[i * n_columns_ + i] < HUGE_VALF)) return false;
+    return true;
 }
 
 void FeedbackMetric::check(const Moments &moments, const Moments *kept_out) const {

@@ -134,7 +134,7 @@ int main() {
         const bool has_experts = tiny.name == "qwen3moe", has_states = tiny.name == "granitehybrid";
         if (has_experts || has_states) test_machines(tiny, path, all);
         if (has_experts || tiny.name == "gemma3") test_interrupted(tiny, path);
-        n += has_experts + has_states + (tiny.name == "gemma3");
+        n += size_t{has_experts} + size_t{has_states} + size_t{tiny.name == "gemma3"};
         temporary_clean();
     }
     CHECK(n == 4, "%zu of 4 models", n);

@@ -65,6 +65,7 @@ static void test_values_that_are_no_numbers_are_named(void **state) {
     (void)state;
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
     ggufx_moments *m = NULL;
+    ggufx_feedback_facts facts = {.struct_size = sizeof facts};
     float bad[2 * kColumns] = {0};
     uint8_t out[kMostBytes];
     ggufx_error e;
@@ -83,7 +84,8 @@ static void test_values_that_are_no_numbers_are_named(void **state) {
     memcpy(other, rows, sizeof(float) * kRows * kColumns);
     other[5 * kColumns + 3] = NAN;
     const ggufx_feedback_args args = feedback_args(GGUFX_TYPE_Q4_0, other, m);
-    assert_int_equal(ggufx_quantize_feedback(out, sizeof out, rt, &args, NULL, &e), GGUFX_E_VALUE);
+    assert_int_equal(ggufx_quantize_feedback(out, sizeof out, rt, &args, &facts, &e),
+                     GGUFX_E_VALUE);
     assert_int_equal(e.index, 5);
     free(other);
     ggufx_moments_destroy(m);
@@ -93,7 +95,8 @@ static void test_values_that_are_no_numbers_are_named(void **state) {
 static ggufx_status try_with(const ggufx_runtime *rt, const ggufx_feedback_args *args,
                              ggufx_error *e) {
     static uint8_t out[kMostBytes];
-    return ggufx_quantize_feedback(out, sizeof out, rt, args, NULL, e);
+    ggufx_feedback_facts facts = {.struct_size = sizeof facts};
+    return ggufx_quantize_feedback(out, sizeof out, rt, args, &facts, e);
 }
 
 static void test_quantization_refuses_wrong_arguments(void **state) {
@@ -102,6 +105,7 @@ static void test_quantization_refuses_wrong_arguments(void **state) {
     ggufx_moments *m = moments_of(rt, inputs, NULL, kInputs), *few = NULL, *narrow = NULL;
     ggufx_moments *zeros = NULL, *drift = moments_of(rt, inputs, inputs, kInputs);
     float *const nothing = calloc((size_t)4 * kColumns * kColumns, sizeof *nothing);
+    ggufx_feedback_facts facts = {.struct_size = sizeof facts};
     uint8_t out[64];
     ggufx_error e;
     OK(ggufx_moments_create(&few, rt, kColumns, 0, ok_error()));
@@ -115,7 +119,9 @@ static void test_quantization_refuses_wrong_arguments(void **state) {
     assert_int_equal(try_with(rt, NULL, &e), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_quantize_feedback(out, sizeof out, rt, &args, NULL, &e),
                      GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_quantize_feedback(NULL, 99999, rt, &args, NULL, &e), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_quantize_feedback(out, sizeof out, rt, &args, &facts, &e),
+                     GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_quantize_feedback(NULL, 99999, rt, &args, &facts, &e), GGUFX_E_ARGUMENT);
     args.moments = NULL;
     assert_int_equal(try_with(rt, &args, &e), GGUFX_E_ARGUMENT);
     args.moments = few;
@@ -163,11 +169,28 @@ static void test_quantization_refuses_wrong_arguments(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
+static void test_inputs_beyond_f32_are_refused(void **state) {
+    (void)state;
+    ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
+    float *const large = malloc((size_t)4 * kColumns * kColumns * sizeof *large);
+    ggufx_error e;
+    assert_non_null(large);
+    for (size_t i = 0; i < (size_t)4 * kColumns * kColumns; i++) large[i] = 1e30f * inputs[i];
+    ggufx_moments *m = moments_of(rt, large, NULL, 4 * kColumns);
+    const ggufx_feedback_args args = feedback_args(GGUFX_TYPE_Q4_0, rows, m);
+    assert_int_equal(try_with(rt, &args, &e), GGUFX_E_VALUE);
+    assert_non_null(strstr(e.message, "f32"));
+    ggufx_moments_destroy(m);
+    free(large);
+    ggufx_runtime_destroy(rt);
+}
+
 /* Rows of zeros, of one value, and of the largest values keep finite blocks. */
 static void test_extreme_rows(void **state) {
     (void)state;
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
     ggufx_moments *m = moments_of(rt, inputs, inputs, kInputs);
+    ggufx_feedback_facts facts = {.struct_size = sizeof facts};
     float *const extreme = calloc((size_t)kRows * kColumns, sizeof *extreme);
     static uint8_t out[kMostBytes];
     static float values[kRows * kColumns];
@@ -183,7 +206,7 @@ static void test_extreme_rows(void **state) {
                               GGUFX_TYPE_IQ1_M};
     for (size_t t = 0; t < 7; t++) {
         const ggufx_feedback_args args = feedback_args(types[t], extreme, m);
-        OK(ggufx_quantize_feedback(out, sizeof out, rt, &args, NULL, ok_error()));
+        OK(ggufx_quantize_feedback(out, sizeof out, rt, &args, &facts, ok_error()));
         ggufx_tensor *tensor = NULL;
         const matrix blocks = {types[t],           kRows, kColumns, bytes_of(types[t]) / kRows, 0,
                                bytes_of(types[t]), out};
@@ -260,6 +283,7 @@ int main(void) {
         cmocka_unit_test(test_moments_refuse_wrong_arguments),
         cmocka_unit_test(test_values_that_are_no_numbers_are_named),
         cmocka_unit_test(test_quantization_refuses_wrong_arguments),
+        cmocka_unit_test(test_inputs_beyond_f32_are_refused),
         cmocka_unit_test(test_extreme_rows),
         cmocka_unit_test(test_cancelled_calls),
         cmocka_unit_test(test_failed_allocations),

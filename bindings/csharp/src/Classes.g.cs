@@ -246,7 +246,7 @@ namespace Ggufx
         /// <para>Each call prepares the moments again, in time proportional to the cube of Cols with MomentsFlags.Drift: pass all
         /// rows with the same inputs at once.</para>
         /// </remarks>
-        public void QuantizeFeedback(Span<byte> to, FeedbackArgs args, FeedbackFacts facts = null)
+        public void QuantizeFeedback(Span<byte> to, FeedbackArgs args, ref FeedbackFacts facts)
         {
             NativeFeedbackArgs argsNative;
             NativeFeedbackFacts factsNative;

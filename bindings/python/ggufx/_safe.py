@@ -2685,8 +2685,7 @@ class Runtime(Object):
             check(lib.ggufx_eval_merge(byref(out), own, rows_, len(rows), n_chunks, n_context, flags, byref(e)), e)
             return EvalFacts._of(out)
 
-    def quantize_feedback(self, out: Buffer, args: FeedbackArgs, *,
-            facts: _raw.ggufx_feedback_facts | None = None) -> None:
+    def quantize_feedback(self, out: Buffer, args: FeedbackArgs, facts: _raw.ggufx_feedback_facts) -> None:
         """Quantizes rows for inputs with given moments, with the same bytes on every machine and thread
         count.
 

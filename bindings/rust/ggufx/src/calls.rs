@@ -273,7 +273,7 @@ impl Runtime {
         &self,
         out: &mut [u8],
         args: FeedbackArgs<'_>,
-        facts: Option<&mut sys::ggufx_feedback_facts>,
+        facts: &mut sys::ggufx_feedback_facts,
     ) -> Result<()> {
         let held = Keep::new();
         let args = args.raw(&held)?;
