@@ -32,7 +32,7 @@ ALWAYS = {"layer", "sequence", "k", "q", "first", "n_tokens"}
 # Hooks of one call: the type of the function, and the address of the struct.
 HOOKS = {"ggufx_attention_hook": ("AttentionHook", "self._attention({}, call_)")}
 # Structs that the modules by hand have in another form.
-INNER = {"ggufx_tensor_options", "ggufx_quantize_args", "ggufx_product", "ggufx_runtime_options", "ggufx_vulkan_options", "ggufx_detokenizer_state", "ggufx_candidate",
+INNER = {"ggufx_tensor_options", "ggufx_quantize_args", "ggufx_feedback_args", "ggufx_feedback_facts", "ggufx_product", "ggufx_runtime_options", "ggufx_vulkan_options", "ggufx_detokenizer_state", "ggufx_candidate",
          "ggufx_sampling_facts"}
 # Calls that an idiom replaces.
 LEFT_OUT = {"ggufx_file_tensor"}

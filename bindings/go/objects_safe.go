@@ -296,16 +296,22 @@ func (r *Runtime) EvalMerge(rows []EvalRow, nChunks uint64, nContext uint32, fla
 // pass all rows with the same inputs at once.
 //
 // Errors: StatusArgument, StatusMemory, StatusType, StatusCancelled, StatusValue, StatusShape.
-func (r *Runtime) QuantizeFeedback(out []byte, args *FeedbackArgs, facts *FeedbackFacts) error {
+func (r *Runtime) QuantizeFeedback(out []byte, args *FeedbackArgs) (FeedbackFacts, error) {
 	run := begin()
 	defer run.end()
 	cRt := r.enter(run, shared)
 	cArgs := one[C.ggufx_feedback_args](run, args)
-	cFacts := one[C.ggufx_feedback_facts](run, facts)
 	if run.err != nil {
-		return run.err
+		return FeedbackFacts{}, run.err
 	}
-	return run.done(C.ggufx_quantize_feedback(address(out), C.size_t(len(out)), cRt, cArgs, cFacts, run.e))
+	var outFacts C.ggufx_feedback_facts
+	outFacts.struct_size = C.uint32_t(unsafe.Sizeof(outFacts))
+	err := run.done(C.ggufx_quantize_feedback(address(out), C.size_t(len(out)), cRt, cArgs, &outFacts,
+		run.e))
+	if err != nil {
+		return FeedbackFacts{}, err
+	}
+	return feedbackFactsOf(&outFacts), nil
 }
 
 // KVEstimate returns the bytes that a cache allocates after nTokens tokens are reserved in every

@@ -850,9 +850,10 @@ func eventOf(from *C.ggufx_event) (to Event) {
 
 // MomentsFacts: result of Moments.Info.
 type MomentsFacts struct {
-	Flags       MomentsFlags
-	Columns     uint64
-	Inputs      uint64
+	Flags   MomentsFlags
+	Columns uint64
+	Inputs  uint64
+	// Memory of the sums
 	MemoryBytes uint64
 }
 
@@ -899,7 +900,8 @@ type FeedbackArgs struct {
 	// Values of a row; as in the moments
 	Cols int
 	// f32, dense
-	Rows    []float32
+	Rows []float32
+	// Moments of the inputs
 	Moments *Moments
 	// Moments of other inputs: feedback is used only if it lowers the error for them
 	KeptOut *Moments
@@ -940,14 +942,6 @@ type FeedbackFacts struct {
 	ErrorAfter float64
 	// Change of the error for the kept-out inputs; 0 without kept_out
 	KeptOutChange float64
-}
-
-func (o *FeedbackFacts) write(run *running, to *C.ggufx_feedback_facts) {
-	to.struct_size = C.uint32_t(unsafe.Sizeof(C.ggufx_feedback_facts{}))
-	to.is_used = C.int32_t(o.IsUsed)
-	to.error_before = C.double(o.ErrorBefore)
-	to.error_after = C.double(o.ErrorAfter)
-	to.kept_out_change = C.double(o.KeptOutChange)
 }
 
 func feedbackFactsOf(from *C.ggufx_feedback_facts) (to FeedbackFacts) {
@@ -2316,10 +2310,11 @@ type QuantizerTensorFacts struct {
 	RMSE float64
 	// Time in the last run
 	Seconds float64
-	// With feedback: mean squared errors of the outputs, relative to their mean square, of the
-	// search and of the written blocks; both 0 without.
+	// With feedback: mean squared error of the outputs, relative to their mean square, before the
+	// descent; 0 without.
 	ErrorBefore float64
-	ErrorAfter  float64
+	// The same of the written blocks
+	ErrorAfter float64
 }
 
 func quantizerTensorFactsOf(from *C.ggufx_quantizer_tensor_facts) (to QuantizerTensorFacts) {

@@ -43,7 +43,7 @@ typedef struct ggufx_moments_facts {
     ggufx_moments_flags flags;
     uint64_t n_columns;
     uint64_t n_inputs;
-    uint64_t memory_bytes;
+    uint64_t memory_bytes; /* memory of the sums */
 } ggufx_moments_facts;
 
 /* Describes moments. out->struct_size must be set.
@@ -93,9 +93,9 @@ typedef struct ggufx_feedback_args {
     ggufx_type type;
     uint32_t n_passes; /* passes over all blocks, at most 100; 0: 4 */
     size_t n_rows;
-    size_t n_cols;     /* values of a row; as in the moments */
-    const float *rows; /* {len: n_rows * n_cols} f32, dense */
-    const ggufx_moments *moments;
+    size_t n_cols;                /* values of a row; as in the moments */
+    const float *rows;            /* {len: n_rows * n_cols} f32, dense */
+    const ggufx_moments *moments; /* moments of the inputs */
     /* {null} moments of other inputs: feedback is used only if it lowers the error for them */
     const ggufx_moments *kept_out;
     /* Share of the mean square of the inputs that is added to each square, above 0, at most 100.
@@ -126,7 +126,7 @@ typedef struct ggufx_feedback_facts {
  * the definition. A change of the target (GGUFX_MOMENTS_DRIFT) needs at least 16 inputs per column.
  *
  * out    as in ggufx_quantize.
- * facts  the result; facts->struct_size must be set.
+ * out_facts  the result; out_facts->struct_size must be set.
  *
  * Each call prepares the moments again, in time proportional to the cube of n_cols with
  * GGUFX_MOMENTS_DRIFT: pass all rows with the same inputs at once.
@@ -145,7 +145,7 @@ typedef struct ggufx_feedback_facts {
  */
 GGUFX_API ggufx_status ggufx_quantize_feedback(void *out, size_t n_bytes, const ggufx_runtime *rt,
                                                const ggufx_feedback_args *args,
-                                               ggufx_feedback_facts *facts, ggufx_error *error);
+                                               ggufx_feedback_facts *out_facts, ggufx_error *error);
 
 #ifdef __cplusplus
 }

@@ -325,7 +325,7 @@ typedef struct ggufx_functions {
     void (*moments_destroy)(ggufx_moments *moments);
     ggufx_status (*moments_info)(ggufx_moments_facts *out, const ggufx_moments *moments, ggufx_error *error);
     ggufx_status (*moments_add)(ggufx_moments *moments, const ggufx_moments_inputs *inputs, ggufx_error *error);
-    ggufx_status (*quantize_feedback)(void *out, size_t n_bytes, const ggufx_runtime *rt, const ggufx_feedback_args *args, ggufx_feedback_facts *facts, ggufx_error *error);
+    ggufx_status (*quantize_feedback)(void *out, size_t n_bytes, const ggufx_runtime *rt, const ggufx_feedback_args *args, ggufx_feedback_facts *out_facts, ggufx_error *error);
     ggufx_status (*open)(ggufx_file **out, const ggufx_runtime *rt, const char *path, const ggufx_open_options *options, ggufx_error *error);
     ggufx_status (*open_fd)(ggufx_file **out, const ggufx_runtime *rt, int32_t fd, uint64_t offset, uint64_t length, const ggufx_open_options *options, ggufx_error *error);
     ggufx_status (*open_memory)(ggufx_file **out, const ggufx_runtime *rt, const void *data, size_t size, void (*destroy)(void *user), void *user, const ggufx_open_options *options, ggufx_error *error);

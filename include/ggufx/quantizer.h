@@ -165,10 +165,10 @@ typedef struct ggufx_quantizer_tensor_facts {
     uint64_t bytes_out; /* bytes in the output */
     double rmse;        /* error of a run with GGUFX_QUANTIZER_MEASURE; negative: not measured */
     double seconds;     /* time in the last run */
-    /* With feedback: mean squared errors of the outputs, relative to their mean square, of the
-     * search and of the written blocks; both 0 without. */
+    /* With feedback: mean squared error of the outputs, relative to their mean square, before the
+     * descent; 0 without. */
     double error_before;
-    double error_after;
+    double error_after; /* the same of the written blocks */
 } ggufx_quantizer_tensor_facts;
 
 /* Describes tensor `index`, in the order of the output. out->struct_size must be set.

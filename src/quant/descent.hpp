@@ -192,7 +192,7 @@ private:
     }
     // product = -squares * x, within values at .. at + n - 1.
     void multiply(const BlockMemory::Lanes &x, size_t at, size_t n) {
-        std::fill(*m_.product + at * kLanes, *m_.product + (at + n) * kLanes, 0.0f);
+        for (size_t i = at; i < at + n; i++) std::fill_n(m_.product[i], kLanes, 0.0f);
         update<float>({*m_.product, square(0) + at, x[at], kLanes, k_, 1, kLanes, n}, at, at + n, 0,
                       kLanes);
     }

@@ -236,7 +236,7 @@ namespace Ggufx
         /// <summary>Quantizes rows for inputs with given moments, with the same bytes on every machine and thread
         /// count.</summary>
         /// <param name="to">As in Runtime.Quantize.</param>
-        /// <param name="facts">The result;.</param>
+        /// <returns>The result;.</returns>
         /// <exception cref="GgufxException">Argument, Memory, Type, Cancelled, Value, Shape.</exception>
         /// <remarks>
         /// <para>Begins with the blocks of QuantizeMode.Refined, where the imatrix is the mean square of each column. Coordinate
@@ -246,18 +246,18 @@ namespace Ggufx
         /// <para>Each call prepares the moments again, in time proportional to the cube of Cols with MomentsFlags.Drift: pass all
         /// rows with the same inputs at once.</para>
         /// </remarks>
-        public void QuantizeFeedback(Span<byte> to, FeedbackArgs args, ref FeedbackFacts facts)
+        public FeedbackFacts QuantizeFeedback(Span<byte> to, FeedbackArgs args)
         {
             NativeFeedbackArgs argsNative;
-            NativeFeedbackFacts factsNative;
             NativeError e;
             using (var scope = Scope.New())
             {
-                facts.Fill(&factsNative);
+                var factsNative = default(NativeFeedbackFacts);
+                factsNative.struct_size = (uint)sizeof(NativeFeedbackFacts);
                 fixed (byte* pOut = &Native.First(to))
                     scope.End(NativeMethods.ggufx_quantize_feedback(pOut, Native.Size(to.Length), Handle,
                         FeedbackArgs.Of(args, &argsNative, scope), &factsNative, &e), &e);
-                facts = new FeedbackFacts(&factsNative);
+                return new FeedbackFacts(&factsNative);
             }
         }
 

@@ -187,7 +187,7 @@ namespace Ggufx
             inputs, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_quantize_feedback(void* out_, UIntPtr n_bytes,
-            RuntimeHandle rt, NativeFeedbackArgs* args, NativeFeedbackFacts* facts, NativeError*
+            RuntimeHandle rt, NativeFeedbackArgs* args, NativeFeedbackFacts* out_facts, NativeError*
             error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_open(out FileHandle out_, RuntimeHandle rt, byte* path,

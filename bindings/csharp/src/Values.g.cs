@@ -1076,7 +1076,7 @@ namespace Ggufx
         public ulong Columns { get; private set; }
         /// <summary>Inputs.</summary>
         public ulong Inputs { get; private set; }
-        /// <summary>Memory bytes.</summary>
+        /// <summary>Memory of the sums.</summary>
         public ulong MemoryBytes { get; private set; }
 
         internal unsafe MomentsFacts(NativeMomentsFacts* o)
@@ -1140,7 +1140,7 @@ namespace Ggufx
         public long Cols { get; set; }
         /// <summary>f32, dense.</summary>
         public float[] Rows { get; set; }
-        /// <summary>Moments.</summary>
+        /// <summary>Moments of the inputs.</summary>
         public Moments Moments { get; set; }
         /// <summary>Moments of other inputs: feedback is used only if it lowers the error for them.</summary>
         public Moments KeptOut { get; set; }
@@ -1181,13 +1181,13 @@ namespace Ggufx
     public sealed partial class FeedbackFacts
     {
         /// <summary>1: the blocks are those of the feedback; 0: it did not help, they are those without it.</summary>
-        public int IsUsed { get; set; }
+        public int IsUsed { get; private set; }
         /// <summary>Mean squared error of the outputs without feedback.</summary>
-        public double ErrorBefore { get; set; }
+        public double ErrorBefore { get; private set; }
         /// <summary>With feedback.</summary>
-        public double ErrorAfter { get; set; }
+        public double ErrorAfter { get; private set; }
         /// <summary>Change of the error for the kept-out inputs; 0 without KeptOut.</summary>
-        public double KeptOutChange { get; set; }
+        public double KeptOutChange { get; private set; }
 
         internal unsafe FeedbackFacts(NativeFeedbackFacts* o)
         {
@@ -1195,23 +1195,6 @@ namespace Ggufx
             ErrorBefore = o->error_before;
             ErrorAfter = o->error_after;
             KeptOutChange = o->kept_out_change;
-        }
-
-        internal unsafe void Fill(NativeFeedbackFacts* o)
-        {
-            *o = default(NativeFeedbackFacts);
-            o->struct_size = (uint)sizeof(NativeFeedbackFacts);
-            o->is_used = IsUsed;
-            o->error_before = ErrorBefore;
-            o->error_after = ErrorAfter;
-            o->kept_out_change = KeptOutChange;
-        }
-
-        internal static unsafe NativeFeedbackFacts* Of(FeedbackFacts from, NativeFeedbackFacts* o)
-        {
-            if (from == null) return null;
-            from.Fill(o);
-            return o;
         }
     }
 
@@ -2873,10 +2856,10 @@ namespace Ggufx
         public double Rmse { get; private set; }
         /// <summary>Time in the last run.</summary>
         public double Seconds { get; private set; }
-        /// <summary>With feedback: mean squared errors of the outputs, relative to their mean square, of the search and of the
-        /// written blocks; both 0 without.</summary>
+        /// <summary>With feedback: mean squared error of the outputs, relative to their mean square, before the descent; 0
+        /// without.</summary>
         public double ErrorBefore { get; private set; }
-        /// <summary>Error after.</summary>
+        /// <summary>The same of the written blocks.</summary>
         public double ErrorAfter { get; private set; }
 
         internal unsafe QuantizerTensorFacts(NativeQuantizerTensorFacts* o)

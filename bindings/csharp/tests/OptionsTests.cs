@@ -30,6 +30,7 @@ public static partial class Tests
         if (type == typeof(Session)) return SmallSession();
         if (type == typeof(Generator)) return new Generator(SmallSession());
         if (type == typeof(Tokenizer)) return new Tokenizer(Demo());
+        if (type == typeof(Moments)) return new Moments(Rt, 1);
         if (type == typeof(Sampler)) return new Sampler(Rt, 8, 0);
         if (type == typeof(Grammar)) return new Grammar(Rt, new Tokenizer(Demo()), new GrammarOptions { Text = "root ::= \"a\"" });
         if (type == typeof(Imatrix)) return Imatrix.OpenMemory(Rt, OldImatrix());
@@ -94,7 +95,7 @@ public static partial class Tests
             {
                 object options = Activator.CreateInstance(type);
                 property.SetValue(options, Sample(property.PropertyType));
-                foreach (string count in new[] { "Tokens", "Queries", "NRows", "Cols" }) // of the elements of arrays
+                foreach (string count in new[] { "Tokens", "Queries", "NRows", "Cols", "N", "Columns" }) // of the elements of arrays
                     if (property.PropertyType.IsArray && type.GetProperty(count)?.PropertyType == typeof(long)) type.GetProperty(count).SetValue(options, 1L);
                 if (property.Name == "Weights") type.GetProperty("Ranks").SetValue(options, 1u); // which tells their number
                 var changed = Filled(options).Where(f => f.Value != none[f.Key]).Select(f => Plain(f.Key));

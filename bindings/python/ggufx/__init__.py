@@ -15,7 +15,7 @@ from .ids import *  # noqa: F403
 from .lists import Listed
 from .matmul import matvec_many
 from .meta import Metas
-from .quant import dequantize, quantize
+from .quant import FeedbackFacts, dequantize, quantize, quantize_feedback
 from .runtime import Allocator, Executor, Runtime
 from ._shapes import AttentionHook
 from .session import AttentionView, Session
@@ -27,7 +27,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Allocator", "AttentionHook", "AttentionView", "Detokenizer", "Executor", "File",
     "LibraryError", "Listed", "Metas", "Progress", "Runtime", "Session", "Tensor",
-    "Tokenizer", "Writer", "dequantize", "library_path", "load", "matvec_many", "quantize",
+    "Tokenizer", "Writer", "FeedbackFacts", "dequantize", "library_path", "load", "matvec_many", "quantize", "quantize_feedback",
 ]
 __all__ += _safe.__all__
 __all__ += errors.__all__

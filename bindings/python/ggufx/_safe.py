@@ -63,8 +63,6 @@ __all__ = [
     "EvalRow",
     "Event",
     "EventToken",
-    "FeedbackArgs",
-    "FeedbackFacts",
     "FileFacts",
     "FileMemoryFacts",
     "FileTypeFacts",
@@ -612,68 +610,6 @@ class EvalRow:
 
 
 @dataclass
-class FeedbackArgs:
-    """Rows of f32 to quantize with feedback."""
-
-    moments: Moments
-    type: int = 0
-    n_passes: int = 0
-    """Passes over all blocks, at most 100; 0: 4."""
-    n_rows: int = 0
-    n_cols: int = 0
-    """Values of a row; as in the moments."""
-    rows: Buffer | None = None
-    """f32, dense."""
-    kept_out: Moments | None = None
-    """Moments of other inputs: feedback is used only if it lowers the error for them."""
-    damping: float = 0.0
-    """Share of the mean square of the inputs that is added to each square, above 0, at most 100.
-    Default: 0.1, or 0.3 if there are fewer than 16 inputs per column.
-    """
-    progress: Progress | None = None
-    """Counts rows, twice; None: none."""
-    flags: int = 0
-
-    def _fill(self, o: _raw.ggufx_feedback_args, keep: Following) -> None:
-        o.struct_size = sizeof(o)
-        o.moments = keep.object(self.moments, "ggufx_moments")
-        o.type = self.type
-        o.n_passes = self.n_passes
-        o.n_rows = self.n_rows
-        o.n_cols = self.n_cols
-        o.rows = keep.array(self.rows, F32, "rows", self.n_rows * self.n_cols)[0]
-        o.kept_out = keep.object(self.kept_out, "ggufx_moments")
-        o.damping = self.damping
-        o.progress = keep.follow(self.progress)
-        o.flags |= self.flags
-
-
-@dataclass(frozen=True)
-class FeedbackFacts:
-    """Result of a quantization with feedback. Errors are relative to the mean square of the outputs."""
-
-    is_used: int
-    """1: the blocks are those of the feedback; 0: it did not help, they are those without it."""
-    error_before: float
-    """Mean squared error of the outputs without feedback."""
-    error_after: float
-    """With feedback."""
-    kept_out_change: float
-    """Change of the error for the kept-out inputs; 0 without kept_out."""
-
-    @classmethod
-    def _of(cls, o: _raw.ggufx_feedback_facts) -> FeedbackFacts:
-        return cls(o.is_used, o.error_before, o.error_after, o.kept_out_change)
-
-    def _fill(self, o: _raw.ggufx_feedback_facts, keep: Keep) -> None:
-        o.struct_size = sizeof(o)
-        o.is_used = self.is_used
-        o.error_before = self.error_before
-        o.error_after = self.error_after
-        o.kept_out_change = self.kept_out_change
-
-
-@dataclass
 class KvOptions:
     """Options of Runtime.kv_estimate."""
 
@@ -1081,6 +1017,7 @@ class MomentsFacts:
     n_columns: int
     n_inputs: int
     memory_bytes: int
+    """Memory of the sums."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_moments_facts) -> MomentsFacts:
@@ -2201,10 +2138,11 @@ class QuantizerTensorFacts:
     seconds: float
     """Time in the last run."""
     error_before: float
-    """With feedback: mean squared errors of the outputs, relative to their mean square, of the
-    search and of the written blocks; both 0 without.
+    """With feedback: mean squared error of the outputs, relative to their mean square, before the
+    descent; 0 without.
     """
     error_after: float
+    """The same of the written blocks."""
 
     @classmethod
     def _of(cls, o: _raw.ggufx_quantizer_tensor_facts) -> QuantizerTensorFacts:
@@ -2684,27 +2622,6 @@ class Runtime(Object):
             out = _raw.ggufx_eval_facts(struct_size=sizeof(_raw.ggufx_eval_facts))
             check(lib.ggufx_eval_merge(byref(out), own, rows_, len(rows), n_chunks, n_context, flags, byref(e)), e)
             return EvalFacts._of(out)
-
-    def quantize_feedback(self, out: Buffer, args: FeedbackArgs, facts: _raw.ggufx_feedback_facts) -> None:
-        """Quantizes rows for inputs with given moments, with the same bytes on every machine and thread
-        count.
-
-        Begins with the blocks of QuantizeMode.REFINED, where the imatrix is the mean square of each
-        column. Coordinate descent then lowers the squared error of the outputs, averaged over the
-        inputs: it changes codes, scales and minimums one at a time. docs/reproducibility/feedback.md is
-        the definition. A change of the target (MomentsFlags.DRIFT) needs at least 16 inputs per column.
-
-        out    as in Runtime.quantize.
-        facts  the result;
-
-        Each call prepares the moments again, in time proportional to the cube of n_cols with
-        MomentsFlags.DRIFT: pass all rows with the same inputs at once.
-        """
-        e = _raw.ggufx_error()
-        with Following() as call_:
-            out_ = writes(out, U8, "out")
-            args_ = call_.struct(_raw.ggufx_feedback_args, args)
-            call_.end(lib.ggufx_quantize_feedback(address(out_), out_.size, self._handle, args_, byref(facts), byref(e)), e)
 
     def kv_estimate(self, n_tokens: int, *, n_layers: int = 0, n_kv_heads: int = 0, n_q_heads: int = 0,
             head_dim_k: int = 0, head_dim_v: int = 0, type_k: int | None = None, type_v: int | None = None,

@@ -5,15 +5,16 @@ SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 from ctypes import byref, sizeof
+from typing import NamedTuple
 
 from . import _raw
 from ._buffers import F32, U8, Array, Buffer, Floats, address, raw_bytes, reads, room_for
 from ._callbacks import Following, Progress
 from ._error import argument
 from ._library import lib
-from ._safe import type_row_bytes, type_info
+from ._safe import Moments, type_row_bytes, type_info
 from .errors import check
-from .ids import QuantizeMode
+from .ids import FeedbackFlags, QuantizeMode
 from .matmul import Products
 from .runtime import Runtime
 
@@ -76,3 +77,33 @@ def quantize(rt: Runtime, type: int, rows: Buffer, out: Buffer | None = None, *,
         o.progress = call.follow(progress)
         call.end(lib.ggufx_quantize(address(to), to.nbytes, rt._handle, byref(o), byref(e)), e)
     return to
+
+
+class FeedbackFacts(NamedTuple):
+    """Result of quantize_feedback. Errors are relative to the mean square of the outputs."""
+
+    is_used: bool
+    error_before: float
+    error_after: float
+    kept_out_change: float
+
+
+def quantize_feedback(rt: Runtime, type: int, rows: Buffer, moments: Moments, *, kept_out: Moments | None = None,
+                      damping: float | None = None, n_passes: int = 0, flags: int = 0,
+                      progress: Progress | None = None) -> tuple[Array, FeedbackFacts]:
+    """Rows of f32, [n][columns], as blocks for inputs with these moments: bytes, [n][row_bytes]."""
+    of = reads(rows, F32, "rows")
+    if of.ndim != 2:
+        raise argument(f"rows has the shape {of.shape}, not (rows, columns)")
+    to = room_for(None, (len(of), type_row_bytes(type, of.shape[1])), U8)
+    o = _raw.ggufx_feedback_args(
+        struct_size=sizeof(_raw.ggufx_feedback_args), type=type, rows=address(of), n_rows=len(of), n_cols=of.shape[1],
+        flags=flags | (0 if damping is None else FeedbackFlags.DAMPING), n_passes=n_passes, damping=damping or 0.0)
+    facts = _raw.ggufx_feedback_facts(struct_size=sizeof(_raw.ggufx_feedback_facts))
+    e = _raw.ggufx_error()
+    with Following() as call:
+        o.moments = call.object(moments, "ggufx_moments")
+        o.kept_out = call.object(kept_out, "ggufx_moments")
+        o.progress = call.follow(progress)
+        call.end(lib.ggufx_quantize_feedback(address(to), to.nbytes, rt._handle, byref(o), byref(facts), byref(e)), e)
+    return to, FeedbackFacts(bool(facts.is_used), facts.error_before, facts.error_after, facts.kept_out_change)

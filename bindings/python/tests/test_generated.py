@@ -66,8 +66,6 @@ class Generated(Case):
             values["n_queries"] = 2
         if kind is _safe.MomentsInputs:
             values["n"] = 2
-        if kind is _safe.FeedbackArgs:
-            values["n_rows"] = 2
         if kind is _safe.EstimateOptions:
             values["n_ranks"] = 2
         return kind(**values)

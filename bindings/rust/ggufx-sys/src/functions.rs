@@ -127,8 +127,8 @@ functions! {
     fn ggufx_moments_add(moments: *mut ggufx_moments, inputs: *const ggufx_moments_inputs, error:
         *mut ggufx_error) -> ggufx_status;
     fn ggufx_quantize_feedback(out: *mut c_void, n_bytes: usize, rt: *const ggufx_runtime, args:
-        *const ggufx_feedback_args, facts: *mut ggufx_feedback_facts, error: *mut ggufx_error) ->
-        ggufx_status;
+        *const ggufx_feedback_args, out_facts: *mut ggufx_feedback_facts, error: *mut ggufx_error)
+        -> ggufx_status;
     fn ggufx_open(out: *mut *mut ggufx_file, rt: *const ggufx_runtime, path: *const c_char, options:
         *const ggufx_open_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_open_fd(out: *mut *mut ggufx_file, rt: *const ggufx_runtime, fd: i32, offset: u64,

@@ -263,7 +263,7 @@ impl Runtime {
     /// ([`MomentsFlags::DRIFT`]) needs at least 16 inputs per column.
     ///
     /// - `out`: as in [`Runtime::quantize`].
-    /// - `facts`: the result;
+    /// - `out_facts`: the result;
     ///
     /// Each call prepares the moments again, in time proportional to the cube of `n_cols` with
     /// [`MomentsFlags::DRIFT`]: pass all rows with the same inputs at once.
@@ -273,20 +273,21 @@ impl Runtime {
         &self,
         out: &mut [u8],
         args: FeedbackArgs<'_>,
-        facts: &mut sys::ggufx_feedback_facts,
-    ) -> Result<()> {
+    ) -> Result<FeedbackFacts> {
         let held = Keep::new();
         let args = args.raw(&held)?;
+        let mut out_facts = sized!(ggufx_feedback_facts);
         watched(|e| unsafe {
             sys::ggufx_quantize_feedback(
                 out.as_mut_ptr().cast(),
                 out.len(),
                 self.as_raw(),
                 &args,
-                facts,
+                &mut out_facts,
                 e,
             )
-        })
+        })?;
+        Ok(unsafe { FeedbackFacts::of(&out_facts) })
     }
 
     /// Returns the bytes that a cache allocates after `n_tokens` tokens are reserved in every

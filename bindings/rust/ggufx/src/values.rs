@@ -601,7 +601,7 @@ pub struct FeedbackArgs<'a> {
     pub n_cols: usize,
     /// f32, dense
     pub rows: &'a [f32],
-    /// Moments.
+    /// Moments of the inputs
     pub moments: &'a Moments,
     /// Moments of other inputs: feedback is used only if it lowers the error for them
     pub kept_out: Option<&'a Moments>,
@@ -635,7 +635,7 @@ impl FeedbackArgs<'_> {
 }
 
 /// Result of a quantization with feedback. Errors are relative to the mean square of the outputs.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FeedbackFacts {
     /// 1: the blocks are those of the feedback; 0: it did not help, they are those without it
     pub is_used: i32,
@@ -648,13 +648,13 @@ pub struct FeedbackFacts {
 }
 
 impl FeedbackFacts {
-    pub(crate) fn raw(&self) -> sys::ggufx_feedback_facts {
-        let mut o = sized!(ggufx_feedback_facts);
-        o.is_used = self.is_used;
-        o.error_before = self.error_before;
-        o.error_after = self.error_after;
-        o.kept_out_change = self.kept_out_change;
-        o
+    pub(crate) unsafe fn of(o: &sys::ggufx_feedback_facts) -> Self {
+        FeedbackFacts {
+            is_used: o.is_used,
+            error_before: o.error_before,
+            error_after: o.error_after,
+            kept_out_change: o.kept_out_change,
+        }
     }
 }
 
@@ -1257,7 +1257,7 @@ pub struct MomentsFacts {
     pub n_columns: u64,
     /// Number of inputs.
     pub n_inputs: u64,
-    /// Memory bytes.
+    /// Memory of the sums
     pub memory_bytes: u64,
 }
 
@@ -2692,10 +2692,10 @@ pub struct QuantizerTensorFacts<'a> {
     pub rmse: f64,
     /// Time in the last run
     pub seconds: f64,
-    /// With feedback: mean squared errors of the outputs, relative to their mean square, of the
-    /// search and of the written blocks; both 0 without.
+    /// With feedback: mean squared error of the outputs, relative to their mean square, before the
+    /// descent; 0 without.
     pub error_before: f64,
-    /// Error after.
+    /// The same of the written blocks
     pub error_after: f64,
 }
 
