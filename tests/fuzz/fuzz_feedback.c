@@ -9,7 +9,6 @@
 #include "every_isa.h"
 
 #include <ggufx/ggufx.h>
-#include <math.h>
 
 const char *const chat_seeds[] = {
     "\x02\x01\x20\x01\x40\x40zzzzzzzzqqqqqqqq1234567890abcdefghijklmnopqrstuvwxyz",
