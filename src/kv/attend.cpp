@@ -24,7 +24,7 @@ uint64_t lines(uint64_t bytes) {
 }
 
 struct QueryBytes {
-    uint64_t x, codes, scales, turned;
+    uint64_t x, codes, scales, rotation;
 
     static uint64_t padded(uint64_t head_dim) {
         return (head_dim + kernels::kKvStrip - 1) / kernels::kKvStrip * kernels::kKvStrip;
@@ -35,9 +35,10 @@ struct QueryBytes {
         x = lines(head_dim * kRows * sizeof(float));
         codes = head_dim <= kMaxCodes ? strips * kernels::kKvStrip * 2 * kRows : 0;
         scales = lines(strips * kRows * sizeof(float));
-        turned = config.before_rope ? turned_floats(config.head_dim_k) * kRows * sizeof(float) : 0;
+        rotation =
+            config.before_rope ? rotation_floats(config.head_dim_k) * kRows * sizeof(float) : 0;
     }
-    uint64_t all() const { return x + codes + 3 * scales + turned; }
+    uint64_t all() const { return x + codes + 3 * scales + rotation; }
 };
 
 uint64_t row_floats(const Config &config) {
@@ -64,7 +65,7 @@ public:
         q.d_q = take<float>(bytes.scales);
         q.s_q = take<float>(bytes.scales);
         q.q_sum = take<int32_t>(bytes.scales);
-        q.turned = bytes.turned ? take<float>(bytes.turned) : nullptr;
+        q.rotation = bytes.rotation ? take<float>(bytes.rotation) : nullptr;
     }
     void sums(RowSums &sums, size_t bytes) {
         sums.o[kOwnBasis] = take<float>(bytes);

@@ -33,7 +33,7 @@ struct PackedQuery {
     kernels::KvQuery plain,
         coded;         // plain: for float pages; coded: for the integer kind of the layer
     float bias[kRows]; // q.mu_k * scale of centered keys; `coded` points to it
-    float *turned;     // [kRows][turned_floats(head_dim_k)] of turned_query(); null: none
+    float *rotation;   // [kRows][rotation_floats(head_dim_k)] of rotation_query(); null: none
     float *x;          // memory of plain and coded
     int8_t *codes;
     float *d_q, *s_q;

@@ -119,7 +119,7 @@ public:
         __builtin_prefetch(page->block->positions + page->first + page->n - 1);
         const BlockShape &shape = layer_.shape[kEncoded];
         if (!layer_.before_rope) return; // the form is not read: the block is not here yet
-        for (size_t at = shape.turned; at < shape.bytes - sizeof(Block); at += 64)
+        for (size_t at = shape.rotation; at < shape.bytes - sizeof(Block); at += 64)
             __builtin_prefetch(page->block->data() + at);
     }
 

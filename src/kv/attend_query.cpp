@@ -71,8 +71,8 @@ void pack_nothing(const AttendCall &call, PackedQuery &out, uint32_t row, uint32
     for (uint32_t c = 0; c < padded; c++) x[c] = 0.0f;
     put_floats(out, row, width, x, n);
     out.bias[row] = 0.0f;
-    for (size_t c = 0; out.turned && c < turned_floats(n); c++)
-        out.turned[row * turned_floats(n) + c] = 0.0f;
+    for (size_t c = 0; out.rotation && c < rotation_floats(n); c++)
+        out.rotation[row * rotation_floats(n) + c] = 0.0f;
     if (!type.is_float())
         call.kernels->pack({type.kind, row, width, out.codes, out.d_q, out.s_q, out.q_sum}, x,
                            padded);
@@ -95,7 +95,7 @@ bool pack_row(const AttendCall &call, const Group &group, uint32_t row, PackedQu
     const HeadCalibration calibration = calibration_head(
         call.state->config, layer, calibration_of(layer, *group.track), group.kv_head);
     if (calibration.mu_k && layer.before_rope)
-        turned_query(*call.state, x, calibration.mu_k, out.turned + row * turned_floats(n));
+        rotation_query(*call.state, x, calibration.mu_k, out.rotation + row * rotation_floats(n));
     else if (calibration.mu_k)
         // in two chains over even and odd coordinates, as scores of float keys
         out.bias[row] = call.kernels->dot(x, calibration.mu_k, n) * call.options.scale;
@@ -147,8 +147,8 @@ KvQuery coded_query(const AttendCall &call, const Group &group, const PackedQuer
                     const Block &block, float (&bias)[kRows]) {
     KvQuery coded = query.coded;
     if (!call.layer->before_rope) return coded;
-    const auto n = static_cast<uint32_t>(turned_floats(call.state->config.head_dim_k));
-    call.kernels->dots(bias, query.turned, turned_of(*call.layer, block), n, group.width);
+    const auto n = static_cast<uint32_t>(rotation_floats(call.state->config.head_dim_k));
+    call.kernels->dots(bias, query.rotation, rotation_of(*call.layer, block), n, group.width);
     for (uint32_t r = 0; r < group.width; r++) bias[r] = bias[r] * call.options.scale;
     coded.bias = bias;
     return coded;

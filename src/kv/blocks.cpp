@@ -26,7 +26,7 @@ size_t page_bytes(const TypeOps &type, Side side, uint32_t n) {
 } // namespace
 
 // Also bounds the floats of one token (K, V and query), so that counts of floats fit size_t.
-BlockShape block_shape(const Config &c, const TypeOps &k, const TypeOps &v, bool turned) {
+BlockShape block_shape(const Config &c, const TypeOps &k, const TypeOps &v, bool rotation) {
     BlockShape shape;
     shape.k = &k;
     shape.v = &v;
@@ -51,9 +51,9 @@ BlockShape block_shape(const Config &c, const TypeOps &k, const TypeOps &v, bool
     shape.v_offset = static_cast<size_t>(k_bytes); // a multiple of 64, as is v_head
     shape.errors = static_cast<size_t>(k_bytes + v_bytes);
     size_t end = shape.errors + static_cast<size_t>(errors);
-    if (turned) {
-        shape.turned = (end + kPageAlign - 1) / kPageAlign * kPageAlign;
-        end = shape.turned + turned_floats(c.head_dim_k) * sizeof(float);
+    if (rotation) {
+        shape.rotation = (end + kPageAlign - 1) / kPageAlign * kPageAlign;
+        end = shape.rotation + rotation_floats(c.head_dim_k) * sizeof(float);
     }
     end += sizeof(Block);
     shape.bytes = (end + kPageAlign - 1) / kPageAlign * kPageAlign;

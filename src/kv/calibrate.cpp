@@ -134,7 +134,7 @@ void calibrate_before_rope(const Cache::State &state, const Layer &layer, float 
               n, n_tokens);
     average_rotations(state, mu);
     float mean[kMaxCodes];
-    turned_mean(state, layer, block, mu, mean);
+    rotated_mean(state, layer, block, mu, mean);
     set_equalizers(eq,
                    sum_channels(Side::k, head, n, values, scratch,
                                 [&](float *x, uint32_t) {

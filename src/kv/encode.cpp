@@ -55,7 +55,7 @@ void fill_codes(const Codes16 &from, Block &to, uint32_t begin, uint32_t end,
     const float *mu = side == Side::k ? c.mu_k : c.mu_v;
     float mean[kMaxCodes];
     if (mu && side == Side::k && e.layer->before_rope) {
-        turned_mean(*e.state, *e.layer, to, mu, mean);
+        rotated_mean(*e.state, *e.layer, to, mu, mean);
         mu = mean;
     }
     uint8_t *page = page_of(to, shape, side, from.head);

@@ -149,7 +149,7 @@ void read_part(const Cache::State &state, const StoredVector &from, uint32_t fir
     HeadCalibration c = from.calibration;
     float mean[kMaxCodes];
     if (k && c.mu_k && from.layer.before_rope) {
-        turned_mean(state, from.layer, from.block, c.mu_k, mean);
+        rotated_mean(state, from.layer, from.block, c.mu_k, mean);
         c.mu_k = mean;
     }
     undo_calibration(c, side, x, all);

@@ -31,8 +31,8 @@ struct Pairs {
 
 } // namespace
 
-const float *turned_of(const Layer &layer, const Block &block) {
-    return reinterpret_cast<const float *>(block.data() + layer.shape[kEncoded].turned);
+const float *rotation_of(const Layer &layer, const Block &block) {
+    return reinterpret_cast<const float *>(block.data() + layer.shape[kEncoded].rotation);
 }
 
 void average_rotations(const Cache::State &state, float *mu) {
@@ -56,7 +56,7 @@ void set_origin(const Cache::State &state, const Layer &layer, Block &block, int
     if (!layer.before_rope || block.form != kEncoded) return;
     const CanonicalFp fp;
     const Pairs pairs(state);
-    auto *out = reinterpret_cast<float *>(block.data() + layer.shape[kEncoded].turned);
+    auto *out = reinterpret_cast<float *>(block.data() + layer.shape[kEncoded].rotation);
     const double scaled = static_cast<double>(origin) * state.turn.scale;
     for (size_t i = 0; i < pairs.n; i++) {
         const SinCos to = sin_cos_f64(scaled * state.turn.each[i]);
@@ -65,13 +65,13 @@ void set_origin(const Cache::State &state, const Layer &layer, Block &block, int
     }
     const uint32_t n = state.config.head_dim_k;
     pairs.each_fixed(n, [&](size_t, size_t index) { out[index] = 1.0f; });
-    for (size_t i = n; i < turned_floats(n); i++) out[i] = 0.0f;
+    for (size_t i = n; i < rotation_floats(n); i++) out[i] = 0.0f;
 }
 
-void turned_mean(const Cache::State &state, const Layer &layer, const Block &block, const float *mu,
-                 float *out) {
+void rotated_mean(const Cache::State &state, const Layer &layer, const Block &block,
+                  const float *mu, float *out) {
     const Pairs pairs(state);
-    const float *cos = turned_of(layer, block), *sin = cos + pairs.n;
+    const float *cos = rotation_of(layer, block), *sin = cos + pairs.n;
     for (size_t i = 0; i < pairs.n; i++) {
         const float a = mu[pairs.a(i)], b = mu[pairs.b(i)];
         out[pairs.a(i)] = a * cos[i] - b * sin[i];
@@ -80,7 +80,7 @@ void turned_mean(const Cache::State &state, const Layer &layer, const Block &blo
     pairs.each_fixed(state.config.head_dim_k, [&](size_t c, size_t) { out[c] = mu[c]; });
 }
 
-void turned_query(const Cache::State &state, const float *q, const float *mu, float *out) {
+void rotation_query(const Cache::State &state, const float *q, const float *mu, float *out) {
     const Pairs pairs(state);
     for (size_t i = 0; i < pairs.n; i++) {
         const size_t a = pairs.a(i), b = pairs.b(i);
@@ -89,7 +89,7 @@ void turned_query(const Cache::State &state, const float *q, const float *mu, fl
     }
     const uint32_t n = state.config.head_dim_k;
     pairs.each_fixed(n, [&](size_t c, size_t index) { out[index] = q[c] * mu[c]; });
-    for (size_t i = n; i < turned_floats(n); i++) out[i] = 0.0f;
+    for (size_t i = n; i < rotation_floats(n); i++) out[i] = 0.0f;
 }
 
 } // namespace ggufx::kv

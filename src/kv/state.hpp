@@ -46,7 +46,7 @@ struct BlockShape {
     const TypeOps *k = nullptr, *v = nullptr;
     size_t k_head = 0, v_head = 0;   // bytes of one head's page
     size_t v_offset = 0, errors = 0; // offsets from data()
-    size_t turned = 0;               // offset of the floats of set_origin(); 0: none
+    size_t rotation = 0;             // offset of the floats of set_origin(); 0: none
     size_t bytes = 0;                // a whole block
 
     size_t page_offset(Side side, uint32_t head) const {
@@ -218,8 +218,8 @@ Status refuse_pages(const Cache::State &state, uint32_t layer, uint64_t n, Failu
 
 // ---- blocks (blocks.cpp) ------------------------------------------------------------------------
 
-// turned: whether blocks hold the floats of set_origin(). Throws Error.
-BlockShape block_shape(const Config &config, const TypeOps &k, const TypeOps &v, bool turned);
+// rotation: whether blocks hold the floats of set_origin(). Throws Error.
+BlockShape block_shape(const Config &config, const TypeOps &k, const TypeOps &v, bool rotation);
 Block *take_block(const Host &host, Layer &layer, Form form); // zeroed; null: no memory
 void free_block(const Host &host, Layer &layer, Block *block);
 // Removes one owner. A block without owners becomes a spare block of `spares`, or is freed if that
@@ -383,7 +383,7 @@ void rotate_position(const Cache::State &state, float *x, int32_t delta);
 // ---- means of keys before RoPE (rope_means.cpp) -------------------------------------------------
 
 // Returns the floats of a head in whole lanes: length of the arrays below.
-constexpr size_t turned_floats(uint32_t head_dim) {
+constexpr size_t rotation_floats(uint32_t head_dim) {
     return (size_t{head_dim} + 15) / 16 * 16;
 }
 // Replaces the mean of a head before RoPE by the average of its rotations by 0 .. 63 positions.
@@ -392,10 +392,10 @@ void average_rotations(const Cache::State &state, float *mu);
 // for.
 void set_origin(const Cache::State &state, const Layer &layer, Block &block, int32_t origin);
 // Writes the mean of a head rotated for a block, which its stored keys lack.
-void turned_mean(const Cache::State &state, const Layer &layer, const Block &block, const float *mu,
-                 float *out);
-// Writes the factors whose dot product with the rotation of a block is query . turned_mean().
-void turned_query(const Cache::State &state, const float *q, const float *mu, float *out);
-const float *turned_of(const Layer &layer, const Block &block);
+void rotated_mean(const Cache::State &state, const Layer &layer, const Block &block,
+                  const float *mu, float *out);
+// Writes the factors whose dot product with the rotation of a block is query . rotated_mean().
+void rotation_query(const Cache::State &state, const float *q, const float *mu, float *out);
+const float *rotation_of(const Layer &layer, const Block &block);
 
 } // namespace ggufx::kv
