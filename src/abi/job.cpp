@@ -98,8 +98,9 @@ void set_feedback(ggufx_quantizer &to, const ggufx_quantizer_feedback &options) 
              "feedback: n_context is %" PRIu32 ", it must be at least 4", n_context);
     require(in.tokens || in.n_tokens == 0, "feedback: tokens must be set");
     require(in.bos >= -1, "feedback: bos must be an id or -1");
-    require(in.damping >= 0 && in.damping <= 100, "feedback: damping must be from 0 to 100");
-    require(in.n_passes <= 100, "feedback: n_passes must be at most 100");
+    require(in.damping >= 0 && in.damping <= quant::kMostFeedbackDamping,
+            "feedback: damping must be from 0 to 100");
+    require(in.n_passes <= quant::kMostFeedbackPasses, "feedback: n_passes must be at most 100");
     const size_t n_chunks = in.n_tokens / n_context;
     if (n_chunks == 0)
         fail(Status::argument, {.value = in.n_tokens, .limit = n_context},

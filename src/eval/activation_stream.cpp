@@ -102,17 +102,6 @@ size_t ActivationStream::live_floats(uint32_t group) const {
     return n;
 }
 
-uint64_t ActivationStream::bytes(const Graph &graph, size_t n_chunks, uint32_t n_context) {
-    uint64_t most = 0;
-    for (uint32_t group = 0; group < graph.groups.size(); group++) {
-        uint64_t n = 0;
-        for (const BufferInfo &b : graph.buffers)
-            if (!b.outside && b.first < group && b.last >= group) n += b.width;
-        most = n > most ? n : most;
-    }
-    return most * sizeof(float) * n_context * n_chunks + scratch_bytes(graph, n_context);
-}
-
 void ActivationStream::restore(size_t chunk) {
     const Kept &kept = kept_[chunk];
     size_t at = 0;

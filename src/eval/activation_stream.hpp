@@ -26,9 +26,6 @@ public:
     // Returns row 0 of the view; context().stride(view) floats per row.
     const Context &context() const { return context_; }
 
-    // Returns the bytes for n_chunks chunks, besides the caches.
-    static uint64_t bytes(const Graph &graph, size_t n_chunks, uint32_t n_context);
-
 private:
     // Recurrent states of one input; null without recurrent layers.
     struct DestroyStates {

@@ -208,8 +208,7 @@ LayerFeedback::LayerFeedback(const Ref<gguf::File> &file, const job::Plan &plan,
     blocks_.resize(file->n_tensors());
     for (size_t i = 0; i < plan.tensors().size(); i++) {
         const job::PlannedTensor &t = plan.tensors()[i];
-        for (size_t k = 0; k < file->n_tensors(); k++)
-            if (!t.copies() && file->tensor(k).name == t.source.name) planned_[k] = i;
+        if (!t.copies()) planned_[file->find_tensor(t.source.name)] = i;
     }
     for (uint32_t g = 0; g < source_.end_group(PartKind::body); g++)
         for_weights(source_.ops[source_.groups[g].first], [&](const uint32_t *weights, uint32_t n) {
@@ -256,12 +255,18 @@ void LayerFeedback::quantize_group(uint32_t group, job::BlockStore &store) {
     Collector collector(*this, moments, progress);
     const auto *experts = std::get_if<op::ExpertProduct>(&op);
     if (experts && experts->separate) collector.set_separate(experts->weights, experts->separate);
+    bool is_written = true; // by an interrupted run
+    for_weights(op, [&](const uint32_t *weights, uint32_t n) {
+        for (uint32_t i = 0; i < n; i++)
+            if (has_work(weights + i, 1)) is_written &= store.has(planned(weights[i]));
+    });
     for (size_t chunk = 0; chunk < options_.n_chunks; chunk++)
         poll.run([&] {
             ColumnsWatcher source;
             x_.advance(chunk, group, progress);
-            x_.show(group, source, progress);
             y_.advance(chunk, group, progress);
+            if (is_written) return;
+            x_.show(group, source, progress);
             collector.set_source(source.seen, is_kept_out(chunk));
             y_.show(group, collector, progress);
         });

@@ -93,8 +93,8 @@ private:
             *m_.gradient, square(0) + at, m_.delta[at], kLanes, k_, 1, kLanes, n};
         update(u, 0, at, 0, kLanes);
         update(u, at + n, all, 0, kLanes);
-        for (size_t i = at; i < at + n;
-             i += Numbers::kStep) { // elements that the loop above skipped
+        // elements that the loop above skipped
+        for (size_t i = at; i < at + n; i += Numbers::kStep) {
             const size_t end = i + Numbers::kStep;
             update<float>(
                 {*m_.gradient, square(0) + i, m_.delta[i], kLanes, k_, 1, kLanes, at + n - i}, i,

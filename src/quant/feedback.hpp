@@ -16,6 +16,9 @@ struct FeedbackOptions {
 
 // Fewest inputs per column, and fewest for a corrected target and the smaller damping.
 constexpr uint64_t kLeastInputs = 4, kManyInputs = 16;
+// Limits of options.
+constexpr double kMostFeedbackDamping = 100;
+constexpr uint32_t kMostFeedbackPasses = 100;
 
 // Means of the moments of an input that quantize_feedback() needs, for all matrices with this
 // input.
@@ -26,7 +29,6 @@ public:
     // cancelled), std::bad_alloc. Reports (0, total).
     FeedbackMetric(const Ref<Host> &host, const Moments &moments, const Moments *kept_out,
                    const FeedbackOptions &options, const Progress &progress, uint64_t total);
-    static uint64_t bytes(size_t n_columns, bool with_drift, bool with_kept_out);
 
     size_t n_columns() const { return n_columns_; }
     const FeedbackOptions &options() const { return options_; } // damping is set

@@ -9,8 +9,7 @@ namespace ggufx::quant {
 
 namespace {
 
-constexpr double kDamping = 0.1, kDampingFewInputs = 0.3, kMostDamping = 100;
-constexpr uint32_t kMostPasses = 100;
+constexpr double kDamping = 0.1, kDampingFewInputs = 0.3;
 
 // Element (i, k) of the symmetric sums.
 double square(const Moments &moments, size_t i, size_t k) {
@@ -99,11 +98,13 @@ bool FeedbackMetric::has_finite_diagonal() const {
 }
 
 void FeedbackMetric::check(const Moments &moments, const Moments *kept_out) const {
-    if (!(options_.damping >= 0 && options_.damping <= kMostDamping))
-        fail(Status::argument, {}, "damping must be from 0 to %d", static_cast<int>(kMostDamping));
-    if (options_.n_passes == 0 || options_.n_passes > kMostPasses)
-        fail(Status::argument, {.value = options_.n_passes, .limit = kMostPasses},
-             "%" PRIu32 " passes; a descent has 1 to %" PRIu32, options_.n_passes, kMostPasses);
+    if (!(options_.damping >= 0 && options_.damping <= kMostFeedbackDamping))
+        fail(Status::argument, {}, "damping must be from 0 to %d",
+             static_cast<int>(kMostFeedbackDamping));
+    if (options_.n_passes == 0 || options_.n_passes > kMostFeedbackPasses)
+        fail(Status::argument, {.value = options_.n_passes, .limit = kMostFeedbackPasses},
+             "%" PRIu32 " passes; a descent has 1 to %" PRIu32, options_.n_passes,
+             kMostFeedbackPasses);
     if (moments.n_inputs() < kLeastInputs * moments.n_columns())
         fail(Status::argument,
              {.value = moments.n_inputs(), .limit = kLeastInputs * moments.n_columns()},
@@ -116,13 +117,6 @@ void FeedbackMetric::check(const Moments &moments, const Moments *kept_out) cons
              kept_out->n_columns(), moments.n_columns());
     if ((kept_out->drift() != nullptr) != (moments.drift() != nullptr))
         fail(Status::argument, {}, "only one of the moments has drift");
-}
-
-uint64_t FeedbackMetric::bytes(size_t n_columns, bool with_drift, bool with_kept_out) {
-    const uint64_t n = static_cast<uint64_t>(n_columns) * n_columns;
-    const uint64_t own = sizeof(float) + (with_drift ? 2 * sizeof(double) : 0);
-    const uint64_t kept = with_kept_out ? sizeof(float) * (with_drift ? 2 : 1) : 0;
-    return n * (own + kept) + sizeof(float) * static_cast<uint64_t>(n_columns);
 }
 
 } // namespace ggufx::quant

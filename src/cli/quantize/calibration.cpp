@@ -4,6 +4,7 @@
 #include "common/input_file.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <fmt/format.h>
 
 namespace ggufx::cli {
@@ -37,7 +38,8 @@ CalibrationText::CalibrationText(const ggufx_file *file, const CalibrationOption
     options_.n_tokens = ids_.size();
     options_.n_context = options.n_context;
     options_.n_passes = options.n_passes;
-    options_.damping = std::stod(fmt::format("{}", options.damping)); // 0.1, not 0.1f
+    const std::string damping = fmt::format("{}", options.damping); // 0.1, not the float next to it
+    std::from_chars(damping.data(), damping.data() + damping.size(), options_.damping);
     options_.bos = first_id(tokenizer.get());
 }
 
