@@ -101,10 +101,11 @@ extern "C" ggufx_status ggufx_moments_add(ggufx_moments *moments,
 
 extern "C" ggufx_status ggufx_quantize_feedback(void *out, size_t n_bytes, const ggufx_runtime *rt,
                                                 const ggufx_feedback_args *args,
-                                                ggufx_feedback_facts *facts, ggufx_error *error) {
+                                                ggufx_feedback_facts *out_facts,
+                                                ggufx_error *error) {
     return guard(error, [&] {
         require(alive(rt, Tag::runtime), "rt is not a live runtime");
-        require(args && facts, "args and facts must be set");
+        require(args && out_facts, "args and out_facts must be set");
         const auto in = import_options(args, GGUFX_FEEDBACK_KEEP_TARGET | GGUFX_FEEDBACK_DAMPING,
                                        "ggufx_feedback_args");
         const quant::Moments &moments = moments_of(in.moments, "moments");
@@ -123,7 +124,7 @@ extern "C" ggufx_status ggufx_quantize_feedback(void *out, size_t n_bytes, const
         found.error_before = result.before;
         found.error_after = result.after;
         found.kept_out_change = result.kept_out_change;
-        export_struct(facts, found, "ggufx_feedback_facts");
+        export_struct(out_facts, found, "ggufx_feedback_facts");
         return status;
     });
 }
